@@ -1,0 +1,25 @@
+import type { PlayerRef } from '../players/standing.ts'
+
+/** A player, as its access token names it. Its standing is read with every call. */
+export interface PlayerCaller extends PlayerRef {
+  readonly kind: 'player'
+  readonly projectId: string
+  /** When the token ends, in milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+export const ROLES = ['viewer', 'operator', 'admin'] as const
+export type Role = (typeof ROLES)[number]
+
+/** A platform key of one project: live-ops, support, tools. */
+export interface PlatformCaller {
+  readonly kind: 'platform'
+  readonly keyId: string
+  readonly projectId: string
+  readonly role: Role
+}
+
+/** Whether a role includes what another may do: `viewer` reads, `operator` acts on players, `admin` changes settings. */
+export function roleIncludes(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed)
+}

@@ -1,0 +1,57 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Pool } from 'pg'
+import { uuidv7 } from 'uuidv7'
+import { Refusal } from '../errors.ts'
+import type { PlatformCaller, Role } from './callers.ts'
+
+/** A key just made: the only time that it is seen whole. */
+export interface NewKey {
+  readonly id: string
+  readonly key: string
+}
+
+const SDK_PREFIX = 'twsdk_'
+const PLATFORM_PREFIX = 'twplat_'
+/** Enough to tell keys apart in a list, and useless to an attacker. */
+const SHOWN_CHARACTERS = 12
+
+const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest()
+
+function newKey(prefix: string): NewKey & { hash: Buffer; shown: string } {
+  const key = prefix + randomBytes(32).toString('base64url')
+  return { id: uuidv7(), key, hash: hashKey(key), shown: key.slice(0, SHOWN_CHARACTERS) }
+}
+
+/** Makes an SDK key, which names a project and an environment for game clients. */
+export async function createSdkKey(pool: Pool, environmentId: string): Promise<NewKey> {
+  const { id, key, hash, shown } = newKey(SDK_PREFIX)
+  await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash) VALUES ($1, $2, $3, $4)', [id, environmentId, shown, hash])
+  return { id, key }
+}
+
+/** Makes a platform key of a project. */
+export async function createPlatformKey(pool: Pool, projectId: string, role: Role): Promise<NewKey> {
+  const { id, key, hash, shown } = newKey(PLATFORM_PREFIX)
+  await pool.query('INSERT INTO platform_keys (id, project_id, role, prefix, hash) VALUES ($1, $2, $3, $4, $5)', [
+    id,
+    projectId,
+    role,
+    shown,
+    hash,
+  ])
+  return { id, key }
+}
+
+export const isPlatformKey = (token: string): boolean => token.startsWith(PLATFORM_PREFIX)
+
+/** The caller behind a platform key, read anew each time: a revoked key ends with its revocation. */
+export async function findPlatformCaller(pool: Pool, key: string): Promise<PlatformCaller> {
+  const { rows } = await pool.query<{ id: string; project_id: string; role: Role }>({
+    name: 'platform-key',
+    text: 'SELECT id, project_id, role FROM platform_keys WHERE hash = $1 AND revoked_at IS NULL',
+    values: [hashKey(key)],
+  })
+  const [found] = rows
+  if (!found) throw new Refusal('invalidToken')
+  return { kind: 'platform', keyId: found.id, projectId: found.project_id, role: found.role }
+}

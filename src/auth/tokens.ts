@@ -1,0 +1,118 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
+import { LRUCache } from 'lru-cache'
+import { Refusal } from '../errors.ts'
+import type { PlayerRef } from '../players/standing.ts'
+import type { PlayerCaller } from './callers.ts'
+
+/** Lifetime of an access token, in seconds: 24 hours (spec 5, spec 8). */
+export const ACCESS_TOKEN_SECONDS = 86_400
+
+const ALGORITHM = 'EdDSA'
+const TOKEN_TYPE = 'at+jwt'
+/** Ours are some 450 bytes. Whatever is much longer is not worth hashing. */
+const MAX_TOKEN_LENGTH = 4096
+const CACHED_TOKENS = 50_000
+
+/** A private Ed25519 key as a JWK with its `kid`. */
+export interface TokenKey {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly kid: string
+  readonly x: string
+  readonly d: string
+}
+
+export interface Tokens {
+  /** A fresh access token for a player. */
+  issueAccessToken(player: PlayerRef & { projectId: string }): Promise<string>
+  /** The player that a token names. Refuses with `invalid token` whatever is not entirely as we issue it. */
+  verifyAccessToken(token: string): Promise<PlayerCaller>
+  /** The public keys, for `/.well-known/jwks.json`. */
+  readonly jwks: { readonly keys: readonly JWK[] }
+}
+
+export interface TokenOptions {
+  /** The first key signs, all verify: a new key is put in front, an old one removed a day later. */
+  readonly keys: readonly TokenKey[]
+  readonly issuer: string
+  readonly audience: string
+}
+
+/** Player access tokens: JWTs signed with Ed25519, verified with every claim pinned. */
+export async function createTokens({ keys, issuer, audience }: TokenOptions): Promise<Tokens> {
+  const [signing] = keys
+  if (!signing) throw new Error('at least one token key is needed')
+  const signingKey = await importJWK(signing, ALGORITHM)
+  const publicKeys = new Map<string, CryptoKey>()
+  const jwks: JWK[] = []
+  for (const { d: _, ...publicPart } of keys) {
+    publicKeys.set(publicPart.kid, (await importJWK(publicPart, ALGORITHM)) as CryptoKey)
+    jwks.push({ ...publicPart, alg: ALGORITHM, use: 'sig' })
+  }
+  // One verification costs more than all the rest of a request. An entry never outlives its token, and a player's
+  // standing is no part of it: that is read with every call.
+  const verified = new LRUCache<string, PlayerCaller>({ max: CACHED_TOKENS })
+
+  async function verify(token: string): Promise<PlayerCaller> {
+    const { payload } = await jwtVerify(
+      token,
+      ({ kid }) => {
+        const key = kid === undefined ? undefined : publicKeys.get(kid)
+        if (!key) throw new Refusal('invalidToken')
+        return key
+      },
+      {
+        algorithms: [ALGORITHM],
+        typ: TOKEN_TYPE,
+        issuer,
+        audience,
+        requiredClaims: ['iss', 'aud', 'sub', 'prj', 'env', 'iat', 'exp', 'jti'],
+      },
+    )
+    const { sub, prj, env, exp } = payload
+    if (typeof sub !== 'string' || typeof prj !== 'string' || typeof env !== 'string' || exp === undefined) {
+      throw new Refusal('invalidToken')
+    }
+    return { kind: 'player', projectId: prj, environmentId: env, playerId: sub, expiresAt: exp * 1000 }
+  }
+
+  return {
+    jwks: { keys: jwks },
+
+    async issueAccessToken({ projectId, environmentId, playerId }) {
+      const issuedAt = Math.floor(Date.now() / 1000)
+      return new SignJWT({ prj: projectId, env: environmentId })
+        .setProtectedHeader({ alg: ALGORITHM, typ: TOKEN_TYPE, kid: signing.kid })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(playerId)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + ACCESS_TOKEN_SECONDS)
+        .setJti(randomUUID())
+        .sign(signingKey)
+    },
+
+    async verifyAccessToken(token) {
+      const known = verified.get(token)
+      if (known && known.expiresAt > Date.now()) return known
+      if (token.length > MAX_TOKEN_LENGTH) throw new Refusal('invalidToken')
+      try {
+        const caller = await verify(token)
+        verified.set(token, caller)
+        return caller
+      } catch (cause) {
+        throw new Refusal('invalidToken', { cause })
+      }
+    },
+  }
+}
+
+/** Makes a new signing key; its `kid` is the thumbprint of the public part. */
+export async function generateTokenKey(): Promise<TokenKey> {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true })
+  const { x, d } = await exportJWK(privateKey)
+  if (x === undefined || d === undefined) throw new Error('the key could not be exported')
+  const kid = createHash('sha256').update(x).digest('base64url').slice(0, 16)
+  return { kty: 'OKP', crv: 'Ed25519', kid, x, d }
+}

@@ -1,0 +1,168 @@
+import { MAX_INT64 } from '../json.ts'
+import { type PassNode, type Reward, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
+import type { Crossing } from '../scenario/plan.ts'
+import { levelAt } from './levels.ts'
+
+/** A player's state on one battle-pass node. What can be claimed is derived from it, never stored. */
+export interface Pass {
+  readonly xp: bigint
+  /** The highest level whose gain was crossed. An edit of the definition can put the level for the xp above or below. */
+  readonly level: number
+  readonly premiumOwned: boolean
+  readonly maxLevelCrossed: boolean
+  /** `onComplete` was crossed. */
+  readonly completed: boolean
+  /** Level nodes of this pass that crossed their `onComplete`. */
+  readonly completedNodes: readonly string[]
+  readonly claimed: ReadonlySet<TierKey>
+}
+
+/** Why a claim or purchase is answered with `success` false, in the order in which it is checked (spec 7.2). */
+export type BusinessError =
+  | 'tier not found'
+  | 'season closed'
+  | 'level not reached'
+  | 'premium required'
+  | 'balance limit exceeded'
+  | 'idempotency key reused'
+  | 'premium not available'
+  | 'premium already owned'
+  | 'insufficient funds'
+
+/** A pass that nobody has played yet. */
+export function newPass(node: PassNode): Pass {
+  return {
+    xp: 0n,
+    level: levelAt(node, 0n),
+    premiumOwned: false,
+    maxLevelCrossed: false,
+    completed: false,
+    completedNodes: [],
+    claimed: new Set(),
+  }
+}
+
+/** The season runs from `startsAt` up to, not including, `endsAt`. */
+export function inSeason(node: PassNode, now: Date): boolean {
+  return (node.startsAt === null || now >= node.startsAt) && (node.endsAt === null || now < node.endsAt)
+}
+
+/** Claims stay open after the season, up to `claimUntil`. */
+export function claimsOpen(node: PassNode, now: Date): boolean {
+  return (node.startsAt === null || now >= node.startsAt) && (node.claimUntil === null || now < node.claimUntil)
+}
+
+export type XpDecision =
+  | { readonly kind: 'refused'; readonly reason: 'seasonClosed' | 'xpLimitExceeded' }
+  | {
+      readonly kind: 'added'
+      readonly level: number
+      readonly xp: bigint
+      readonly leveledUp: boolean
+      readonly maxLevel: boolean
+      readonly next: Pass
+      readonly crossings: readonly Crossing[]
+    }
+
+/** Adds xp and crosses what it reaches. The total never passes int64. */
+export function decideXp(node: PassNode, pass: Pass, { amount, source }: { amount: bigint; source: string }, now: Date): XpDecision {
+  if (!inSeason(node, now)) return { kind: 'refused', reason: 'seasonClosed' }
+  const xp = pass.xp + amount
+  if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }
+
+  const level = levelAt(node, xp)
+  const leveledUp = level > pass.level
+  const maxLevel = level >= node.topLevel
+  const crossings: Crossing[] = []
+  if (leveledUp) crossings.push(crossing(node.id, 'onLevelUp', { fromLevel: pass.level, toLevel: level, xp, source }))
+  if (maxLevel && !pass.maxLevelCrossed) crossings.push(crossing(node.id, 'onMaxLevel', { level, xp, source }))
+
+  const reached = { ...pass, xp, level: leveledUp ? level : pass.level, maxLevelCrossed: pass.maxLevelCrossed || maxLevel }
+  const { next, crossings: completion } = complete(node, reached)
+  return { kind: 'added', level, xp, leveledUp, maxLevel, next, crossings: [...crossings, ...completion] }
+}
+
+export type ClaimDecision =
+  | { readonly kind: 'refused'; readonly error: BusinessError }
+  | { readonly kind: 'repeated'; readonly next: Pass; readonly crossings: readonly Crossing[] }
+  | { readonly kind: 'granted'; readonly rewards: readonly Reward[]; readonly next: Pass; readonly crossings: readonly Crossing[] }
+
+export interface ClaimRequest {
+  readonly level: number
+  readonly track: Track
+  /** What the tier grants here; undefined when there is no such tier. */
+  readonly rewards: readonly Reward[] | undefined
+  /** The level node through which the claim came, if any. */
+  readonly levelNodeId?: string
+}
+
+/**
+ * Claims a tier. It is granted once; a repeat succeeds and grants nothing, whatever has happened to the definition or
+ * the season since, so that a client that lost the answer can still show it.
+ */
+export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, now: Date): ClaimDecision {
+  const { level, track, rewards, levelNodeId } = request
+  const key = tierKey(level, track)
+  if (pass.claimed.has(key)) {
+    const { next, crossings } = completeLevelNode(pass, request)
+    return { kind: 'repeated', next, crossings }
+  }
+  if (!rewards) return { kind: 'refused', error: 'tier not found' }
+  if (!claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
+  if (levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
+  if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
+
+  const claimed = { ...pass, claimed: new Set([...pass.claimed, key]) }
+  const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)
+  const onPass = complete(node, onNode.next)
+  return { kind: 'granted', rewards, next: onPass.next, crossings: [...onNode.crossings, ...onPass.crossings] }
+}
+
+export type PurchaseDecision =
+  | { readonly kind: 'refused'; readonly error: BusinessError }
+  | {
+      readonly kind: 'purchased'
+      readonly price: { readonly currency: string; readonly amount: bigint }
+      readonly next: Pass
+      readonly crossings: readonly Crossing[]
+    }
+
+/** Buys premium for the pass. Past premium tiers become claimable with it. */
+export function decidePurchase(node: PassNode, pass: Pass, balance: (currency: string) => bigint, now: Date): PurchaseDecision {
+  const price = node.premium
+  if (!price) return { kind: 'refused', error: 'premium not available' }
+  if (!inSeason(node, now)) return { kind: 'refused', error: 'season closed' }
+  if (pass.premiumOwned) return { kind: 'refused', error: 'premium already owned' }
+  if (balance(price.currency) < price.amount) return { kind: 'refused', error: 'insufficient funds' }
+  const { currency, amount } = price
+  return {
+    kind: 'purchased',
+    price,
+    next: { ...pass, premiumOwned: true },
+    crossings: [crossing(node.id, 'onPremiumPurchase', { price: { currency, amount } })],
+  }
+}
+
+/** At top level with every tier of every open track claimed, the pass crosses `onComplete`, once. */
+function complete(node: PassNode, pass: Pass): { next: Pass; crossings: Crossing[] } {
+  const done =
+    !pass.completed &&
+    levelAt(node, pass.xp) >= node.topLevel &&
+    [...node.tiers.values()].every(
+      (tier) => (tier.track === 'premium' && !pass.premiumOwned) || pass.claimed.has(tierKey(tier.level, tier.track)),
+    )
+  return done ? { next: { ...pass, completed: true }, crossings: [crossing(node.id, 'onComplete', {})] } : { next: pass, crossings: [] }
+}
+
+/** A level node crosses `onComplete` at the first claim that succeeds on it, even of a tier claimed on the pass before. */
+function completeLevelNode(pass: Pass, { level, track, levelNodeId }: ClaimRequest): { next: Pass; crossings: Crossing[] } {
+  if (levelNodeId === undefined || pass.completedNodes.includes(levelNodeId)) return { next: pass, crossings: [] }
+  return {
+    next: { ...pass, completedNodes: [...pass.completedNodes, levelNodeId] },
+    crossings: [crossing(levelNodeId, 'onComplete', { level, track })],
+  }
+}
+
+function crossing(nodeId: string, handle: string, data: Crossing['data']): Crossing {
+  return { nodeId, handle, data }
+}

@@ -1,0 +1,36 @@
+import { uuidv7 } from 'uuidv7'
+import { type Part, PART_ORDER, type Statement } from '../commit/group.ts'
+import { columns } from '../commit/idempotency.ts'
+import type { PassRef } from './passes.ts'
+
+interface XpGrant extends PassRef {
+  readonly runId: string
+  readonly amount: bigint
+  readonly source: string
+}
+
+/** The xp grants of a group: one row each, never changed afterwards. */
+export class XpLedger implements Part {
+  static readonly order = PART_ORDER.passes
+  private readonly grants: (XpGrant & { id: string })[] = []
+
+  add(grant: XpGrant): void {
+    this.grants.push({ ...grant, id: uuidv7() })
+  }
+
+  load(): Statement[] {
+    return []
+  }
+
+  save(): Statement[] {
+    if (this.grants.length === 0) return []
+    return [
+      {
+        name: 'xp-ledger-save',
+        text: `INSERT INTO xp_ledger (environment_id, player_id, id, scenario_id, node_id, run_id, amount, source)
+          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::bigint[], $8::text[])`,
+        values: columns(this.grants, ['environmentId', 'playerId', 'id', 'scenarioId', 'nodeId', 'runId', 'amount', 'source']),
+      },
+    ]
+  }
+}

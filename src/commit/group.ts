@@ -1,0 +1,77 @@
+/** A statement of a group. Named ones are prepared once per connection. */
+export interface Statement {
+  readonly name?: string
+  readonly text: string
+  readonly values?: unknown[]
+  /** Takes the rows of a read, each an array of columns. */
+  take?(rows: Row[]): void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row's columns are what its statement selects.
+export type Row = any[]
+
+/**
+ * One kind of rows of a group: a feature's table, or several that always go together. It is told what is wanted,
+ * reads all of it in one statement per table, holds it while commands decide, and writes what they changed.
+ */
+export interface Part {
+  /** The reads of what was wanted since the last call. */
+  load(): Statement[]
+  /** The writes of what changed. */
+  save(): Statement[]
+}
+
+export interface PartType<P extends Part> {
+  /** Parts are read and written in this order. Locks come first (0), the stream last. */
+  readonly order: number
+  new (group: Group): P
+}
+
+/** The rows that one group of commands rests on and changes. Lives for one attempt at one transaction. */
+export class Group {
+  readonly readOnly: boolean
+  private readonly parts = new Map<PartType<Part>, Part>()
+  private ordered: Part[] | undefined
+
+  constructor(readOnly: boolean) {
+    this.readOnly = readOnly
+  }
+
+  /** The group's own instance of a part. */
+  of<P extends Part>(type: PartType<P>): P {
+    const known = this.parts.get(type)
+    if (known) return known as P
+    const part = new type(this)
+    this.parts.set(type, part)
+    this.ordered = undefined
+    return part
+  }
+
+  has(type: PartType<Part>): boolean {
+    return this.parts.has(type)
+  }
+
+  load(): Statement[] {
+    return this.inOrder().flatMap((part) => part.load())
+  }
+
+  save(): Statement[] {
+    return this.inOrder().flatMap((part) => part.save())
+  }
+
+  private inOrder(): Part[] {
+    this.ordered ??= [...this.parts].sort(([a], [b]) => a.order - b.order).map(([, part]) => part)
+    return this.ordered
+  }
+}
+
+/** The order of the parts. A player's row is locked before anything else of it; the stream's row last of all. */
+export const PART_ORDER = {
+  standing: 0,
+  idempotency: 10,
+  scenarios: 20,
+  runs: 30,
+  passes: 40,
+  holdings: 50,
+  stream: 100,
+} as const

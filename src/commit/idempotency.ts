@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { Refusal } from '../errors.ts'
+import { freeze, type Json, thaw } from '../json.ts'
+import { type Group, type Part, PART_ORDER, type Row, type Statement } from './group.ts'
+import type { Command } from './group-commit.ts'
+
+/** Keys live seven days: longer than any client keeps retrying. */
+export const KEY_LIFETIME_DAYS = 7
+
+interface KeyRef {
+  readonly environmentId: string
+  readonly playerId: string
+  readonly operation: string
+  readonly key: string
+}
+
+interface Stored {
+  readonly request: string
+  readonly response: string
+}
+
+const refKey = (ref: KeyRef): string => `${ref.environmentId}/${ref.playerId}/${ref.operation}/${ref.key}`
+
+/** Stored answers, by player, operation and key. Written in the transaction whose answer they hold. */
+export class StoredAnswers implements Part {
+  static readonly order = PART_ORDER.idempotency
+  private readonly wanted = new Map<string, KeyRef>()
+  private readonly known = new Map<string, Stored | undefined>()
+  private readonly added = new Map<string, KeyRef & Stored>()
+
+  want(ref: KeyRef): void {
+    if (!this.known.has(refKey(ref))) this.wanted.set(refKey(ref), ref)
+  }
+
+  get(ref: KeyRef): Stored | undefined {
+    return this.known.get(refKey(ref))
+  }
+
+  add(ref: KeyRef, stored: Stored): void {
+    this.known.set(refKey(ref), stored)
+    this.added.set(refKey(ref), { ...ref, ...stored })
+  }
+
+  load(): Statement[] {
+    if (this.wanted.size === 0) return []
+    const refs = [...this.wanted.values()]
+    for (const key of this.wanted.keys()) this.known.set(key, undefined)
+    this.wanted.clear()
+    return [
+      {
+        name: 'idempotency-load',
+        text: `SELECT i.environment_id, i.player_id, i.operation, i.key, i.request, i.response
+          FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, player_id, operation, key)
+          JOIN idempotency_keys i USING (environment_id, player_id, operation, key)
+          WHERE i.created_at > now() - interval '${KEY_LIFETIME_DAYS} days'`,
+        values: columns(refs, ['environmentId', 'playerId', 'operation', 'key']),
+        take: (rows: Row[]) => {
+          for (const [environmentId, playerId, operation, key, request, response] of rows) {
+            this.known.set(refKey({ environmentId, playerId, operation, key }), { request, response })
+          }
+        },
+      },
+    ]
+  }
+
+  save(): Statement[] {
+    if (this.added.size === 0) return []
+    const rows = [...this.added.values()]
+    return [
+      {
+        name: 'idempotency-save',
+        // An expired key may still lie there: its place is taken over.
+        text: `INSERT INTO idempotency_keys (environment_id, player_id, operation, key, request, response)
+          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
+          ON CONFLICT (environment_id, player_id, operation, key)
+          DO UPDATE SET request = excluded.request, response = excluded.response, created_at = now()`,
+        values: columns(rows, ['environmentId', 'playerId', 'operation', 'key', 'request', 'response']),
+      },
+    ]
+  }
+}
+
+/** Turns rows into one array per column, as `unnest` takes them. */
+export function columns<T>(rows: readonly T[], names: readonly (keyof T)[]): unknown[][] {
+  return names.map((name) => rows.map((row) => row[name]))
+}
+
+interface Idempotent<Outcome> {
+  readonly player: { readonly environmentId: string; readonly playerId: string }
+  readonly operation: string
+  /** Refuses callers to whom not even a stored answer is given. */
+  readonly admit: (group: Group) => void
+  /** 1 to 255 characters; without one the command just runs. */
+  readonly key: string | null | undefined
+  /** What was asked. The same key with anything else is refused. */
+  readonly request: Json
+  /** Only what took effect is stored: after a refusal the same key may be tried again. */
+  readonly tookEffect: (outcome: Outcome) => boolean
+  /** The answer to a key that came back with another request; a 422 unless the operation has its own. */
+  readonly reused?: () => Outcome
+}
+
+/**
+ * Makes a command answer the same to the same key: the stored answer is in the transaction that caused it, and
+ * duplicates that race wait for the player's lock.
+ */
+export function idempotent<Outcome>(command: Command<Outcome>, rule: Idempotent<Outcome>): Command<Outcome> {
+  const { key } = rule
+  if (key === null || key === undefined) return command
+  const ref: KeyRef = { ...rule.player, operation: rule.operation, key }
+  const request = createHash('sha256').update(freeze(rule.request)).digest('base64url')
+  return {
+    needs(group) {
+      group.of(StoredAnswers).want(ref)
+      command.needs(group)
+    },
+    decide(group) {
+      rule.admit(group)
+      const answers = group.of(StoredAnswers)
+      const stored = answers.get(ref)
+      if (stored && stored.request !== request) {
+        if (rule.reused) return rule.reused()
+        throw new Refusal('idempotencyKeyReused')
+      }
+      if (stored) return thaw(stored.response) as Outcome
+      const outcome = command.decide(group)
+      if (rule.tookEffect(outcome)) answers.add(ref, { request, response: freeze(outcome as Json) })
+      return outcome
+    },
+  }
+}

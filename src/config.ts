@@ -1,0 +1,142 @@
+import type { TokenKey } from './auth/tokens.ts'
+
+/** Everything that the environment decides. Read once, at start, and passed on. */
+export interface Config {
+  readonly production: boolean
+  readonly host: string
+  readonly port: number
+  /** Null starts an embedded Postgres under `dataDir` (development only). */
+  readonly databaseUrl: string | null
+  readonly databaseConnections: number
+  readonly migrateOnStart: boolean
+  readonly dataDir: string
+  /** Null makes one and keeps it under `dataDir` (development only). The first key signs, all verify. */
+  readonly tokenKeys: readonly TokenKey[] | null
+  readonly tokenIssuer: string
+  readonly tokenAudience: string
+  readonly maxBodyBytes: number
+  /** Browser origins that may call and subscribe. Native clients send none and are let in. */
+  readonly allowedOrigins: readonly string[]
+  readonly graphiql: boolean
+  readonly introspection: boolean
+  /** Metrics on a port of their own, or on the main one behind a token; in development openly on the main one. */
+  readonly metricsPort: number | null
+  readonly metricsToken: string | null
+  readonly logLevel: LogLevel
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Thrown by `readConfig`; its message names every fault and what to set instead. */
+export class ConfigError extends Error {
+  constructor(faults: readonly string[]) {
+    super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+/** Reads the configuration from environment variables. Every fault is named in one error. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = []
+  const text = (name: string): string | null => env[name]?.trim() || null
+
+  function integer(name: string, fallback: number, min: number, max: number): number {
+    const value = text(name)
+    if (value === null) return fallback
+    const number = Number(value)
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number
+    faults.push(`${name} must be a whole number from ${min} to ${max}`)
+    return fallback
+  }
+
+  function flag(name: string, fallback: boolean): boolean {
+    const value = text(name)
+    if (value === null || value === 'true' || value === 'false') return value === null ? fallback : value === 'true'
+    faults.push(`${name} must be true or false`)
+    return fallback
+  }
+
+  function oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
+    const value = text(name)
+    if (value === null) return fallback
+    const known = values.find((candidate) => candidate === value)
+    if (known === undefined) faults.push(`${name} must be one of ${values.join(', ')}`)
+    return known ?? fallback
+  }
+
+  const production = oneOf('NODE_ENV', ['production', 'development', 'test'], 'development') === 'production'
+
+  const databaseUrl = text('DATABASE_URL')
+  if (databaseUrl !== null && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
+    faults.push('DATABASE_URL must be a postgres:// URL, such as postgres://user:password@host:5432/tierway')
+  }
+  if (databaseUrl === null && production) {
+    faults.push('DATABASE_URL must be set in production: the embedded Postgres is for development')
+  }
+
+  const keys = text('TOKEN_KEYS')
+  const tokenKeys = keys === null ? null : readTokenKeys(keys, faults)
+  if (keys === null && (production || databaseUrl !== null)) {
+    faults.push('TOKEN_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key token`')
+  }
+
+  const origins = (text('ALLOWED_ORIGINS') ?? '').split(',').flatMap((origin) => origin.trim() || [])
+  for (const origin of origins) {
+    if (!isOrigin(origin)) faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; "${origin}" is none`)
+  }
+
+  const metricsToken = text('METRICS_TOKEN')
+  if (metricsToken !== null && metricsToken.length < 16) faults.push('METRICS_TOKEN must have at least 16 characters')
+  const metricsPort = text('METRICS_PORT') === null ? null : integer('METRICS_PORT', 0, 0, 65_535)
+
+  const config: Config = {
+    production,
+    host: text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    port: integer('PORT', 4000, 0, 65_535),
+    databaseUrl,
+    databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
+    migrateOnStart: flag('MIGRATE_ON_START', true),
+    dataDir: text('TIERWAY_DATA_DIR') ?? '.tierway',
+    tokenKeys,
+    tokenIssuer: text('TOKEN_ISSUER') ?? 'tierway',
+    tokenAudience: text('TOKEN_AUDIENCE') ?? 'tierway',
+    maxBodyBytes: integer('MAX_BODY_BYTES', 1_048_576, 1024, 64 * 1_048_576),
+    allowedOrigins: origins,
+    graphiql: flag('GRAPHIQL', !production),
+    introspection: flag('INTROSPECTION', !production),
+    metricsPort,
+    metricsToken,
+    logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return config
+}
+
+function readTokenKeys(text: string, faults: string[]): TokenKey[] {
+  const fault = 'TOKEN_KEYS must be a JSON list of private Ed25519 JWKs with kid, x and d; make one with `npx tierway key token`'
+  let keys: unknown
+  try {
+    keys = JSON.parse(text)
+  } catch {
+    faults.push(fault)
+    return []
+  }
+  if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isTokenKey)) {
+    faults.push(fault)
+    return []
+  }
+  if (new Set(keys.map(({ kid }) => kid)).size < keys.length) faults.push('TOKEN_KEYS must not repeat a kid')
+  return keys.map(({ kty, crv, kid, x, d }) => ({ kty, crv, kid, x, d }))
+}
+
+function isTokenKey(key: unknown): key is TokenKey {
+  if (typeof key !== 'object' || key === null) return false
+  const { kty, crv, kid, x, d } = key as Record<string, unknown>
+  const isKeyPart = (part: unknown) => typeof part === 'string' && /^[A-Za-z0-9_-]{43}$/.test(part)
+  return kty === 'OKP' && crv === 'Ed25519' && typeof kid === 'string' && kid.length > 0 && isKeyPart(x) && isKeyPart(d)
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}

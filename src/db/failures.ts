@@ -1,0 +1,33 @@
+import { Refusal } from '../errors.ts'
+
+/** The SQLSTATE of an error that the server reported; undefined when the connection itself is gone, or for a bug. */
+export function sqlState(error: unknown): string | undefined {
+  const { code, severity } = error as { code?: unknown; severity?: unknown }
+  if (typeof code !== 'string' || typeof severity !== 'string') return undefined
+  // The server ends the session with these: shutdown, crash, terminated by an administrator.
+  return severity === 'FATAL' || severity === 'PANIC' || code.startsWith('57P') ? undefined : code
+}
+
+/** Serialization failure and deadlock: the whole transaction may simply run again. */
+export function isRetryable(code: string): boolean {
+  return code === '40001' || code === '40P01'
+}
+
+/** Timeouts and exhausted resources: the caller may try again later. */
+export function isTransient(code: string): boolean {
+  return code === '57014' || code === '55P03' || code.startsWith('53') || isRetryable(code)
+}
+
+const NETWORK_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH'])
+const CONNECTION_LOST = /^(Connection terminated|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
+
+/** What an error is to a caller: a refusal, `unavailable` when the database is away or slow; undefined for a bug. */
+export function toRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error
+  if (!(error instanceof Error)) return undefined
+  const { code } = error as { code?: unknown }
+  const away =
+    (typeof code === 'string' && (NETWORK_CODES.has(code) || code.startsWith('57P') || code.startsWith('08') || isTransient(code))) ||
+    CONNECTION_LOST.test(error.message)
+  return away ? new Refusal('unavailable', { cause: error }) : undefined
+}

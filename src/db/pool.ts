@@ -1,0 +1,32 @@
+import pg from 'pg'
+
+/** Longer than any statement of ours takes, shorter than any caller waits. */
+const STATEMENT_TIMEOUT_MS = 4_000
+const LOCK_TIMEOUT_MS = 2_000
+const CONNECT_TIMEOUT_MS = 5_000
+
+export interface PoolOptions {
+  readonly url: string
+  readonly connections: number
+  readonly onError: (error: Error) => void
+}
+
+/** The one pool of the process: group commits, administration and Prisma share it. */
+export function createPool({ url, connections, onError }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 300_000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: 10_000,
+    application_name: 'tierway',
+    keepAlive: true,
+    // Statements go out without waiting for the answers to those before them.
+    pipeline: true,
+  } as pg.PoolConfig)
+  // A connection that breaks while idle is replaced; unheard, the event would end the process.
+  pool.on('error', onError)
+  return pool
+}

@@ -1,0 +1,65 @@
+/**
+ * Requests that we will not carry out: status and text on the wire (decisions of the contract: spec 7.1 and the API's
+ * error table). A game's "no" is not here: it is an outcome in a 200. Anything else that is thrown is a bug.
+ */
+export const REFUSALS = {
+  invalidRequest: [400, 'invalid request'],
+  invalidSdkKey: [401, 'invalid sdk key'],
+  invalidToken: [401, 'invalid token'],
+  playerBanned: [403, 'player banned'],
+  playerDeleted: [403, 'player deleted'],
+  forbidden: [403, 'forbidden'],
+  handleServerOwned: [403, 'handle is server-owned'],
+  scenarioNotFound: [404, 'scenario not found'],
+  nodeNotFound: [404, 'node not found'],
+  runNotFound: [404, 'run not found'],
+  projectNotFound: [404, 'project not found'],
+  environmentNotFound: [404, 'environment not found'],
+  notFound: [404, 'not found'],
+  methodNotAllowed: [405, 'method not allowed'],
+  runNotActive: [409, 'run not active'],
+  nodeNotActive: [409, 'node not active'],
+  seasonClosed: [409, 'season closed'],
+  xpLimitExceeded: [409, 'xp limit exceeded'],
+  balanceLimitExceeded: [409, 'balance limit exceeded'],
+  cursorExpired: [410, 'cursor expired'],
+  payloadTooLarge: [413, 'payload too large'],
+  idempotencyKeyReused: [422, 'idempotency key reused'],
+  internalError: [500, 'internal error'],
+  unavailable: [503, 'unavailable'],
+} as const satisfies Record<string, readonly [status: number, text: string]>
+
+export type RefusalKind = keyof typeof REFUSALS
+
+/** One fault of a request: where it is (`amount`, `nodes[2].id`) and what is wrong with it. */
+export interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+/** Thrown by operations for a request that is refused. Each edge renders it in its own form. */
+export class Refusal extends Error {
+  readonly kind: RefusalKind
+  readonly faults: readonly Fault[]
+
+  constructor(kind: RefusalKind, options: { faults?: readonly Fault[]; cause?: unknown } = {}) {
+    super(REFUSALS[kind][1], { cause: options.cause })
+    this.name = 'Refusal'
+    this.kind = kind
+    this.faults = options.faults ?? []
+  }
+
+  get status(): number {
+    return REFUSALS[this.kind][0]
+  }
+
+  /** The snake_case of the text, as clients match on it: `season closed` is `season_closed`. */
+  get code(): string {
+    return this.message.replaceAll(/[^a-z]+/g, '_')
+  }
+}
+
+/** A 400 that names every fault at once. */
+export function invalidRequest(...faults: Fault[]): Refusal {
+  return new Refusal('invalidRequest', { faults })
+}

@@ -1,0 +1,34 @@
+import type { Json } from '../json.ts'
+
+/** What happens in an environment, as its stream tells it (spec 6). */
+export const EVENT_TYPES = ['crossing', 'player.created'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** An event that a transaction is about to append. */
+export interface NewEvent {
+  readonly environmentId: string
+  readonly type: EventType
+  /** The crossed handle; null for events that are no crossing. */
+  readonly handle: string | null
+  readonly playerId: string
+  readonly scenarioId: string | null
+  readonly nodeId: string | null
+  readonly runId: string | null
+  /** The event's own members, such as `fromLevel` and `toLevel`. */
+  readonly data: Json
+}
+
+/** An event at its place in the stream: positions are gapless and in commit order. */
+export interface StreamEvent {
+  readonly environmentId: string
+  readonly position: bigint
+  readonly type: EventType
+  readonly handle: string | null
+  readonly playerId: string
+  readonly scenarioId: string | null
+  readonly nodeId: string | null
+  readonly runId: string | null
+  /** JSON text. */
+  readonly data: string
+  readonly occurredAt: Date
+}

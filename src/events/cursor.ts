@@ -1,0 +1,16 @@
+import { invalidRequest, Refusal } from '../errors.ts'
+
+/** An opaque name for a position of an environment's stream. */
+export function printCursor(environmentId: string, position: bigint): string {
+  return Buffer.from(`1:${environmentId}:${position}`).toString('base64url')
+}
+
+/** The position that a cursor names. A cursor of another stream is refused as `cursor expired`, never ignored. */
+export function readCursor(environmentId: string, cursor: string): bigint {
+  const [version, environment, position] = Buffer.from(cursor, 'base64url').toString().split(':')
+  if (version !== '1' || environment === undefined || !/^\d{1,18}$/.test(position ?? '')) {
+    throw invalidRequest({ path: 'after', message: 'must be a cursor that this service gave' })
+  }
+  if (environment !== environmentId) throw new Refusal('cursorExpired')
+  return BigInt(position ?? 0)
+}

@@ -1,0 +1,288 @@
+import type { Pool } from 'pg'
+import { Refusal } from '../errors.ts'
+import type { Bus } from './bus.ts'
+import type { StreamEvent } from './catalogue.ts'
+
+export interface FeedOptions {
+  readonly pool: Pool
+  readonly bus: Bus
+  /** Told when the database could not be read; it is asked again. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface Feeds {
+  /** The position of the last event that is committed. */
+  end(environmentId: string): Promise<bigint>
+  /**
+   * Every event after a position (after the present end when null), in order, without a gap or a duplicate, in batches
+   * as they become known, until the signal aborts. Refuses with `cursor expired` a position that is gone or to come.
+   */
+  follow(environmentId: string, after: bigint | null, signal: AbortSignal): AsyncGenerator<readonly StreamEvent[]>
+  close(): Promise<void>
+}
+
+/** Events kept at hand per environment, so that followers near the end need no database. */
+const RECENT_EVENTS = 4_000
+const PAGE = 500
+/** A signal ahead of its predecessors waits this long for them before the database is asked. */
+const HOLE_MS = 20
+/** How often the ends of the streams are compared with the database: what makes a lost signal late, not lost. */
+const QUIET_MS = 1_000
+
+/**
+ * Follows the streams of the environments that somebody listens to. Followers pull: each remembers its own position
+ * and takes what lies beyond it, from the recent events or from Postgres, so that a slow one costs nobody anything.
+ */
+export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Feeds {
+  const feeds = new Map<string, Promise<Feed>>()
+  const open = new Map<string, Feed>()
+  let quiet: NodeJS.Timeout | undefined
+
+  async function end(environmentId: string): Promise<bigint> {
+    const { rows } = await pool.query<{ position: string }>({
+      name: 'stream-end',
+      text: 'SELECT position FROM streams WHERE environment_id = $1',
+      values: [environmentId],
+    })
+    return BigInt(rows[0]?.position ?? 0)
+  }
+
+  async function read(environmentId: string, after: bigint): Promise<StreamEvent[]> {
+    const { rows } = await pool.query({
+      name: 'stream-read',
+      text: `SELECT position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at FROM events
+        WHERE environment_id = $1 AND position > $2 ORDER BY position LIMIT ${PAGE}`,
+      values: [environmentId, after],
+    })
+    return rows.map((row) => ({
+      environmentId,
+      position: BigInt(row.position),
+      type: row.type,
+      handle: row.handle,
+      playerId: row.player_id,
+      scenarioId: row.scenario_id,
+      nodeId: row.node_id,
+      runId: row.run_id,
+      data: row.data,
+      occurredAt: row.occurred_at,
+    }))
+  }
+
+  /** One statement for all environments, once a second. */
+  async function compareEnds(): Promise<void> {
+    try {
+      const { rows } = await pool.query<{ environment_id: string; position: string }>({
+        name: 'stream-ends',
+        text: 'SELECT environment_id, position FROM streams WHERE environment_id = ANY($1::uuid[])',
+        values: [[...open.keys()]],
+      })
+      for (const row of rows) open.get(row.environment_id)?.reaches(BigInt(row.position))
+    } catch (error) {
+      onError(error)
+    }
+    if (open.size > 0) quiet = setTimeout(compareEnds, QUIET_MS).unref()
+  }
+
+  function acquire(environmentId: string): Promise<Feed> {
+    const known = feeds.get(environmentId)
+    if (known) return known
+    const opening = openFeed(environmentId)
+    feeds.set(environmentId, opening)
+    opening.catch(() => feeds.delete(environmentId))
+    return opening
+  }
+
+  async function join(environmentId: string): Promise<Feed> {
+    for (;;) {
+      const opening = acquire(environmentId)
+      const feed = await opening
+      // Its last follower may have left while we waited.
+      if (feeds.get(environmentId) !== opening) continue
+      feed.join()
+      return feed
+    }
+  }
+
+  async function openFeed(environmentId: string): Promise<Feed> {
+    const feed = new Feed((after) => read(environmentId, after), onError)
+    // Signals are heard before the end is read, so nothing falls between the two.
+    const leave = await bus.subscribe(environmentId, feed)
+    try {
+      feed.begin(await end(environmentId))
+    } catch (error) {
+      leave()
+      throw error
+    }
+    feed.onIdle = () => {
+      leave()
+      feeds.delete(environmentId)
+      open.delete(environmentId)
+    }
+    if (open.size === 0) quiet = setTimeout(compareEnds, QUIET_MS).unref()
+    open.set(environmentId, feed)
+    return feed
+  }
+
+  async function* follow(environmentId: string, after: bigint | null, signal: AbortSignal): AsyncGenerator<readonly StreamEvent[]> {
+    const feed = await join(environmentId)
+    try {
+      // The cursor may come from another instance that is ahead of what this one has heard.
+      if (after !== null && after > feed.head) feed.reaches(await end(environmentId))
+      if (after !== null && after > feed.target) throw new Refusal('cursorExpired')
+      let position = after ?? feed.head
+      while (!signal.aborted) {
+        const batch = feed.recentAfter(position) ?? (await pageAfter(position))
+        const last = batch.at(-1)
+        if (last) {
+          position = last.position
+          yield batch
+        } else {
+          await feed.moved(position, signal)
+        }
+      }
+    } finally {
+      feed.leave()
+    }
+
+    async function pageAfter(position: bigint): Promise<StreamEvent[]> {
+      const page = await read(environmentId, position)
+      if (page[0] && page[0].position !== position + 1n) throw new Refusal('cursorExpired')
+      return page
+    }
+  }
+
+  return {
+    end,
+    follow,
+    async close() {
+      clearTimeout(quiet)
+      for (const feed of open.values()) feed.onIdle()
+    },
+  }
+}
+
+/** One environment's stream as this instance knows it: an unbroken tail of recent events, and what came too early. */
+class Feed {
+  /** The last position up to which everything is known. */
+  head = 0n
+  /** The furthest position that is known to exist. */
+  target = 0n
+  onIdle = (): void => {}
+  private readonly readAfter: (position: bigint) => Promise<StreamEvent[]>
+  private readonly onError: (error: unknown) => void
+  private recent: StreamEvent[] = []
+  private readonly early = new Map<bigint, StreamEvent>()
+  private readonly waiting = new Set<() => void>()
+  private followers = 0
+  private begun = false
+  private filling = false
+  private hole: NodeJS.Timeout | undefined
+
+  constructor(readAfter: (position: bigint) => Promise<StreamEvent[]>, onError: (error: unknown) => void) {
+    this.readAfter = readAfter
+    this.onError = onError
+  }
+
+  begin(end: bigint): void {
+    this.head = end
+    this.target = end
+    this.begun = true
+    this.absorb()
+  }
+
+  join(): void {
+    this.followers += 1
+  }
+
+  leave(): void {
+    this.followers -= 1
+    if (this.followers > 0) return
+    clearTimeout(this.hole)
+    this.onIdle()
+  }
+
+  events(events: readonly StreamEvent[]): void {
+    for (const event of events) if (event.position > this.head) this.early.set(event.position, event)
+    if (this.begun) this.absorb()
+  }
+
+  gap(): void {
+    void this.fill()
+  }
+
+  /** The stream is known to reach this position: what is missing up to it is read. */
+  reaches(position: bigint): void {
+    if (position > this.target) this.target = position
+    if (this.target > this.head) void this.fill()
+  }
+
+  /** The events after a position when they are at hand; undefined when only Postgres has them. */
+  recentAfter(position: bigint): readonly StreamEvent[] | undefined {
+    if (position >= this.head) return []
+    const first = this.recent[0]
+    if (!first || first.position > position + 1n) return undefined
+    const from = Number(position + 1n - first.position)
+    return this.recent.slice(from, from + PAGE)
+  }
+
+  /** Resolves when there is something after a position, or when the signal aborts. */
+  moved(position: bigint, signal: AbortSignal): Promise<void> {
+    if (this.head > position || signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.waiting.delete(wake)
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      this.waiting.add(wake)
+      signal.addEventListener('abort', wake)
+    })
+  }
+
+  private absorb(): void {
+    const before = this.head
+    for (let next = this.early.get(this.head + 1n); next; next = this.early.get(this.head + 1n)) this.push(next)
+    if (this.head > before) this.wake()
+    for (const position of this.early.keys()) if (position <= this.head) this.early.delete(position)
+    if (this.early.size === 0) {
+      clearTimeout(this.hole)
+      this.hole = undefined
+    } else {
+      this.hole ??= setTimeout(() => {
+        this.hole = undefined
+        void this.fill()
+      }, HOLE_MS).unref()
+    }
+  }
+
+  private push(event: StreamEvent): void {
+    this.recent.push(event)
+    this.head = event.position
+    if (this.head > this.target) this.target = this.head
+    // Trimmed in halves, so that dropping the oldest costs nothing per event.
+    if (this.recent.length > 2 * RECENT_EVENTS) this.recent = this.recent.slice(-RECENT_EVENTS)
+  }
+
+  private wake(): void {
+    for (const wake of [...this.waiting]) wake()
+  }
+
+  private async fill(): Promise<void> {
+    if (this.filling) return
+    this.filling = true
+    try {
+      for (;;) {
+        const page = await this.readAfter(this.head)
+        for (const event of page) if (event.position === this.head + 1n) this.push(event)
+        this.absorb()
+        this.wake()
+        if (page.length < PAGE) break
+      }
+    } catch (error) {
+      // The next quiet second tries again.
+      this.onError(error)
+    } finally {
+      this.filling = false
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { type Fault, invalidRequest } from './errors.ts'
+import { isCleanText, kindOf, MAX_INT32, members, RawJson, readInt } from './json.ts'
+
+/** A member as it was sent: integers exact, other numbers as they are, objects and arrays as their text. */
+export type FieldValue = string | bigint | number | boolean | RawJson | undefined
+
+interface TextLimits {
+  readonly max: number
+  readonly min?: number
+}
+
+/**
+ * Reads the fields of a request and gathers every fault on the way, so that one answer names them all. Both edges read
+ * through it, so that what REST refuses GraphQL refuses too. Null counts as absent; unknown fields are ignored.
+ */
+export class Fields {
+  private readonly faults: Fault[] = []
+  private readonly valueOf: (name: string) => FieldValue
+
+  private constructor(valueOf: (name: string) => FieldValue) {
+    this.valueOf = valueOf
+  }
+
+  /** The members of a JSON object, given by its text. */
+  static ofJson(text: string): Fields {
+    const raw = members(text)
+    return new Fields((name) => jsonValue(raw.get(name)))
+  }
+
+  /** The members of a GraphQL input, whose Int64 are bigints and whose integers are numbers. */
+  static ofInput(input: object): Fields {
+    const values = new Map<string, unknown>(Object.entries(input))
+    return new Fields((name) => {
+      const value = values.get(name) ?? undefined
+      return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : (value as FieldValue)
+    })
+  }
+
+  /** 1 to `max` code points, unless `min` says otherwise. */
+  text(name: string, limits: TextLimits): string {
+    return this.optionalText(name, limits) ?? this.missing(name, '')
+  }
+
+  optionalText(name: string, { max, min = 1 }: TextLimits): string | null {
+    const value = this.valueOf(name)
+    if (value === undefined) return null
+    if (typeof value !== 'string') return this.fault(name, 'must be a string', '')
+    if (!isCleanText(value)) return this.fault(name, 'must not contain NUL or a lone surrogate', '')
+    const length = value.length <= max ? value.length : [...value].length
+    if (length > max || length < min) return this.fault(name, min === 0 ? `must be at most ${max} characters` : `must be ${min} to ${max} characters`, '')
+    return value
+  }
+
+  oneOf<T extends string>(name: string, values: readonly [T, ...T[]]): T {
+    const value = this.valueOf(name)
+    if (value === undefined) return this.missing(name, values[0])
+    return values.find((known) => known === value) ?? this.fault(name, `must be one of ${values.join(', ')}`, values[0])
+  }
+
+  int64(name: string, { min, max }: { min: bigint; max: bigint }): bigint {
+    return this.optionalInt64(name, { min, max }) ?? this.missing(name, 0n)
+  }
+
+  /** A JSON integer: `1.0`, `1e3` and `"10"` are refused. */
+  optionalInt64(name: string, { min, max }: { min: bigint; max: bigint }): bigint | null {
+    const value = this.valueOf(name)
+    if (value === undefined) return null
+    if (typeof value !== 'bigint') return this.fault(name, 'must be an integer', 0n)
+    if (value < min || value > max) return this.fault(name, `must be ${min} to ${max}`, 0n)
+    return value
+  }
+
+  optionalInt32(name: string, { min, max = MAX_INT32 }: { min: number; max?: number }): number | null {
+    const value = this.optionalInt64(name, { min: BigInt(min), max: BigInt(max) })
+    return value === null ? null : Number(value)
+  }
+
+  /** Runs a reader and refuses the request when it met any fault. */
+  read<T>(reader: (fields: Fields) => T): T {
+    const value = reader(this)
+    if (this.faults.length > 0) throw invalidRequest(...this.faults)
+    return value
+  }
+
+  private missing<T>(name: string, standIn: T): T {
+    // A field that is present but faulty has been named already.
+    return this.faults.some(({ path }) => path === name) ? standIn : this.fault(name, 'is required', standIn)
+  }
+
+  private fault<T>(path: string, message: string, standIn: T): T {
+    this.faults.push({ path, message })
+    return standIn
+  }
+}
+
+function jsonValue(raw: string | undefined): FieldValue {
+  if (raw === undefined) return undefined
+  switch (kindOf(raw)) {
+    case 'null':
+      return undefined
+    case 'string':
+    case 'boolean':
+      return JSON.parse(raw)
+    case 'number':
+      return readInt(raw) ?? Number(raw)
+    default:
+      return new RawJson(raw)
+  }
+}

@@ -1,0 +1,41 @@
+import type { Pool } from 'pg'
+import { type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from '../auth/callers.ts'
+import { findPlatformCaller, isPlatformKey } from '../auth/keys.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import { Refusal } from '../errors.ts'
+
+export interface Authentication {
+  readonly tokens: Tokens
+  readonly pool: Pool
+}
+
+/** Who a bearer token names: a player, or a platform key's holder. */
+export async function findCaller({ tokens, pool }: Authentication, authorization: string | null): Promise<PlayerCaller | PlatformCaller> {
+  const token = bearer(authorization)
+  return isPlatformKey(token) ? findPlatformCaller(pool, token) : tokens.verifyAccessToken(token)
+}
+
+/** The player that calls. Whether it is banned or deleted is read with the call itself. */
+export function requirePlayer({ tokens }: Authentication, authorization: string | null): Promise<PlayerCaller> {
+  return tokens.verifyAccessToken(bearer(authorization))
+}
+
+/** The operator that calls: a key of this very project, with a role that includes the needed one. */
+export async function requirePlatform(
+  { pool }: Authentication,
+  authorization: string | null,
+  projectId: string,
+  role: Role,
+): Promise<PlatformCaller> {
+  const token = bearer(authorization)
+  if (!isPlatformKey(token)) throw new Refusal('invalidToken')
+  const caller = await findPlatformCaller(pool, token)
+  if (caller.projectId !== projectId.toLowerCase() || !roleIncludes(caller.role, role)) throw new Refusal('forbidden')
+  return caller
+}
+
+function bearer(authorization: string | null): string {
+  const token = authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
+  if (token === undefined) throw new Refusal('invalidToken')
+  return token
+}

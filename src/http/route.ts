@@ -1,0 +1,70 @@
+import type { PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
+import { Fields } from '../fields.ts'
+import type { Json } from '../json.ts'
+import type { Operations } from '../operations.ts'
+import { readBody, readJsonObject } from './body.ts'
+import { type Authentication, requirePlatform, requirePlayer } from './caller.ts'
+import { json } from './respond.ts'
+
+/** What every handler works with. */
+export interface RestContext extends Authentication {
+  readonly operations: Operations
+  readonly maxBodyBytes: number
+}
+
+/** One line of the contents page: who may call what, and what answers. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  /** In Hono's form: `/platform/v1/projects/:projectId`. */
+  readonly path: string
+  readonly respond: (context: RestContext, request: Request, params: Readonly<Record<string, string>>) => Promise<Response>
+}
+
+export interface PlayerRequest {
+  readonly caller: PlayerCaller
+  readonly fields: Fields
+  readonly headers: Headers
+  readonly operations: Operations
+}
+
+export type PlayerHandler = (request: PlayerRequest) => Promise<Json>
+
+/** A call of a player: bearer token, JSON object in, JSON out. */
+export function playerPost(path: string, handler: PlayerHandler): Route {
+  return {
+    method: 'POST',
+    path,
+    async respond(context, request) {
+      const caller = await requirePlayer(context, request.headers.get('authorization'))
+      const text = readJsonObject(await readBody(request, context.maxBodyBytes))
+      const { operations } = context
+      return json(await handler({ caller, fields: Fields.ofJson(text), headers: request.headers, operations }))
+    },
+  }
+}
+
+export interface PlatformRequest {
+  readonly caller: PlatformCaller
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** The request's body, for methods that have one: a JSON object, as it was sent. */
+  readonly body: () => Promise<string>
+  readonly operations: Operations
+}
+
+export type PlatformHandler = (request: PlatformRequest) => Promise<Json>
+
+/** A call of an operator: a platform key of the project in the path, with at least this role. */
+export function platform(method: Route['method'], path: `/platform/v1/projects/:projectId/${string}`, role: Role, handler: PlatformHandler): Route {
+  return {
+    method,
+    path,
+    async respond(context, request, params) {
+      const caller = await requirePlatform(context, request.headers.get('authorization'), params.projectId ?? '', role)
+      const { operations, maxBodyBytes } = context
+      const query = new URL(request.url).searchParams
+      const body = async () => readJsonObject(await readBody(request, maxBodyBytes))
+      return json(await handler({ caller, params, query, body, operations }))
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** What whoever runs the service at night looks at. Labels come from our own tables, never from a request. */
+export function createMetrics() {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  return {
+    registry,
+    requests: new Counter({
+      name: 'tierway_http_requests_total',
+      help: 'Answers by route and status.',
+      labelNames: ['route', 'status'],
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'tierway_http_request_seconds',
+      help: 'Time from a request to its answer.',
+      labelNames: ['route'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    groupSize: new Histogram({
+      name: 'tierway_group_commands',
+      help: 'Commands per group commit.',
+      labelNames: ['kind'],
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+      registers,
+    }),
+    groupSeconds: new Histogram({
+      name: 'tierway_group_seconds',
+      help: 'Duration of a group commit.',
+      labelNames: ['kind'],
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
+      registers,
+    }),
+    subscriptions: new Gauge({
+      name: 'tierway_subscriptions',
+      help: 'Subscriptions that are open.',
+      registers,
+    }),
+    sockets: new Gauge({ name: 'tierway_sockets', help: 'WebSockets that are open.', registers }),
+  }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>

@@ -1,0 +1,410 @@
+import type { Fault } from '../errors.ts'
+import { depthExceeds, elements, isCleanText, kindOf, MAX_INT32, MAX_INT64, members, RawJson, readInt } from '../json.ts'
+
+// A scenario's definition: parsed and validated as a whole, every fault at once. Pure; versions never change.
+
+export const TRACKS = ['free', 'premium'] as const
+export type Track = (typeof TRACKS)[number]
+
+/** Exactly one of `currency` and `itemId` is set. */
+export interface Reward {
+  readonly currency: string | null
+  readonly itemId: string | null
+  readonly amount: bigint
+}
+
+export interface Tier {
+  readonly level: number
+  readonly track: Track
+  readonly rewards: readonly Reward[]
+}
+
+export type TierKey = `${Track}:${number}`
+
+export const tierKey = (level: number, track: Track): TierKey => `${track}:${level}`
+
+interface NodeBase {
+  readonly id: string
+  /** As it was published, for the client that the node is handed over to. */
+  readonly data: RawJson
+}
+
+/** A battle pass. State is kept per player, scenario and node. */
+export interface PassNode extends NodeBase {
+  readonly type: 'battle-pass'
+  /** In order: each has the total xp that reaches it. */
+  readonly levels: readonly { readonly level: number; readonly xp: bigint }[]
+  readonly topLevel: number
+  readonly tiers: ReadonlyMap<TierKey, Tier>
+  readonly premium: { readonly currency: string; readonly amount: bigint } | null
+  readonly startsAt: Date | null
+  readonly endsAt: Date | null
+  /** As published, else `endsAt`. */
+  readonly claimUntil: Date | null
+}
+
+/** A view on one tier of a pass. */
+export interface LevelNode extends NodeBase {
+  readonly type: 'battle-pass-level'
+  readonly levelNumber: number
+  readonly passNodeId: string
+  readonly rewards: { readonly [T in Track]?: readonly Reward[] }
+}
+
+/** Grants its rewards on entry and goes on. */
+export interface RewardNode extends NodeBase {
+  readonly type: 'reward'
+  readonly rewards: readonly Reward[]
+}
+
+export interface StartNode extends NodeBase {
+  readonly type: 'start'
+}
+
+/** Any other type is the client's: plans hand it over. */
+export interface ClientNode extends NodeBase {
+  readonly type: 'client'
+  readonly clientType: string
+}
+
+export type Node = PassNode | LevelNode | RewardNode | StartNode | ClientNode
+
+export interface Definition {
+  readonly name: string
+  readonly start: string
+  readonly nodes: ReadonlyMap<string, Node>
+  /** Where each handle leads; ask `nextNodes`. */
+  readonly edges: ReadonlyMap<string, readonly string[]>
+  /** All that the reward nodes can grant: any crossing may lead to them. */
+  readonly rewardNodes: readonly Reward[]
+}
+
+export type ParsedDefinition = { readonly ok: true; readonly definition: Definition } | { readonly ok: false; readonly faults: readonly Fault[] }
+
+/** What each type of node that the service runs crosses, in no order. */
+export const HANDLES_OF = {
+  start: ['onStart'],
+  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase'],
+  'battle-pass-level': ['onComplete'],
+  reward: ['onComplete'],
+} as const satisfies Record<Exclude<Node['type'], 'client'>, readonly string[]>
+
+/** Handles that only the service crosses. `onComplete` is also for client nodes. */
+export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
+
+const MAX_DEPTH = 64
+const MAX_NODES = 1_000
+const MAX_EDGES = 10_000
+const MAX_LEVELS = 1_000
+const MAX_REWARDS = 32
+const MAX_ID = 128
+const MAX_TYPE = 64
+const MAX_ASSET = 64
+/** More than a person reads; the last one says how many there are. */
+const MAX_FAULTS = 100
+
+const edgeKey = (nodeId: string, handle: string): string => `${handle}\n${nodeId}`
+
+/** The nodes that a crossed handle leads to, in the order of the edges. */
+export function nextNodes(definition: Definition, nodeId: string, handle: string): readonly string[] {
+  return definition.edges.get(edgeKey(nodeId, handle)) ?? []
+}
+
+/** Parses and validates a definition's text. */
+export function parseDefinition(text: string): ParsedDefinition {
+  if (depthExceeds(text, MAX_DEPTH)) return { ok: false, faults: [{ path: '', message: `must not nest deeper than ${MAX_DEPTH}` }] }
+  try {
+    JSON.parse(text)
+  } catch {
+    return { ok: false, faults: [{ path: '', message: 'must be JSON' }] }
+  }
+  const reader = new Reader()
+  const definition = readDefinition(reader, text.trim())
+  return reader.faults.length === 0 ? { ok: true, definition } : { ok: false, faults: reader.reported }
+}
+
+/** A place in the document: its path and its raw text; undefined text when it is absent or null. */
+interface Place {
+  readonly path: string
+  readonly raw: string | undefined
+}
+
+/** Gathers faults while reading on with stand-ins, so that one pass names them all. */
+class Reader {
+  readonly faults: Fault[] = []
+
+  get reported(): readonly Fault[] {
+    const { length } = this.faults
+    if (length <= MAX_FAULTS) return this.faults
+    return [...this.faults.slice(0, MAX_FAULTS), { path: '', message: `and ${length - MAX_FAULTS} more faults` }]
+  }
+
+  fault(path: string, message: string): void {
+    this.faults.push({ path, message })
+  }
+
+  /** The members of an object as places; every name is absent when it is no object. */
+  object({ path, raw }: Place, what = 'an object'): (name: string) => Place {
+    const isObject = raw !== undefined && kindOf(raw) === 'object'
+    if (!isObject) this.fault(path, raw === undefined ? 'is required' : `must be ${what}`)
+    const found = isObject ? members(raw) : new Map<string, string>()
+    return (name) => {
+      const value = found.get(name)
+      return { path: path === '' ? name : `${path}.${name}`, raw: value === 'null' ? undefined : value }
+    }
+  }
+
+  list({ path, raw }: Place, { min, max }: { min: number; max: number }): Place[] {
+    if (raw === undefined || kindOf(raw) !== 'array') {
+      this.fault(path, raw === undefined ? 'is required' : 'must be a list')
+      return []
+    }
+    const places = elements(raw).map((element, index) => ({ path: `${path}[${index}]`, raw: element === 'null' ? undefined : element }))
+    if (places.length < min || places.length > max) {
+      this.fault(path, max === Number.POSITIVE_INFINITY ? `must have at least ${min} entries` : `must have ${min} to ${max} entries`)
+      return places.slice(0, max)
+    }
+    return places
+  }
+
+  text({ path, raw }: Place, max: number): string {
+    if (raw === undefined || kindOf(raw) !== 'string') {
+      this.fault(path, raw === undefined ? 'is required' : 'must be a string')
+      return ''
+    }
+    const value: string = JSON.parse(raw)
+    const length = [...value].length
+    if (!isCleanText(value)) this.fault(path, 'must not contain NUL or a lone surrogate')
+    else if (length < 1 || length > max) this.fault(path, `must be 1 to ${max} characters`)
+    return value
+  }
+
+  integer({ path, raw }: Place, min: bigint, max: bigint): bigint | undefined {
+    const value = raw === undefined ? undefined : readInt(raw)
+    if (value === undefined) {
+      this.fault(path, raw === undefined ? 'is required' : 'must be an integer')
+    } else if (value < min || value > max) {
+      this.fault(path, `must be ${min} to ${max}`)
+      return undefined
+    }
+    return value
+  }
+
+  /** An RFC 3339 date-time with its offset; null when absent. */
+  dateTime({ path, raw }: Place): Date | null {
+    if (raw === undefined) return null
+    const text: unknown = kindOf(raw) === 'string' ? JSON.parse(raw) : undefined
+    const date = typeof text === 'string' ? parseDateTime(text) : undefined
+    if (!date) this.fault(path, 'must be a date and time with an offset, such as 2026-12-01T00:00:00Z')
+    return date ?? null
+  }
+}
+
+function readDefinition(reader: Reader, text: string): Definition {
+  const scenario = reader.object({ path: '', raw: text })
+  const name = reader.text(scenario('name'), 128)
+  const start = reader.text(scenario('start'), MAX_ID)
+  const nodePlaces = reader.list(scenario('nodes'), { min: 1, max: MAX_NODES })
+  const edgePlaces = reader.list(scenario('edges'), { min: 0, max: MAX_EDGES })
+
+  const nodes = new Map<string, Node>()
+  const paths = new Map<string, string>()
+  for (const place of nodePlaces) {
+    const node = readNode(reader, place)
+    if (node.id === '') continue
+    if (nodes.has(node.id)) reader.fault(`${place.path}.id`, `repeats the id of ${paths.get(node.id)}`)
+    else paths.set(node.id, place.path)
+    nodes.set(node.id, node)
+  }
+  const edges = readEdges(reader, edgePlaces, nodes)
+
+  const definition = { name, start, nodes, edges, rewardNodes: [...nodes.values()].flatMap((node) => (node.type === 'reward' ? node.rewards : [])) }
+  if (start !== '' && !nodes.has(start)) reader.fault('start', `names no node: "${start}"`)
+  for (const node of nodes.values()) {
+    const path = paths.get(node.id) ?? ''
+    if (node.type === 'start' && node.id !== start) reader.fault(path, 'has type start, but is not where the scenario starts')
+    if (node.type === 'battle-pass-level') checkLevelNode(reader, path, node, nodes)
+  }
+  checkCycles(reader, definition, paths)
+  return definition
+}
+
+function readNode(reader: Reader, place: Place): Node {
+  const node = reader.object(place)
+  const id = reader.text(node('id'), MAX_ID)
+  const type = reader.text(node('type'), MAX_TYPE)
+  const dataPlace = node('data')
+  const dataText = dataPlace.raw ?? '{}'
+  const base = { id, data: new RawJson(dataText) }
+  const data = reader.object({ path: dataPlace.path, raw: dataText })
+  switch (type) {
+    case 'start':
+      return { ...base, type }
+    case 'reward':
+      return { ...base, type, rewards: readRewards(reader, data('rewards')) }
+    case 'battle-pass':
+      return { ...base, type, ...readPass(reader, data) }
+    case 'battle-pass-level':
+      return { ...base, type, ...readLevelNode(reader, data) }
+    default:
+      return { ...base, type: 'client', clientType: type }
+  }
+}
+
+function readRewards(reader: Reader, place: Place): Reward[] {
+  return reader.list(place, { min: 1, max: MAX_REWARDS }).map((entry) => {
+    const reward = reader.object(entry)
+    const currency = reward('currency')
+    const itemId = reward('itemId')
+    const amount = reader.integer(reward('amount'), 1n, MAX_INT64) ?? 1n
+    if ((currency.raw === undefined) === (itemId.raw === undefined)) {
+      if (entry.raw !== undefined && kindOf(entry.raw) === 'object') reader.fault(entry.path, 'must have exactly one of currency and itemId')
+      return { currency: null, itemId: null, amount }
+    }
+    return {
+      currency: currency.raw === undefined ? null : reader.text(currency, MAX_ASSET),
+      itemId: itemId.raw === undefined ? null : reader.text(itemId, MAX_ASSET),
+      amount,
+    }
+  })
+}
+
+function readPass(reader: Reader, data: (name: string) => Place): Omit<PassNode, 'id' | 'data' | 'type'> {
+  const levels = readLevels(reader, data('levels'))
+  const known = new Set(levels.map(({ level }) => level))
+  const premium = data('premium').raw === undefined ? null : readPrice(reader, data('premium'))
+  const tiers = new Map<TierKey, Tier>()
+  for (const place of reader.list(data('tiers'), { min: 0, max: TRACKS.length * MAX_LEVELS })) {
+    const tier = readTier(reader, place)
+    if (!tier) continue
+    const { level, track } = tier
+    if (!known.has(level)) reader.fault(`${place.path}.level`, `names no level of this pass: ${level}`)
+    if (tiers.has(tierKey(level, track))) reader.fault(place.path, `repeats the ${track} tier of level ${level}`)
+    if (track === 'premium' && !premium) reader.fault(place.path, 'is a premium tier of a pass without premium')
+    tiers.set(tierKey(level, track), tier)
+  }
+
+  const startsAt = reader.dateTime(data('startsAt'))
+  const endsAt = reader.dateTime(data('endsAt'))
+  const claimUntil = reader.dateTime(data('claimUntil')) ?? endsAt
+  if (startsAt && endsAt && startsAt >= endsAt) reader.fault(data('endsAt').path, 'must be after startsAt')
+  if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil) reader.fault(data('claimUntil').path, 'must be after startsAt')
+  if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
+  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil }
+}
+
+function readLevels(reader: Reader, place: Place): { level: number; xp: bigint }[] {
+  const levels: { level: number; xp: bigint }[] = []
+  for (const entry of reader.list(place, { min: 1, max: MAX_LEVELS })) {
+    const member = reader.object(entry)
+    const level = reader.integer(member('level'), 1n, BigInt(MAX_INT32))
+    const xp = reader.integer(member('xp'), 0n, MAX_INT64)
+    if (level === undefined || xp === undefined) continue
+    const last = levels.at(-1)
+    if (last && Number(level) <= last.level) reader.fault(`${entry.path}.level`, 'must be higher than the level before it')
+    if (last && xp <= last.xp) reader.fault(`${entry.path}.xp`, 'must be more than the xp of the level before it')
+    levels.push({ level: Number(level), xp })
+  }
+  return levels
+}
+
+function readTier(reader: Reader, place: Place): Tier | undefined {
+  const tier = reader.object(place)
+  const level = reader.integer(tier('level'), 1n, BigInt(MAX_INT32))
+  const trackPlace = tier('track')
+  const track = TRACKS.find((known) => trackPlace.raw === `"${known}"`)
+  if (!track) reader.fault(trackPlace.path, trackPlace.raw === undefined ? 'is required' : `must be one of ${TRACKS.join(', ')}`)
+  const rewards = readRewards(reader, tier('rewards'))
+  return level === undefined || !track ? undefined : { level: Number(level), track, rewards }
+}
+
+function readPrice(reader: Reader, place: Place): { currency: string; amount: bigint } {
+  const price = reader.object(reader.object(place)('price'))
+  return { currency: reader.text(price('currency'), MAX_ASSET), amount: reader.integer(price('amount'), 1n, MAX_INT64) ?? 1n }
+}
+
+function readLevelNode(reader: Reader, data: (name: string) => Place): Omit<LevelNode, 'id' | 'data' | 'type'> {
+  const numberPlace = data('levelNumber')
+  // A number or a decimal string: level editors write both.
+  const digits = numberPlace.raw?.match(/^"(\d+)"$/)?.[1]
+  const levelNumber = reader.integer({ path: numberPlace.path, raw: digits ?? numberPlace.raw }, 1n, BigInt(MAX_INT32))
+  const passNodeId = reader.text(data('passNodeId'), MAX_ID)
+  const own: { [T in Track]?: readonly Reward[] } = {}
+  const rewardsPlace = data('rewards')
+  if (rewardsPlace.raw !== undefined) {
+    const rewards = reader.object(rewardsPlace)
+    for (const track of TRACKS) if (rewards(track).raw !== undefined) own[track] = readRewards(reader, rewards(track))
+  }
+  return { levelNumber: Number(levelNumber ?? 0), passNodeId, rewards: own }
+}
+
+function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: ReadonlyMap<string, Node>): void {
+  const pass = nodes.get(node.passNodeId)
+  if (pass?.type !== 'battle-pass') {
+    if (node.passNodeId !== '') reader.fault(`${path}.data.passNodeId`, `names no battle-pass node: "${node.passNodeId}"`)
+    return
+  }
+  const { levelNumber, rewards } = node
+  if (levelNumber === 0) return
+  if (!pass.levels.some(({ level }) => level === levelNumber)) {
+    reader.fault(`${path}.data.levelNumber`, `names no level of the pass: ${levelNumber}`)
+  } else if (!TRACKS.some((track) => rewards[track] ?? pass.tiers.get(tierKey(levelNumber, track)))) {
+    reader.fault(`${path}.data.levelNumber`, `names a level without a tier, and the node has no rewards of its own: ${levelNumber}`)
+  }
+  if (rewards.premium && !pass.premium) reader.fault(`${path}.data.rewards.premium`, 'is for a pass without premium')
+}
+
+function readEdges(reader: Reader, places: readonly Place[], nodes: ReadonlyMap<string, Node>): Map<string, string[]> {
+  const edges = new Map<string, string[]>()
+  for (const place of places) {
+    const edge = reader.object(place)
+    const from = reader.text(edge('from'), MAX_ID)
+    const handle = reader.text(edge('handle'), MAX_TYPE)
+    const to = reader.text(edge('to'), MAX_ID)
+    if (from !== '' && !nodes.has(from)) reader.fault(`${place.path}.from`, `names no node: "${from}"`)
+    if (to !== '' && !nodes.has(to)) reader.fault(`${place.path}.to`, `names no node: "${to}"`)
+    if (nodes.get(to)?.type === 'start') reader.fault(`${place.path}.to`, 'leads back into the start')
+    const node = nodes.get(from)
+    if (node && handle !== '') checkHandle(reader, `${place.path}.handle`, node, handle)
+    const targets = edges.get(edgeKey(from, handle)) ?? []
+    if (targets.includes(to)) reader.fault(place.path, 'repeats an edge')
+    edges.set(edgeKey(from, handle), [...targets, to])
+  }
+  return edges
+}
+
+/** An edge that nothing ever crosses is a mistake of the designer. */
+function checkHandle(reader: Reader, path: string, node: Node, handle: string): void {
+  if (node.type === 'client') {
+    if (SERVER_HANDLES.includes(handle)) reader.fault(path, `is crossed by the service only: ${handle}`)
+    return
+  }
+  const handles: readonly string[] = HANDLES_OF[node.type]
+  if (!handles.includes(handle)) reader.fault(path, `is never crossed by a ${node.type} node, which has ${handles.join(', ')}`)
+}
+
+/** Reward nodes run by themselves: a cycle of them would never end. */
+function checkCycles(reader: Reader, definition: Definition, paths: ReadonlyMap<string, string>): void {
+  const done = new Set<string>()
+  const visit = (nodeId: string, trail: readonly string[]): void => {
+    if (definition.nodes.get(nodeId)?.type !== 'reward' || done.has(nodeId)) return
+    const loop = trail.indexOf(nodeId)
+    if (loop >= 0) {
+      reader.fault(paths.get(nodeId) ?? '', `is part of a cycle of nodes that run by themselves: ${[...trail.slice(loop), nodeId].join(' → ')}`)
+      return
+    }
+    for (const next of nextNodes(definition, nodeId, 'onComplete')) visit(next, [...trail, nodeId])
+    done.add(nodeId)
+  }
+  for (const nodeId of definition.nodes.keys()) visit(nodeId, [])
+}
+
+/** RFC 3339, with real calendar dates only. */
+function parseDateTime(text: string): Date | undefined {
+  const match = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/.exec(text)
+  if (!match) return undefined
+  const [, year, month, day] = match.map(Number)
+  const date = new Date(text.toUpperCase())
+  if (Number.isNaN(date.getTime()) || day === undefined || month === undefined || year === undefined) return undefined
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate() ? date : undefined
+}

@@ -1,0 +1,93 @@
+import type { Json, RawJson } from '../json.ts'
+import { type Definition, nextNodes, type Node, type Reward } from './definition.ts'
+
+/** A handle that a node crossed, with what its event tells. */
+export interface Crossing {
+  readonly nodeId: string
+  readonly handle: string
+  readonly data: Json
+}
+
+export type EnteredNode = { readonly nodeId: string; readonly type: string; readonly data: RawJson }
+export type Granted = { readonly amount: bigint; readonly currency: string | null; readonly itemId: string | null }
+
+/** The continuation that a call caused (spec 2.2); the client hands over to the nodes in `entered`. */
+export type ExecutionPlan = {
+  readonly runId: string
+  readonly status: 'active' | 'completed'
+  readonly crossed: readonly { readonly nodeId: string; readonly handle: string }[]
+  readonly entered: readonly EnteredNode[]
+  readonly granted: readonly Granted[]
+}
+
+/** Where a walk led: every crossing in order, every node entered, and the rewards of the nodes that the service runs. */
+export interface Walk {
+  readonly crossings: readonly Crossing[]
+  readonly entered: readonly EnteredNode[]
+  readonly grants: readonly { readonly nodeId: string; readonly rewards: readonly Reward[] }[]
+  /** Ids of the nodes that are active afterwards. */
+  readonly active: readonly string[]
+}
+
+/**
+ * Follows the edges of crossings through the graph. Nodes that the service runs are run at once and their own
+ * crossings followed; others are left active for the client.
+ *
+ * A node stays active until it crosses `onComplete`. A battle-pass node stays active even then: its owner may still
+ * earn xp or buy premium. From one crossing each node is entered at most once, so a walk ends in any graph.
+ */
+export function walk(definition: Definition, active: readonly string[], causes: readonly Crossing[]): Walk {
+  const now = new Set(active.filter((nodeId) => definition.nodes.has(nodeId)))
+  const crossings: Crossing[] = []
+  const entered: EnteredNode[] = []
+  const grants: { nodeId: string; rewards: readonly Reward[] }[] = []
+
+  for (const cause of causes) {
+    const seen = new Set<string>()
+    const queue: Crossing[] = [cause]
+    for (let crossing = queue.shift(); crossing; crossing = queue.shift()) {
+      crossings.push(crossing)
+      if (crossing.handle === 'onComplete' && definition.nodes.get(crossing.nodeId)?.type !== 'battle-pass') {
+        now.delete(crossing.nodeId)
+      }
+      for (const nodeId of nextNodes(definition, crossing.nodeId, crossing.handle)) {
+        const node = definition.nodes.get(nodeId)
+        if (!node || seen.has(nodeId)) continue
+        seen.add(nodeId)
+        entered.push(enteredNode(node))
+        if (node.type === 'reward') {
+          grants.push({ nodeId, rewards: node.rewards })
+          queue.push({ nodeId, handle: 'onComplete', data: { granted: node.rewards.map(granted) } })
+        } else {
+          now.add(nodeId)
+        }
+      }
+    }
+  }
+  return { crossings, entered, grants, active: [...now] }
+}
+
+/** Enters a scenario at its start node, which may be one that the service runs. */
+export function begin(definition: Definition): Walk {
+  const start = definition.nodes.get(definition.start)
+  if (!start) throw new Error('a published scenario has a start node')
+  const entered = enteredNode(start)
+  if (start.type === 'start') {
+    const onward = walk(definition, [], [{ nodeId: start.id, handle: 'onStart', data: {} }])
+    return { ...onward, entered: [entered, ...onward.entered] }
+  }
+  if (start.type === 'reward') {
+    const onward = walk(definition, [], [{ nodeId: start.id, handle: 'onComplete', data: { granted: start.rewards.map(granted) } }])
+    return { ...onward, entered: [entered, ...onward.entered], grants: [{ nodeId: start.id, rewards: start.rewards }, ...onward.grants] }
+  }
+  return { crossings: [], entered: [entered], grants: [], active: [start.id] }
+}
+
+export function enteredNode(node: Node): EnteredNode {
+  return { nodeId: node.id, type: node.type === 'client' ? node.clientType : node.type, data: node.data }
+}
+
+/** A reward in the form of spec 2.2. */
+export function granted({ amount, currency, itemId }: Reward): Granted {
+  return { amount, currency, itemId }
+}

@@ -1,0 +1,66 @@
+import type { Pool } from 'pg'
+import { inTransaction } from '../db/transaction.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
+import { RawJson } from '../json.ts'
+import { parseDefinition } from './definition.ts'
+import type { ScenarioRef } from './scenarios.ts'
+
+export type PublishedScenario = {
+  readonly scenarioId: string
+  readonly version: number
+  readonly definition: RawJson
+  readonly publishedAt: string
+}
+
+/**
+ * Publishes a definition as the next version, after validating it as a whole: every fault is named at once, and then
+ * nothing is written. Publishing the current text again answers the current version, so a lost answer may be retried.
+ */
+export async function publishScenario(pool: Pool, ref: ScenarioRef, text: string): Promise<PublishedScenario> {
+  const parsed = parseDefinition(text)
+  if (!parsed.ok) throw invalidRequest(...parsed.faults)
+  return inTransaction(pool, async (client) => {
+    const key = [ref.environmentId, ref.scenarioId]
+    await client.query('INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING', key)
+    // The row lock makes publications of one scenario follow each other.
+    const locked = await client.query('SELECT version FROM scenarios WHERE environment_id = $1 AND id = $2 FOR UPDATE', key)
+    const current = await client.query(
+      `SELECT version, definition, published_at FROM scenario_versions
+       WHERE environment_id = $1 AND scenario_id = $2 AND version = $3`,
+      [...key, locked.rows[0].version],
+    )
+    if (current.rows[0]?.definition === text) return published(ref, current.rows[0])
+
+    const version = current.rows.length === 0 ? 1 : current.rows[0].version + 1
+    await client.query('UPDATE scenarios SET version = $3, published_at = now() WHERE environment_id = $1 AND id = $2', [...key, version])
+    const written = await client.query(
+      `INSERT INTO scenario_versions (environment_id, scenario_id, version, definition) VALUES ($1, $2, $3, $4)
+       RETURNING version, definition, published_at`,
+      [...key, version, text],
+    )
+    return published(ref, written.rows[0])
+  })
+}
+
+/** Reads the current version, or an older one by its number. */
+export async function readScenario(pool: Pool, ref: ScenarioRef, version: number | null): Promise<PublishedScenario> {
+  const { rows } = await pool.query(
+    `SELECT v.version, v.definition, v.published_at, s.version AS current FROM scenarios s
+     LEFT JOIN scenario_versions v ON v.environment_id = s.environment_id AND v.scenario_id = s.id AND v.version = coalesce($3, s.version)
+     WHERE s.environment_id = $1 AND s.id = $2`,
+    [ref.environmentId, ref.scenarioId, version],
+  )
+  if (rows.length === 0) throw new Refusal('scenarioNotFound')
+  if (rows[0].version === null) throw new Refusal('notFound')
+  return published(ref, rows[0])
+}
+
+interface VersionRow {
+  version: number
+  definition: string
+  published_at: Date
+}
+
+function published({ scenarioId }: ScenarioRef, { version, definition, published_at }: VersionRow): PublishedScenario {
+  return { scenarioId, version, definition: new RawJson(definition), publishedAt: published_at.toISOString() }
+}
