@@ -6,7 +6,7 @@ import { type PurchasePremium, type PurchaseResult, purchasePremium } from './ba
 import { type Progress, readProgress } from './battlepass/read-progress.ts'
 import type { GroupCommit } from './commit/group-commit.ts'
 import { createPlayer } from './players/create-player.ts'
-import type { PlayerRef } from './players/standing.ts'
+import { admitPlayer, type PlayerRef } from './players/standing.ts'
 import { findEnvironment } from './projects/projects.ts'
 import { type CrossHandle, type CrossResult, crossHandle } from './scenario/cross-handle.ts'
 import { type PublishedScenario, publishScenario, readScenario } from './scenario/publish.ts'
@@ -31,6 +31,8 @@ export interface Operations {
   readScenario(scenario: ScenarioRef, version: number | null): Promise<PublishedScenario>
   findEnvironment(projectId: string, name: string): Promise<string>
 
+  /** Refuses a player that is banned, deleted or unknown. */
+  admitPlayer(player: PlayerRef): Promise<void>
   createPlayer(environmentId: string, nickname: string | null): Promise<PlayerRef>
   adjustWallet(player: PlayerRef, adjustment: Adjustment): Promise<{ balance: bigint }>
 }
@@ -59,6 +61,7 @@ export function createOperations({ pool, writes, reads }: OperationsOptions): Op
     readScenario: (scenario, version) => readScenario(pool, scenario, version),
     findEnvironment: (projectId, name) => findEnvironment(pool, projectId, name),
 
+    admitPlayer: (player) => reads.run(admitPlayer(player)),
     createPlayer: (environmentId, nickname) => writes.run(createPlayer(environmentId, nickname)),
     adjustWallet: (player, adjustment) => writes.run(adjustWallet(player, adjustment)),
   }

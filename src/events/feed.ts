@@ -14,11 +14,17 @@ export interface Feeds {
   /** The position of the last event that is committed. */
   end(environmentId: string): Promise<bigint>
   /**
-   * Every event after a position (after the present end when null), in order, without a gap or a duplicate, in batches
-   * as they become known, until the signal aborts. Refuses with `cursor expired` a position that is gone or to come.
+   * Every event after a position (after the present end when null) that matches, in order, without a gap or a
+   * duplicate. Refuses with `cursor expired` a position that is gone or to come. End it with `return()`.
    */
-  follow(environmentId: string, after: bigint | null, signal: AbortSignal): AsyncGenerator<readonly StreamEvent[]>
+  follow(follower: Follower): Promise<AsyncIterableIterator<StreamEvent>>
   close(): Promise<void>
+}
+
+export interface Follower {
+  readonly environmentId: string
+  readonly after: bigint | null
+  readonly matches: (event: StreamEvent) => boolean
 }
 
 /** Events kept at hand per environment, so that followers near the end need no database. */
@@ -123,28 +129,21 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
     return feed
   }
 
-  async function* follow(environmentId: string, after: bigint | null, signal: AbortSignal): AsyncGenerator<readonly StreamEvent[]> {
+  async function follow({ environmentId, after, matches }: Follower): Promise<AsyncIterableIterator<StreamEvent>> {
     const feed = await join(environmentId)
     try {
       // The cursor may come from another instance that is ahead of what this one has heard.
       if (after !== null && after > feed.head) feed.reaches(await end(environmentId))
       if (after !== null && after > feed.target) throw new Refusal('cursorExpired')
-      let position = after ?? feed.head
-      while (!signal.aborted) {
-        const batch = feed.recentAfter(position) ?? (await pageAfter(position))
-        const last = batch.at(-1)
-        if (last) {
-          position = last.position
-          yield batch
-        } else {
-          await feed.moved(position, signal)
-        }
-      }
-    } finally {
+      const position = after ?? feed.head
+      const first = feed.recentAfter(position) ?? (await pageAfter(position))
+      return new Following(feed, pageAfter, matches, position, first)
+    } catch (error) {
       feed.leave()
+      throw error
     }
 
-    async function pageAfter(position: bigint): Promise<StreamEvent[]> {
+    async function pageAfter(position: bigint): Promise<readonly StreamEvent[]> {
       const page = await read(environmentId, position)
       if (page[0] && page[0].position !== position + 1n) throw new Refusal('cursorExpired')
       return page
@@ -158,6 +157,65 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
       clearTimeout(quiet)
       for (const feed of open.values()) feed.onIdle()
     },
+  }
+}
+
+/**
+ * One follower's way along a feed. Not a generator: `return()` must end a `next()` that waits, and free the feed even
+ * when nothing was ever asked for.
+ */
+class Following implements AsyncIterableIterator<StreamEvent> {
+  private readonly feed: Feed
+  private readonly pageAfter: (position: bigint) => Promise<readonly StreamEvent[]>
+  private readonly matches: (event: StreamEvent) => boolean
+  private readonly ended = new AbortController()
+  private position: bigint
+  private batch: readonly StreamEvent[]
+  private at = 0
+
+  constructor(
+    feed: Feed,
+    pageAfter: (position: bigint) => Promise<readonly StreamEvent[]>,
+    matches: (event: StreamEvent) => boolean,
+    position: bigint,
+    first: readonly StreamEvent[],
+  ) {
+    this.feed = feed
+    this.pageAfter = pageAfter
+    this.matches = matches
+    this.position = position
+    this.batch = first
+  }
+
+  async next(): Promise<IteratorResult<StreamEvent>> {
+    while (!this.ended.signal.aborted) {
+      for (let event = this.batch[this.at]; event; event = this.batch[this.at]) {
+        this.at += 1
+        this.position = event.position
+        if (this.matches(event)) return { done: false, value: event }
+      }
+      this.batch = this.feed.recentAfter(this.position) ?? (await this.pageAfter(this.position))
+      this.at = 0
+      if (this.batch.length === 0) await this.feed.moved(this.position, this.ended.signal)
+    }
+    return { done: true, value: undefined }
+  }
+
+  async return(): Promise<IteratorResult<StreamEvent>> {
+    if (!this.ended.signal.aborted) {
+      this.ended.abort()
+      this.feed.leave()
+    }
+    return { done: true, value: undefined }
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<StreamEvent>> {
+    await this.return()
+    throw error
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
   }
 }
 

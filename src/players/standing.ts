@@ -1,3 +1,4 @@
+import type { Command } from '../commit/group-commit.ts'
 import { type Group, type Part, PART_ORDER, type Row, type Statement } from '../commit/group.ts'
 import { Refusal } from '../errors.ts'
 
@@ -65,5 +66,13 @@ export class Standing implements Part {
 
   save(): Statement[] {
     return []
+  }
+}
+
+/** Reads a player's standing for calls that rest on nothing else. */
+export function admitPlayer(player: PlayerRef): Command<void> {
+  return {
+    needs: (group) => group.of(Standing).want(player),
+    decide: (group) => group.of(Standing).require(player),
   }
 }

@@ -1,0 +1,135 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Pool } from 'pg'
+import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
+import { createGroupCommit } from './commit/group-commit.ts'
+import type { Config } from './config.ts'
+import { pendingMigrations } from './db/migrate.ts'
+import { createPool } from './db/pool.ts'
+import { createPrisma } from './db/prisma.ts'
+import { Stream } from './events/append.ts'
+import { createLocalBus } from './events/bus.ts'
+import { createFeeds, type Feeds } from './events/feed.ts'
+import { createGraphql } from './graphql/yoga.ts'
+import { createHealth } from './http/health.ts'
+import { createRest } from './http/rest.ts'
+import type { Logger } from './log.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { createOperations, type Operations } from './operations.ts'
+import { routes } from './routes.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly databaseUrl: string
+  readonly tokenKeys: readonly TokenKey[]
+}
+
+export interface App {
+  readonly operations: Operations
+  readonly pool: Pool
+  readonly tokens: Tokens
+  readonly feeds: Feeds
+  readonly metrics: Metrics
+  /** Resolves with the port once requests are served. */
+  listen(): Promise<number>
+  /** Ends what is under way in order: new work is refused, running calls are answered, sockets closed, connections let go. */
+  stop(): Promise<void>
+}
+
+/** Calls and sockets get this long to end by themselves when the service stops. */
+const DRAIN_MS = 10_000
+
+/** Builds the service. It serves nothing until `listen`. */
+export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOptions): Promise<App> {
+  const metrics = createMetrics()
+  const pool = createPool({
+    url: databaseUrl,
+    connections: config.databaseConnections,
+    onError: (error) => log.warn({ err: error.message }, 'a database connection was lost'),
+  })
+  const bus = createLocalBus()
+  const feeds = createFeeds({ pool, bus, onError: (error) => log.warn({ err: String(error) }, 'the stream could not be read') })
+  const observe = (kind: string) => (batch: { size: number; seconds: number }) => {
+    metrics.groupSize.observe({ kind }, batch.size)
+    metrics.groupSeconds.observe({ kind }, batch.seconds)
+  }
+  const writes = createGroupCommit({
+    pool,
+    observe: observe('write'),
+    committed: (group) => {
+      if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)
+    },
+  })
+  const reads = createGroupCommit({ pool, readOnly: true, observe: observe('read') })
+  const operations = createOperations({ pool, writes, reads })
+  const tokens = await createTokens({ keys: tokenKeys, issuer: config.tokenIssuer, audience: config.tokenAudience })
+
+  let stopping = false
+  const health = createHealth({
+    metrics,
+    tokens,
+    config,
+    isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0,
+  })
+  const rest = createRest({
+    routes,
+    context: { operations, tokens, pool, maxBodyBytes: config.maxBodyBytes },
+    log,
+    metrics,
+    allowedOrigins: config.allowedOrigins,
+  })
+  const prisma = createPrisma(pool)
+  const graphql = await createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma })
+  const serveRest = getRequestListener(rest.fetch, { overrideGlobalObjects: false })
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    const path = request.url?.split('?', 1)[0] ?? '/'
+    if (stopping) response.setHeader('connection', 'close')
+    if (path === '/graphql') void graphql.serve(request, response)
+    else if (!health.serve(path, request, response)) void serveRest(request, response)
+  }
+
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, serve)
+  server.on('upgrade', (request, socket, head) => graphql.upgrade(request, socket, head))
+  const metricsServer = config.metricsPort === null ? undefined : createServer((request, response) => health.serveMetrics(request, response))
+
+  return {
+    operations,
+    pool,
+    tokens,
+    feeds,
+    metrics,
+    async listen() {
+      if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
+      return listenOn(server, config.port, config.host)
+    },
+    async stop() {
+      stopping = true
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      metricsServer?.close()
+      metricsServer?.closeAllConnections()
+      await graphql.stop()
+      const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+      await closed
+      clearTimeout(timer)
+      await Promise.all([writes.close(), reads.close()])
+      await feeds.close()
+      await bus.close()
+      await prisma.$disconnect()
+      await pool.end()
+    },
+  }
+}
+
+function listenOn(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}

@@ -1,0 +1,153 @@
+import { Fields } from '../fields.ts'
+import { builder } from '../graphql/builder.ts'
+import { requirePlayer } from '../graphql/context.ts'
+import { TRACKS, type Track } from '../scenario/definition.ts'
+import { ExecutionPlanType } from '../scenario/graphql.ts'
+import type { Granted } from '../scenario/plan.ts'
+import { RewardType } from '../wallet/graphql.ts'
+import type { AddXpResult } from './add-xp.ts'
+import type { ClaimAllResult, ClaimResult } from './claim-tier.ts'
+import type { PurchaseResult } from './purchase-premium.ts'
+import type { Progress } from './read-progress.ts'
+import { readAddXp, readClaimAll, readClaimTier, readKey, readNodeInput, readPurchasePremium } from './wire.ts'
+
+const TrackType = builder.enumType('Track', { values: TRACKS })
+
+const ClaimedTierType = builder.objectRef<{ level: number; track: Track }>('ClaimedTier').implement({
+  fields: (t) => ({ level: t.exposeInt('level'), track: t.expose('track', { type: TrackType }) }),
+})
+
+const BattlePassType = builder.objectRef<Progress>('BattlePass').implement({
+  description: "A player's progress on a battle pass (spec 2.2).",
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    xp: t.field({ type: 'Int64', resolve: (pass) => pass.xp }),
+    premiumOwned: t.exposeBoolean('premiumOwned'),
+    claimedTiers: t.field({ type: [ClaimedTierType], resolve: (pass) => [...pass.claimedTiers] }),
+  }),
+})
+
+const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').implement({
+  fields: (t) => ({
+    level: t.exposeInt('level', { description: 'The level after the addition.' }),
+    xp: t.field({ type: 'Int64', description: 'The xp after the addition.', resolve: (result) => result.xp }),
+    leveledUp: t.exposeBoolean('leveledUp'),
+    maxLevel: t.exposeBoolean('maxLevel'),
+    plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
+  }),
+})
+
+const ClaimTierResultType = builder.objectRef<ClaimResult>('ClaimTierResult').implement({
+  fields: (t) => ({
+    success: t.exposeBoolean('success'),
+    alreadyClaimed: t.exposeBoolean('alreadyClaimed'),
+    error: t.string({ nullable: true, description: 'Why it was refused.', resolve: (result) => result.error }),
+    granted: t.field({ type: [RewardType], description: 'What was granted, also when it was claimed before.', resolve: (result) => [...result.granted] }),
+  }),
+})
+
+const GrantedTierType = builder.objectRef<{ level: number; track: Track; granted: readonly Granted[] }>('GrantedTier').implement({
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.expose('track', { type: TrackType }),
+    granted: t.field({ type: [RewardType], resolve: (tier) => [...tier.granted] }),
+  }),
+})
+
+const ClaimAllResultType = builder.objectRef<ClaimAllResult>('ClaimAllResult').implement({
+  fields: (t) => ({ claimed: t.field({ type: [GrantedTierType], resolve: (result) => [...result.claimed] }) }),
+})
+
+const PurchasePremiumResultType = builder.objectRef<PurchaseResult>('PurchasePremiumResult').implement({
+  fields: (t) => ({
+    success: t.exposeBoolean('success'),
+    error: t.string({ nullable: true, description: 'Why it was refused.', resolve: (result) => result.error }),
+    plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
+  }),
+})
+
+builder.queryField('battlePass', (t) =>
+  t.field({
+    type: BattlePassType,
+    description: "The calling player's progress.",
+    args: { scenarioId: t.arg.string({ required: true }), nodeId: t.arg.string({ required: true }) },
+    resolve: async (_root, args, context) =>
+      context.operations.readProgress(await requirePlayer(context), Fields.ofInput(args).read(readNodeInput)),
+  }),
+)
+
+const AddXpInput = builder.inputType('AddXpInput', {
+  fields: (t) => ({
+    scenarioId: t.string({ required: true }),
+    nodeId: t.string({ required: true }),
+    runId: t.string({ required: true }),
+    amount: t.field({ type: 'Int64', required: true }),
+    source: t.string({ required: true, description: 'Where the xp comes from: up to 64 characters.' }),
+    idempotencyKey: t.string({ description: 'As the header `Idempotency-Key` of the REST endpoint.' }),
+  }),
+})
+
+const ClaimTierInput = builder.inputType('ClaimTierInput', {
+  fields: (t) => ({
+    scenarioId: t.string({ required: true }),
+    nodeId: t.string({ required: true }),
+    runId: t.string({ required: true }),
+    level: t.int({ description: 'May be left out on a level node.' }),
+    track: t.field({ type: TrackType, required: true }),
+    idempotencyKey: t.string({ description: 'As the header `Idempotency-Key` of the REST endpoint.' }),
+  }),
+})
+
+const ClaimAllInput = builder.inputType('ClaimAllInput', {
+  fields: (t) => ({
+    scenarioId: t.string({ required: true }),
+    nodeId: t.string({ required: true }),
+    runId: t.string({ required: true }),
+  }),
+})
+
+const PurchasePremiumInput = builder.inputType('PurchasePremiumInput', {
+  fields: (t) => ({
+    scenarioId: t.string({ required: true }),
+    nodeId: t.string({ required: true }),
+    runId: t.string({ required: true }),
+    idempotencyKey: t.string({ description: 'The same key and request is charged once and answered alike.' }),
+  }),
+})
+
+builder.mutationFields((t) => ({
+  addXp: t.field({
+    type: AddXpResultType,
+    description: 'Adds xp to a pass (spec 4.1).',
+    args: { input: t.arg({ type: AddXpInput, required: true }) },
+    resolve: async (_root, { input }, context) =>
+      context.operations.addXp(
+        await requirePlayer(context),
+        Fields.ofInput(input).read((fields) => ({ ...readAddXp(fields), idempotencyKey: readKey(fields) })),
+      ),
+  }),
+  claimTier: t.field({
+    type: ClaimTierResultType,
+    description: 'Claims one tier of one track. However often it is sent, the tier is granted once (spec 4.1).',
+    args: { input: t.arg({ type: ClaimTierInput, required: true }) },
+    resolve: async (_root, { input }, context) =>
+      context.operations.claimTier(
+        await requirePlayer(context),
+        Fields.ofInput(input).read((fields) => ({ ...readClaimTier(fields), idempotencyKey: readKey(fields) })),
+      ),
+  }),
+  claimAll: t.field({
+    type: ClaimAllResultType,
+    description: 'Claims every tier of a pass that can be claimed now.',
+    args: { input: t.arg({ type: ClaimAllInput, required: true }) },
+    resolve: async (_root, { input }, context) =>
+      context.operations.claimAll(await requirePlayer(context), Fields.ofInput(input).read(readClaimAll)),
+  }),
+  purchasePremium: t.field({
+    type: PurchasePremiumResultType,
+    description: 'Buys premium for a pass from the wallet (spec 4.1).',
+    args: { input: t.arg({ type: PurchasePremiumInput, required: true }) },
+    resolve: async (_root, { input }, context) =>
+      context.operations.purchasePremium(await requirePlayer(context), Fields.ofInput(input).read(readPurchasePremium)),
+  }),
+}))

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto'
+import { PrismaPg } from '@prisma/adapter-pg'
+import type { Pool } from 'pg'
+import { PrismaClient } from './generated/prisma/client.ts'
+
+export type { PrismaClient }
+
+/**
+ * Prisma on the service's own pool: for what dashboards read. No game write goes through it (a transaction of Prisma's
+ * that times out can still commit a statement).
+ */
+export function createPrisma(pool: Pool): PrismaClient {
+  const adapter = new PrismaPg(pool, {
+    // Without a name every statement is parsed and planned anew.
+    statementNameGenerator: ({ sql }) => createHash('sha1').update(sql).digest('base64url'),
+  })
+  return new PrismaClient({ adapter })
+}

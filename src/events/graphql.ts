@@ -1,0 +1,220 @@
+import { Refusal } from '../errors.ts'
+import { Fields } from '../fields.ts'
+import { builder } from '../graphql/builder.ts'
+import { type Context, requirePlatform } from '../graphql/context.ts'
+import { MAX_INT64, MIN_INT64, members, RawJson } from '../json.ts'
+import { PriceType } from '../wallet/graphql.ts'
+import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
+import { printCursor, readCursor } from './cursor.ts'
+
+const MAX_NAMES = 100
+
+const EventTypeEnum = builder.enumType('EventType', {
+  values: { crossing: { value: 'crossing' }, playerCreated: { value: 'player.created' } } as const,
+})
+
+const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
+  description: "An event of an environment's stream. Its cursor names its place: subscribe with `after` to go on from there.",
+  fields: (t) => ({
+    cursor: t.string({ resolve: (event) => printCursor(event.environmentId, event.position) }),
+    type: t.expose('type', { type: EventTypeEnum }),
+    occurredAt: t.expose('occurredAt', { type: 'DateTime' }),
+    playerId: t.exposeID('playerId'),
+    scenarioId: t.exposeString('scenarioId', { nullable: true }),
+    nodeId: t.exposeString('nodeId', { nullable: true }),
+    runId: t.exposeString('runId', { nullable: true }),
+    handle: t.exposeString('handle', { nullable: true, description: 'The crossed handle; null for events that are no crossing.' }),
+    data: t.field({ type: 'JSON', description: "The event's own members.", resolve: (event) => new RawJson(event.data) }),
+  }),
+  resolveType: (event) => typeNameOf(event),
+})
+
+// An event's data is JSON text; its integers are read exactly.
+const dataOf = (event: StreamEvent): Fields => Fields.ofJson(event.data)
+const readInt64 = (fields: Fields, name: string): bigint => fields.optionalInt64(name, { min: MIN_INT64, max: MAX_INT64 }) ?? 0n
+const readInt32 = (fields: Fields, name: string): number => fields.optionalInt32(name, { min: 0 }) ?? 0
+const readText = (fields: Fields, name: string): string => fields.optionalText(name, { min: 0, max: 128 }) ?? ''
+
+const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').implement({
+  interfaces: [EventInterface],
+  description: 'A pass reached a higher level.',
+  fields: (t) => ({
+    fromLevel: t.int({ resolve: (event) => readInt32(dataOf(event), 'fromLevel') }),
+    toLevel: t.int({ resolve: (event) => readInt32(dataOf(event), 'toLevel') }),
+    xp: t.field({ type: 'Int64', resolve: (event) => readInt64(dataOf(event), 'xp') }),
+    source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
+  }),
+})
+
+const MaxLevelEvent = builder.objectRef<StreamEvent>('MaxLevelEvent').implement({
+  interfaces: [EventInterface],
+  description: 'A pass reached its top level, once per player and node.',
+  fields: (t) => ({
+    level: t.int({ resolve: (event) => readInt32(dataOf(event), 'level') }),
+    xp: t.field({ type: 'Int64', resolve: (event) => readInt64(dataOf(event), 'xp') }),
+    source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
+  }),
+})
+
+const CompleteEvent = builder.objectRef<StreamEvent>('CompleteEvent').implement({
+  interfaces: [EventInterface],
+  description: 'A node crossed `onComplete`.',
+})
+
+const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEvent').implement({
+  interfaces: [EventInterface],
+  description: 'Premium was bought for a pass.',
+  fields: (t) => ({
+    price: t.field({
+      type: PriceType,
+      resolve: ({ data }) => {
+        const price = Fields.ofJson(members(data).get('price') ?? '{}')
+        return { currency: readText(price, 'currency'), amount: readInt64(price, 'amount') }
+      },
+    }),
+  }),
+})
+
+const HandleCrossedEvent = builder.objectRef<StreamEvent>('HandleCrossedEvent').implement({
+  interfaces: [EventInterface],
+  description: 'Any other handle of a node was crossed.',
+})
+
+const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').implement({
+  interfaces: [EventInterface],
+  description: 'A player was created.',
+  fields: (t) => ({ nickname: t.string({ nullable: true, resolve: (event) => dataOf(event).optionalText('nickname', { max: 128 }) }) }),
+})
+
+function typeNameOf({ type, handle }: StreamEvent): string {
+  if (type === 'player.created') return 'PlayerCreatedEvent'
+  switch (handle) {
+    case 'onLevelUp':
+      return 'LevelUpEvent'
+    case 'onMaxLevel':
+      return 'MaxLevelEvent'
+    case 'onComplete':
+      return 'CompleteEvent'
+    case 'onPremiumPurchase':
+      return 'PremiumPurchaseEvent'
+    default:
+      return 'HandleCrossedEvent'
+  }
+}
+
+interface EventArgs {
+  readonly environment?: string | null
+  readonly scenarioId?: string | null
+  readonly nodeId?: string | null
+  readonly playerId?: string | null
+  readonly after?: string | null
+  readonly types?: readonly string[] | null
+  readonly handles?: readonly string[] | null
+}
+
+/**
+ * The events that a caller may see, narrowed by its arguments: a player sees its own, a platform key its project's.
+ * A player that asks for another's events is refused, not shown nothing.
+ */
+async function follow(context: Context, args: EventArgs, wanted: (event: StreamEvent) => boolean) {
+  const filter = Fields.ofInput(args).read((fields) => ({
+    environment: fields.optionalText('environment', { max: 32 }),
+    scenarioId: fields.optionalText('scenarioId', { max: 128 }),
+    nodeId: fields.optionalText('nodeId', { max: 128 }),
+    playerId: fields.optionalText('playerId', { max: 36 })?.toLowerCase() ?? null,
+    after: fields.optionalText('after', { max: 256 }),
+  }))
+  const scope = await readScope(context, filter)
+  const { environmentId, playerId } = scope
+  const { scenarioId, nodeId, after } = filter
+  return context.feeds.follow({
+    environmentId,
+    after: after === null ? null : readCursor(environmentId, after),
+    matches: (event) =>
+      (playerId === null || event.playerId === playerId) &&
+      (scenarioId === null || event.scenarioId === scenarioId) &&
+      (nodeId === null || event.nodeId === nodeId) &&
+      wanted(event),
+  })
+}
+
+async function readScope(context: Context, { environment, playerId }: { environment: string | null; playerId: string | null }) {
+  const caller = await context.caller()
+  if (caller.kind === 'player') {
+    await context.operations.admitPlayer(caller)
+    if (playerId !== null && playerId !== caller.playerId) throw new Refusal('forbidden')
+    // A player has one environment, whatever its name: it need not be given, and no other can be.
+    if (environment !== null && (await context.operations.findEnvironment(caller.projectId, environment)) !== caller.environmentId) {
+      throw new Refusal('forbidden')
+    }
+    return { environmentId: caller.environmentId, playerId: caller.playerId }
+  }
+  const name = Fields.ofInput({ environment }).read((fields) => fields.text('environment', { max: 32 }))
+  return { environmentId: await context.operations.findEnvironment(caller.projectId, name), playerId }
+}
+
+const crossed = (handle: string) => (event: StreamEvent) => event.handle === handle
+
+builder.subscriptionFields((t) => {
+  const scope = {
+    environment: t.arg.string({ description: 'Required for a platform key; a player has its own.' }),
+    after: t.arg.string({ description: 'A cursor: events after it are replayed, then joined to the live ones.' }),
+  }
+  const place = { ...scope, scenarioId: t.arg.string(), nodeId: t.arg.string(), playerId: t.arg.string() }
+  return {
+    onLevelUp: t.field({
+      type: LevelUpEvent,
+      args: place,
+      subscribe: (_root, args, context) => follow(context, args, crossed('onLevelUp')),
+      resolve: (event: StreamEvent) => event,
+    }),
+    onMaxLevel: t.field({
+      type: MaxLevelEvent,
+      args: place,
+      subscribe: (_root, args, context) => follow(context, args, crossed('onMaxLevel')),
+      resolve: (event: StreamEvent) => event,
+    }),
+    onComplete: t.field({
+      type: CompleteEvent,
+      args: place,
+      subscribe: (_root, args, context) => follow(context, args, crossed('onComplete')),
+      resolve: (event: StreamEvent) => event,
+    }),
+    onPremiumPurchase: t.field({
+      type: PremiumPurchaseEvent,
+      args: place,
+      subscribe: (_root, args, context) => follow(context, args, crossed('onPremiumPurchase')),
+      resolve: (event: StreamEvent) => event,
+    }),
+    playerCreated: t.field({
+      type: PlayerCreatedEvent,
+      args: scope,
+      subscribe: (_root, args, context) => follow(context, args, (event) => event.type === 'player.created'),
+      resolve: (event: StreamEvent) => event,
+    }),
+    events: t.field({
+      type: EventInterface,
+      description: 'All events, in the order of the stream.',
+      args: { ...place, types: t.arg({ type: [EventTypeEnum] }), handles: t.arg.stringList() },
+      subscribe: (_root, args, context) => {
+        const types = args.types ? new Set<string>(args.types.slice(0, MAX_NAMES)) : null
+        const handles = args.handles ? new Set(args.handles.slice(0, MAX_NAMES)) : null
+        return follow(context, args, ({ type, handle }) => (types === null || types.has(type)) && (handles === null || (handle !== null && handles.has(handle))))
+      },
+      resolve: (event: StreamEvent) => event,
+    }),
+  }
+})
+
+builder.queryField('streamCursor', (t) =>
+  t.string({
+    description: "The present end of an environment's stream: subscribe with `after` to hear all that follows.",
+    args: { environment: t.arg.string({ description: 'Required for a platform key; a player has its own.' }) },
+    resolve: async (_root, { environment }, context) => {
+      const caller = await context.caller()
+      if (caller.kind === 'platform') await requirePlatform(context, 'viewer')
+      const { environmentId } = await readScope(context, { environment: environment ?? null, playerId: null })
+      return printCursor(environmentId, await context.feeds.end(environmentId))
+    },
+  }),
+)

@@ -1,0 +1,65 @@
+import SchemaBuilder from '@pothos/core'
+import PrismaPlugin from '@pothos/plugin-prisma'
+import RelayPlugin from '@pothos/plugin-relay'
+import { getDatamodel } from '../db/generated/pothos.ts'
+import type PrismaTypes from '../db/generated/pothos.ts'
+import { RawJson } from '../json.ts'
+import type { Context } from './context.ts'
+import { parseInt64, parseInt64Literal, plainJson } from './scalars.ts'
+
+/** The builder of the GraphQL schema. Types stand in the features' `graphql.ts`, listed in `schema.ts`. */
+export const builder = new SchemaBuilder<{
+  Context: Context
+  PrismaTypes: PrismaTypes
+  DefaultFieldNullability: false
+  Scalars: {
+    ID: { Input: string; Output: string }
+    Int64: { Input: bigint; Output: bigint }
+    DateTime: { Input: Date; Output: Date }
+    JSON: { Input: never; Output: RawJson }
+  }
+}>({
+  plugins: [PrismaPlugin, RelayPlugin],
+  defaultFieldNullability: false,
+  relay: { clientMutationId: 'omit', cursorType: 'String' },
+  prisma: {
+    client: (context) => context.prisma,
+    dmmf: getDatamodel(),
+    exposeDescriptions: true,
+    filterConnectionTotalCount: false,
+    maxConnectionSize: 200,
+    defaultConnectionSize: 20,
+    onUnusedQuery: process.env.NODE_ENV === 'test' ? 'error' : null,
+  },
+})
+
+builder.queryType({ description: 'What is read.' })
+builder.mutationType({ description: 'What is done. The same operations as the REST endpoints, with the same outcomes.' })
+builder.subscriptionType({ description: 'What happens, live, and from a cursor on.' })
+
+builder.scalarType('Int64', {
+  description: 'A 64-bit integer: a decimal string in answers; a decimal string or an integer in requests.',
+  serialize: (value) => value.toString(),
+  parseValue: parseInt64,
+  parseLiteral: parseInt64Literal,
+})
+
+builder.scalarType('DateTime', {
+  description: 'A date and time in RFC 3339, in UTC.',
+  serialize: (value) => value.toISOString(),
+  parseValue: parseDateTime,
+})
+
+builder.scalarType('JSON', {
+  description: 'Any JSON value. Integers beyond 2^53 are given as decimal strings. Only in answers.',
+  serialize: (value) => plainJson(value),
+  parseValue: () => {
+    throw new TypeError('JSON is given in answers only')
+  },
+})
+
+function parseDateTime(value: unknown): Date {
+  const date = typeof value === 'string' ? new Date(value) : undefined
+  if (!date || Number.isNaN(date.getTime())) throw new TypeError('DateTime must be a date and time in RFC 3339')
+  return date
+}

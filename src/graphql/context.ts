@@ -1,0 +1,30 @@
+import type { PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
+import { roleIncludes } from '../auth/callers.ts'
+import type { PrismaClient } from '../db/prisma.ts'
+import { Refusal } from '../errors.ts'
+import type { Feeds } from '../events/feed.ts'
+import type { Operations } from '../operations.ts'
+
+/** What resolvers work with. */
+export interface Context {
+  readonly operations: Operations
+  readonly feeds: Feeds
+  readonly prisma: PrismaClient
+  readonly requestId: string
+  /** Who calls; refuses a call without credentials, or with ones that do not hold. */
+  readonly caller: () => Promise<PlayerCaller | PlatformCaller>
+}
+
+/** The player that calls. Whether it is banned or deleted is read with the call itself. */
+export async function requirePlayer(context: Context): Promise<PlayerCaller> {
+  const caller = await context.caller()
+  if (caller.kind !== 'player') throw new Refusal('forbidden')
+  return caller
+}
+
+/** The operator that calls, with a role that includes the needed one. */
+export async function requirePlatform(context: Context, role: Role): Promise<PlatformCaller> {
+  const caller = await context.caller()
+  if (caller.kind !== 'platform' || !roleIncludes(caller.role, role)) throw new Refusal('forbidden')
+  return caller
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions'
+import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
+import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
+import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives'
+import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
+import { useDisableIntrospection } from '@graphql-yoga/plugin-disable-introspection'
+import { GraphQLError } from 'graphql'
+import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
+import type { Pool } from 'pg'
+import type { Tokens } from '../auth/tokens.ts'
+import type { Config } from '../config.ts'
+import { toRefusal } from '../db/failures.ts'
+import type { PrismaClient } from '../db/prisma.ts'
+import { REFUSALS, Refusal } from '../errors.ts'
+import type { Feeds } from '../events/feed.ts'
+import { findCaller } from '../http/caller.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Operations } from '../operations.ts'
+import { schema } from '../schema.ts'
+import type { Context } from './context.ts'
+import { createSocketServer } from './socket.ts'
+
+export interface GraphqlOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly operations: Operations
+  readonly tokens: Tokens
+  readonly pool: Pool
+  readonly feeds: Feeds
+  readonly prisma: PrismaClient
+}
+
+/** What a document may ask for. Every limit holds over HTTP and over WebSocket alike. */
+const MAX_DEPTH = 10
+const MAX_ALIASES = 15
+const MAX_TOKENS = 1_000
+const MAX_DIRECTIVES = 50
+
+/** Sent by the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
+export interface ServerContext {
+  readonly authorization?: string | null
+  readonly requestId?: string
+}
+
+/** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
+export async function createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma }: GraphqlOptions) {
+  const yoga = createYoga<ServerContext, Context>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    landingPage: false,
+    batching: false,
+    multipart: false,
+    logging: false,
+    cors: { origin: [...config.allowedOrigins], methods: ['GET', 'POST'], credentials: false },
+    graphiql: config.graphiql && { title: 'Tierway', subscriptionsProtocol: 'WS', defaultQuery: DEFAULT_QUERY },
+    ...(config.graphiql && (await graphiqlPage(log))),
+    maskedErrors: { maskError: (error) => mask(error, log) },
+    plugins: [
+      jsonOnly(),
+      maxDepthPlugin({ n: MAX_DEPTH, exposeLimits: true }),
+      maxAliasesPlugin({ n: MAX_ALIASES }),
+      maxTokensPlugin({ n: MAX_TOKENS }),
+      maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
+      ...(config.introspection ? [] : [useDisableIntrospection(), blockFieldSuggestionsPlugin()]),
+      codedErrors(),
+    ],
+    context: ({ request, authorization, requestId }) => {
+      const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
+      let caller: ReturnType<Context['caller']> | undefined
+      return {
+        operations,
+        feeds,
+        prisma,
+        requestId: requestId ?? randomUUID(),
+        caller: () => {
+          caller ??= findCaller({ tokens, pool }, sent)
+          return caller
+        },
+      }
+    },
+  })
+
+  const sockets = createSocketServer({ yoga, config, tokens, pool, metrics })
+
+  function serve(request: IncomingMessage, response: ServerResponse): unknown {
+    if (request.method === 'POST') {
+      const length = request.headers['content-length']
+      // Yoga reads a body whole, so its length must be known to be bounded.
+      if (length === undefined) return refuse(response, 411, 'length required')
+      if (Number(length) > config.maxBodyBytes) return refuse(response, ...REFUSALS.payloadTooLarge)
+    }
+    return yoga.handle(request, response)
+  }
+
+  return {
+    serve,
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
+    /** Ends every socket with 1001 and every stream of events. */
+    stop: () => sockets.stop(),
+  }
+}
+
+function refuse(response: ServerResponse, status: number, text: string): void {
+  const code = text.toUpperCase().replaceAll(' ', '_')
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+  response.end(JSON.stringify({ errors: [{ message: text, extensions: { code } }] }))
+}
+
+/** The page of the GraphiQL package, so that it works without the internet. */
+async function graphiqlPage(log: Logger) {
+  try {
+    const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
+    return { renderGraphiQL }
+  } catch {
+    log.warn('GraphiQL is off: the optional package @graphql-yoga/render-graphiql is not installed')
+    return { graphiql: false }
+  }
+}
+
+/** A form or a plain text could be posted by any web page without asking; JSON cannot. */
+function jsonOnly(): Plugin {
+  return {
+    onRequestParse({ request }) {
+      const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+      if (request.method === 'POST' && type !== 'application/json') {
+        throw createGraphQLError('the body must be application/json', { extensions: { code: 'INVALID_REQUEST', http: { status: 415 } } })
+      }
+    },
+  }
+}
+
+/** A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing. */
+function mask(error: unknown, log: Logger): Error {
+  const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
+  if (original instanceof GraphQLError) return original
+  const refusal = toRefusal(original) ?? new Refusal('internalError')
+  if (refusal.kind === 'internalError') log.error({ err: original }, 'internal error')
+  const details = refusal.faults.map(({ path, message }) => ({ path, message }))
+  return createGraphQLError(refusal.message, {
+    ...(error instanceof GraphQLError && { nodes: error.nodes, source: error.source, positions: error.positions, path: error.path }),
+    extensions: { code: refusal.code.toUpperCase(), ...(refusal.status === 400 && { details }) },
+  })
+}
+
+/** Faults that GraphQL itself finds (syntax, unknown fields, wrong types) carry a code too. */
+function codedErrors(): Plugin {
+  return {
+    onResultProcess({ result }) {
+      for (const one of Array.isArray(result) ? result : [result]) {
+        if (one && 'errors' in one && one.errors) withCodes(one.errors)
+      }
+    },
+  }
+}
+
+export function withCodes(errors: readonly GraphQLError[]): readonly GraphQLError[] {
+  for (const error of errors) error.extensions.code ??= 'INVALID_REQUEST'
+  return errors
+}
+
+const DEFAULT_QUERY = `# Put a token into the headers below: {"authorization": "Bearer …"}
+# A platform key of the demo project is in .tierway/demo.json; a player's token comes from \`npx tierway player token\`.
+
+subscription Live {
+  events(environment: "production") {
+    cursor
+    occurredAt
+    playerId
+    handle
+    data
+  }
+}
+`

@@ -1,0 +1,79 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Tokens } from '../auth/tokens.ts'
+import type { Config } from '../config.ts'
+import { print } from '../json.ts'
+import type { Metrics } from '../metrics.ts'
+import { openapi } from '../openapi.ts'
+
+export interface HealthOptions {
+  readonly metrics: Metrics
+  readonly tokens: Tokens
+  readonly config: Config
+  /** Migrated, and the database answers. */
+  readonly isReady: () => Promise<boolean>
+}
+
+/** Readiness is asked often and must never hang with the database. */
+const READY_TIMEOUT_MS = 1_000
+
+/** What machines ask the service about itself: health, metrics, public keys, the API's description. */
+export function createHealth({ metrics, tokens, config, isReady }: HealthOptions) {
+  const document = JSON.stringify(openapi)
+  const jwks = JSON.stringify(tokens.jwks)
+  const openMetrics = config.metricsPort === null && (config.metricsToken !== null || !config.production)
+
+  async function serveReady(response: ServerResponse): Promise<void> {
+    const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref())
+    const ready = await Promise.race([isReady().catch(() => false), timeout])
+    send(response, ready ? 200 : 503, print({ status: ready ? 'ready' : 'unavailable' }))
+  }
+
+  function serveMetrics(request: IncomingMessage, response: ServerResponse): void {
+    if (config.metricsPort === null && config.metricsToken !== null && !hasToken(request, config.metricsToken)) {
+      send(response, 401, print({ error: 'invalid token', code: 'invalid_token' }))
+      return
+    }
+    metrics.registry.metrics().then(
+      (text) => send(response, 200, text, metrics.registry.contentType),
+      () => send(response, 500, print({ error: 'internal error', code: 'internal_error' })),
+    )
+  }
+
+  /** Answers when the path is one of these; false leaves the request to others. */
+  function serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return false
+    switch (path) {
+      case '/livez':
+        send(response, 200, print({ status: 'live' }))
+        return true
+      case '/readyz':
+        void serveReady(response)
+        return true
+      case '/metrics':
+        if (openMetrics) serveMetrics(request, response)
+        return openMetrics
+      case '/.well-known/jwks.json':
+        send(response, 200, jwks)
+        return true
+      case '/openapi.json':
+        send(response, 200, document)
+        return true
+      default:
+        return false
+    }
+  }
+
+  return { serve, serveMetrics }
+}
+
+function hasToken(request: IncomingMessage, token: string): boolean {
+  const sent = Buffer.from(request.headers.authorization?.replace(/^Bearer +/i, '') ?? '')
+  const expected = Buffer.from(token)
+  return sent.length === expected.length && timingSafeEqual(sent, expected)
+}
+
+function send(response: ServerResponse, status: number, body: string, type = 'application/json; charset=utf-8'): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) })
+  response.end(body)
+}

@@ -1,0 +1,13 @@
+// Contents page of the GraphQL surface: each feature's types and fields.
+import './battlepass/graphql.ts'
+import './events/graphql.ts'
+import './players/graphql.ts'
+import './scenario/graphql.ts'
+import './wallet/graphql.ts'
+import { lexicographicSortSchema, printSchema } from 'graphql'
+import { builder } from './graphql/builder.ts'
+
+export const schema = builder.toSchema()
+
+/** The text of `schema.graphql`. */
+export const printedSchema = `${printSchema(lexicographicSortSchema(schema))}\n`

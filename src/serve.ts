@@ -1,0 +1,97 @@
+import { createApp } from './app.ts'
+import { loadTokenKeys } from './auth/key-ring.ts'
+import { type Config, ConfigError, readConfig } from './config.ts'
+import { migrate } from './db/migrate.ts'
+import { openDatabase } from './db/open.ts'
+import { createLog, type Logger } from './log.ts'
+import { type Demo, seedDemo } from './seed.ts'
+
+/** After this long a stop that hangs ends the process anyway. */
+const STOP_DEADLINE_MS = 15_000
+
+/** Runs the service until SIGTERM or SIGINT. Faults of the configuration are told all at once, with exit code 1. */
+export async function serve(env: Readonly<Record<string, string | undefined>>): Promise<void> {
+  let config: Config
+  try {
+    config = readConfig(env)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+    return
+  }
+  const log = createLog(config.logLevel)
+  try {
+    await start(config, log)
+  } catch (error) {
+    log.fatal({ err: error }, 'Tierway could not start')
+    process.exit(1)
+  }
+}
+
+async function start(config: Config, log: Logger): Promise<void> {
+  const started = performance.now()
+  if (config.databaseUrl === null) log.info(`starting the embedded Postgres in ${config.dataDir}`)
+  const database = await openDatabase(config, { adopt: true })
+  const app = await createApp({ config, log, databaseUrl: database.url, tokenKeys: await loadTokenKeys(config) })
+
+  let stopping = false
+  async function stop(signal: string): Promise<void> {
+    // A second signal means now.
+    if (stopping) process.exit(1)
+    stopping = true
+    log.info(`${signal}: answering what is under way, then stopping`)
+    setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref()
+    await app.stop()
+    await database.stop()
+    log.info('stopped')
+    process.exit(0)
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+
+  try {
+    if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
+    const port = await app.listen()
+    const baseUrl = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`
+    const demo = database.embedded ? await seedDemo(app.pool, config.dataDir, baseUrl) : undefined
+    log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
+    process.stdout.write(describe(baseUrl, config, demo))
+  } catch (error) {
+    await app.stop()
+    await database.stop()
+    throw error
+  }
+}
+
+/** What runs where, and what to try next. Machines that read the log get the log alone. */
+function describe(baseUrl: string, config: Config, demo: Demo | undefined): string {
+  if (config.production) return ''
+  const lines = [
+    '',
+    `  REST       ${baseUrl}/sdk/v1          contract: ${baseUrl}/openapi.json`,
+    `  GraphQL    ${baseUrl}/graphql${config.graphiql ? '         GraphiQL in a browser' : ''}`,
+    `  WebSocket  ${baseUrl.replace('http', 'ws')}/graphql           graphql-transport-ws`,
+    `  Metrics    ${baseUrl}/metrics         health: /livez, /readyz`,
+  ]
+  if (demo) {
+    const { scenarioId, passNodeId, environment, sdkKey, platformKey } = demo
+    lines.push(
+      '',
+      `  Demo keys (kept in ${config.dataDir}/demo.json)`,
+      `    SDK key       ${sdkKey}`,
+      `    Platform key  ${platformKey}`,
+      '',
+      '  A first call:',
+      '    TOKEN=$(npx tierway player token)',
+      `    curl ${baseUrl}/sdk/v1/battlepass/progress -H "Authorization: Bearer $TOKEN" \\`,
+      `      -d '{"scenarioId":"${scenarioId}","nodeId":"${passNodeId}"}'`,
+      '',
+      '  A first subscription, then play: npm run demo',
+      `    curl -N ${baseUrl}/graphql -H 'Authorization: Bearer ${platformKey}' \\`,
+      `      -H 'Content-Type: application/json' -H 'Accept: text/event-stream' \\`,
+      `      -d '{"query":"subscription { events(environment: \\"${environment}\\") { occurredAt handle playerId data } }"}'`,
+    )
+  }
+  return `${lines.join('\n')}\n\n`
+}
