@@ -34,6 +34,8 @@ const STOP_DEADLINE_SECONDS = 30
 /** A port may be taken between the choice and the start, and another process may start the same cluster first. */
 const ATTEMPTS = 3
 const POLL_MS = 25
+/** Long enough for the last processes of a server that was killed to end, which hold up the next. */
+const RETRY_MS = 250
 const MAX_LOG_BYTES = 10_000_000
 
 export interface EmbeddedPostgres {
@@ -102,6 +104,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       // When another process was first, its server is found in the next round.
       attempts += 1
       if (attempts === ATTEMPTS) throw new Error(`Postgres did not start on ${home.cluster}.\n${fault}`)
+      await delay(RETRY_MS)
     } else if (await answers(running.port, password)) {
       const stop = async () => (adopt ? stopServer(home) : undefined)
       return { url: urlOf(running.port, password), initialised, reused: true, stop }

@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { removeDataDir } from '../support/postgres.ts'
+
+const isRoot = process.getuid?.() === 0
+
+let dataDir: string
+let processes: ChildProcess[]
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tierway-embedded-'))
+  await chmod(dataDir, 0o711)
+  processes = []
+})
+
+afterEach(async () => {
+  for (const child of processes) child.kill('SIGKILL')
+  const left = await startEmbeddedPostgres({ dataDir, adopt: true })
+  await left.stop()
+  await removeDataDir(dataDir)
+})
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Starts the Postgres of the data directory from another process, which lives until it is killed. */
+async function startElsewhere(): Promise<Omit<EmbeddedPostgres, 'stop'> & { child: ChildProcess }> {
+  const source = `
+    import { startEmbeddedPostgres } from ${JSON.stringify(new URL('../../src/db/embedded.ts', import.meta.url).href)}
+    console.log(JSON.stringify(await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} })))
+    setInterval(() => {}, 1_000)`
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  processes.push(child)
+  for await (const line of createInterface(child.stdout)) return { ...JSON.parse(line), child }
+  throw new Error('the other process ended before its Postgres was up')
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+const lockFile = () => join(dataDir, 'postgres', 'postmaster.pid')
+
+test('keeps its data and its url from one start to the next', async () => {
+  const first = await startEmbeddedPostgres({ dataDir })
+  expect(first).toMatchObject({ initialised: true, reused: false })
+  expect(first.url).toMatch(/^postgres:\/\/tierway:[\w-]{32}@127\.0\.0\.1:\d+\/tierway$/)
+  await query(first.url, 'CREATE TABLE kept ()')
+  await first.stop()
+  await expect(query(first.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
+
+  const second = await startEmbeddedPostgres({ dataDir })
+  expect(second).toMatchObject({ initialised: false, reused: false, url: first.url })
+  expect(await query(second.url, 'TABLE kept')).toEqual([])
+  await second.stop()
+})
+
+test('starts one server when four processes start at once in an empty directory', async () => {
+  const started = await Promise.all([startElsewhere(), startElsewhere(), startElsewhere(), startElsewhere()])
+
+  expect(new Set(started.map(({ url }) => url)).size).toBe(1)
+  expect(started.filter(({ initialised }) => initialised)).toHaveLength(1)
+  expect(started.filter(({ reused }) => !reused)).toHaveLength(1)
+})
+
+test('leaves a server that it reuses to its owner', async () => {
+  const owner = await startElsewhere()
+
+  const guest = await startEmbeddedPostgres({ dataDir })
+  expect(guest).toMatchObject({ reused: true, url: owner.url })
+  await guest.stop()
+
+  expect(await query(owner.url, 'SELECT')).toHaveLength(1)
+})
+
+test('adopts the server of a process that was killed, and stops it in its place', async () => {
+  const killed = await startElsewhere()
+  await query(killed.url, 'CREATE TABLE kept ()')
+  await kill(killed.child)
+
+  const heir = await startEmbeddedPostgres({ dataDir, adopt: true })
+  expect(heir).toMatchObject({ reused: true, url: killed.url })
+  expect(await query(heir.url, 'TABLE kept')).toEqual([])
+  await heir.stop()
+
+  await expect(query(heir.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
+})
+
+test('recovers when the server itself was killed', async () => {
+  const first = await startEmbeddedPostgres({ dataDir })
+  await query(first.url, 'CREATE TABLE kept ()')
+  process.kill(Number.parseInt(await readFile(lockFile(), 'utf8'), 10), 'SIGKILL')
+
+  const second = await startEmbeddedPostgres({ dataDir })
+  expect(second.reused).toBe(false)
+  expect(await query(second.url, 'TABLE kept')).toEqual([])
+  await second.stop()
+  await first.stop()
+})
+
+test('starts over what interrupted starts leave: a lock file with the id of another program, half a cluster', async () => {
+  const first = await startEmbeddedPostgres({ dataDir })
+  const lock = await readFile(lockFile(), 'utf8')
+  await first.stop()
+  await writeFile(lockFile(), lock.replace(/^\d+/, String(process.pid)))
+  await mkdir(join(dataDir, 'postgres.new.4194305.x', 'data'), { recursive: true })
+
+  const second = await startEmbeddedPostgres({ dataDir })
+  expect(second).toMatchObject({ reused: false, url: first.url })
+  await second.stop()
+  expect((await readdir(dataDir)).filter((name) => name.startsWith('postgres.new'))).toEqual([])
+})
+
+test.runIf(isRoot)('runs for a data directory that only root may enter', async () => {
+  await chmod(dataDir, 0o700)
+  const first = await startEmbeddedPostgres({ dataDir })
+  await query(first.url, 'CREATE TABLE kept ()')
+  await first.stop()
+  // Once chosen, the place of the cluster stands.
+  await chmod(dataDir, 0o711)
+  const second = await startEmbeddedPostgres({ dataDir })
+  expect(await query(second.url, 'TABLE kept')).toEqual([])
+  await second.stop()
+})
+
+test('says why it cannot start', async () => {
+  const file = join(dataDir, 'file')
+  await writeFile(file, '')
+  await expect(startEmbeddedPostgres({ dataDir: file })).rejects.toThrow(`${file} cannot be used as the data directory`)
+  await expect(startEmbeddedPostgres({ dataDir, settings: ['no_such_setting=1'] })).rejects.toThrow(
+    'unrecognized configuration parameter "no_such_setting"',
+  )
+  const running = await startEmbeddedPostgres({ dataDir })
+  await writeFile(join(dataDir, 'postgres-password'), 'another')
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toThrow('refuses the password of the data directory')
+  await writeFile(join(dataDir, 'postgres-password'), new URL(running.url).password)
+  await running.stop()
+})

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+
+const ATTEMPTS = 50
+const BACKOFF_MS = 20
+/** object_in_use: somebody, often autovacuum, is connected to the template. */
+const IN_USE = '55006'
+
+export interface TestDatabase {
+  readonly url: string
+  /** Ends the sessions that are left and removes the database. */
+  drop(): Promise<void>
+}
+
+/** A migrated database of the test's own. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const { url: admin, template } = inject('postgres')
+  const name = `tierway_test_${randomBytes(8).toString('hex')}`
+  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  const url = new URL(admin)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await client.query(sql)
+        return
+      } catch (error) {
+        if ((error as { code?: string }).code !== IN_USE || attempt === ATTEMPTS) throw error
+        await new Promise((resolve) => setTimeout(resolve, BACKOFF_MS * Math.random() * Math.min(attempt, 10)))
+      }
+    }
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { migrate } from '../../src/db/migrate.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgres: {
+      /** A superuser's, to make databases with. */
+      readonly url: string
+      /** The migrated database that every test's own is a copy of. */
+      readonly template: string
+    }
+  }
+}
+
+// What is lost in a crash is no loss here.
+const SETTINGS = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'max_connections=300',
+  'shared_buffers=128MB',
+]
+const PREFIX = 'tierway-test-'
+
+/** One Postgres for the whole run: a fresh one, or the one at `TEST_DATABASE_URL`, whose user must be a superuser. */
+export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const server = process.env.TEST_DATABASE_URL ? foreignServer(process.env.TEST_DATABASE_URL) : await ownServer()
+  const template = `tierway_template_${randomBytes(6).toString('hex')}`
+  const teardown = async () => {
+    try {
+      await execute(server.url, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`)
+    } finally {
+      await server.stop()
+    }
+  }
+  try {
+    await execute(server.url, `CREATE DATABASE ${template}`)
+    const url = new URL(server.url)
+    url.pathname = `/${template}`
+    await migrate(url.href)
+  } catch (error) {
+    await teardown()
+    throw error
+  }
+  provide('postgres', { url: server.url, template })
+  return teardown
+}
+
+interface Server {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+const foreignServer = (url: string): Server => ({ url, stop: async () => {} })
+
+async function ownServer(): Promise<Server> {
+  await removeAbandoned()
+  const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  // Under root, Postgres runs as another user, who must be able to pass.
+  await chmod(dataDir, 0o711)
+  const { url, stop } = await startEmbeddedPostgres({ dataDir, settings: SETTINGS })
+  const admin = new URL(url)
+  admin.pathname = '/postgres'
+  return {
+    url: admin.href,
+    stop: async () => {
+      await stop()
+      await removeDataDir(dataDir)
+    },
+  }
+}
+
+/** Ends the servers of runs that were killed, and removes what they left. */
+async function removeAbandoned(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN
+    if (!(pid > 0) || isAlive(pid)) continue
+    const dataDir = join(tmpdir(), name)
+    await startEmbeddedPostgres({ dataDir, adopt: true }).then(
+      ({ stop }) => stop(),
+      () => undefined,
+    )
+    await removeDataDir(dataDir)
+  }
+}
+
+/** Removes a data directory, and its cluster when that had to live elsewhere. */
+export async function removeDataDir(dataDir: string): Promise<void> {
+  const record = await readFile(join(dataDir, 'postgres.json'), 'utf8').catch(() => '{}')
+  const { cluster } = JSON.parse(record) as { cluster?: string }
+  if (cluster?.startsWith('/var/tmp/tierway-')) await rm(dirname(cluster), { recursive: true, force: true })
+  await rm(dataDir, { recursive: true, force: true })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: './test/support/postgres.ts',
+    pool: 'forks',
+    // Statements wait for disks and for neighbours on a busy machine; the limits are for what hangs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: ['default', './test/support/closing-line.ts'],
+  },
+})
