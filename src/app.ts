@@ -50,7 +50,11 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
     onError: (error) => log.warn({ err: error.message }, 'a database connection was lost'),
   })
   const bus = createLocalBus()
-  const feeds = createFeeds({ pool, bus, onError: (error) => log.warn({ err: String(error) }, 'the stream could not be read') })
+  const feeds = createFeeds({
+    pool,
+    bus,
+    onError: (error) => log.warn({ err: String(error) }, 'the stream could not be read'),
+  })
   const observe = (kind: string) => (batch: { size: number; seconds: number }) => {
     metrics.groupSize.observe({ kind }, batch.size)
     metrics.groupSeconds.observe({ kind }, batch.seconds)
@@ -93,7 +97,10 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
 
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, serve)
   server.on('upgrade', (request, socket, head) => graphql.upgrade(request, socket, head))
-  const metricsServer = config.metricsPort === null ? undefined : createServer((request, response) => health.serveMetrics(request, response))
+  const metricsServer =
+    config.metricsPort === null
+      ? undefined
+      : createServer((request, response) => health.serveMetrics(request, response))
 
   return {
     operations,

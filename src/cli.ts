@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander'
 import type { Pool } from 'pg'
+import { ROLES, type Role } from './auth/callers.ts'
 import { loadTokenKeys } from './auth/key-ring.ts'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
-import { ROLES, type Role } from './auth/callers.ts'
 import { createTokens, generateTokenKey } from './auth/tokens.ts'
 import { createGroupCommit } from './commit/group-commit.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
@@ -32,7 +32,11 @@ program
   .action((options) =>
     withDatabase(async ({ pool }) => {
       const applied = await migrate(pool)
-      report(options, { applied }, applied.length === 0 ? 'The database is up to date.' : applied.map((name) => `applied ${name}`).join('\n'))
+      report(
+        options,
+        { applied },
+        applied.length === 0 ? 'The database is up to date.' : applied.map((name) => `applied ${name}`).join('\n'),
+      )
     }),
   )
 
@@ -89,7 +93,8 @@ program
   .action((options) =>
     withDatabase(async ({ pool, config }) => {
       const projectId = options.project ?? (await readDemo(config.dataDir))?.projectId
-      if (projectId === undefined) throw new Error('There is no demo project: start the service once, or give --project.')
+      if (projectId === undefined)
+        throw new Error('There is no demo project: start the service once, or give --project.')
       const environmentId = await findEnvironment(pool, projectId, options.environment)
       const commits = { writes: createGroupCommit({ pool }), reads: createGroupCommit({ pool, readOnly: true }) }
       const operations = createOperations({ pool, ...commits })
@@ -97,7 +102,11 @@ program
       for (const credit of options.credit ?? []) {
         await operations.adjustWallet(player, { ...readCredit(credit), reference: 'npx tierway player token' })
       }
-      const tokens = await createTokens({ keys: await loadTokenKeys(config), issuer: config.tokenIssuer, audience: config.tokenAudience })
+      const tokens = await createTokens({
+        keys: await loadTokenKeys(config),
+        issuer: config.tokenIssuer,
+        audience: config.tokenAudience,
+      })
       const accessToken = await tokens.issueAccessToken({ ...player, projectId })
       report(options, { playerId: player.playerId, accessToken }, accessToken)
     }),
@@ -107,7 +116,8 @@ try {
   await program.parseAsync()
 } catch (error) {
   // What a person did wrong is told in a line; anything else is a bug and shows where.
-  const isPlain = error instanceof ConfigError || error instanceof Refusal || (error instanceof Error && !('code' in error))
+  const isPlain =
+    error instanceof ConfigError || error instanceof Refusal || (error instanceof Error && !('code' in error))
   process.stderr.write(`${isPlain ? error.message : error instanceof Error ? (error.stack ?? error.message) : error}\n`)
   process.exitCode = 1
 }

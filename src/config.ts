@@ -31,7 +31,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** Thrown by `readConfig`; its message names every fault and what to set instead. */
 export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
-    super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    )
     this.name = 'ConfigError'
   }
 }
@@ -78,12 +80,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const keys = text('TOKEN_KEYS')
   const tokenKeys = keys === null ? null : readTokenKeys(keys, faults)
   if (keys === null && (production || databaseUrl !== null)) {
-    faults.push('TOKEN_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key token`')
+    faults.push(
+      'TOKEN_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key token`',
+    )
   }
 
   const origins = (text('ALLOWED_ORIGINS') ?? '').split(',').flatMap((origin) => origin.trim() || [])
   for (const origin of origins) {
-    if (!isOrigin(origin)) faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; "${origin}" is none`)
+    if (!isOrigin(origin))
+      faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; "${origin}" is none`)
   }
 
   const metricsToken = text('METRICS_TOKEN')
@@ -114,7 +119,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 function readTokenKeys(text: string, faults: string[]): TokenKey[] {
-  const fault = 'TOKEN_KEYS must be a JSON list of private Ed25519 JWKs with kid, x and d; make one with `npx tierway key token`'
+  const fault =
+    'TOKEN_KEYS must be a JSON list of private Ed25519 JWKs with kid, x and d; make one with `npx tierway key token`'
   let keys: unknown
   try {
     keys = JSON.parse(text)

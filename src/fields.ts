@@ -47,7 +47,12 @@ export class Fields {
     if (typeof value !== 'string') return this.fault(name, 'must be a string', '')
     if (!isCleanText(value)) return this.fault(name, 'must not contain NUL or a lone surrogate', '')
     const length = value.length <= max ? value.length : [...value].length
-    if (length > max || length < min) return this.fault(name, min === 0 ? `must be at most ${max} characters` : `must be ${min} to ${max} characters`, '')
+    if (length > max || length < min)
+      return this.fault(
+        name,
+        min === 0 ? `must be at most ${max} characters` : `must be ${min} to ${max} characters`,
+        '',
+      )
     return value
   }
 

@@ -14,7 +14,15 @@ export class RawJson {
   }
 }
 
-export type Json = null | boolean | number | bigint | string | RawJson | readonly Json[] | { readonly [key: string]: Json | undefined }
+export type Json =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | RawJson
+  | readonly Json[]
+  | { readonly [key: string]: Json | undefined }
 
 /** JSON text: bigints as exact integers, `RawJson` verbatim, undefined members left out. */
 export function print(value: Json): string {
@@ -152,7 +160,10 @@ function freezeValue(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof RawJson) return { $raw: value.text }
   if (Array.isArray(value)) return value.map(freezeValue)
-  const entries = Object.entries(value).map(([key, member]) => [key, member === undefined ? undefined : freezeValue(member)])
+  const entries = Object.entries(value).map(([key, member]) => [
+    key,
+    member === undefined ? undefined : freezeValue(member),
+  ])
   const frozen: Json = Object.fromEntries(entries)
   const [key, ...others] = Object.keys(value)
   return key !== undefined && others.length === 0 && TAGS.has(key) ? { $object: frozen } : frozen

@@ -5,7 +5,18 @@ import type { LogLevel } from './config.ts'
 export type { Logger }
 
 /** What may carry a secret never reaches a log, wherever it stands in an object. */
-const REDACTED = ['authorization', 'sdkKey', 'platformKey', 'accessToken', 'refreshToken', 'secret', 'password', 'customData', 'tokenKeys', 'databaseUrl']
+const REDACTED = [
+  'authorization',
+  'sdkKey',
+  'platformKey',
+  'accessToken',
+  'refreshToken',
+  'secret',
+  'password',
+  'customData',
+  'tokenKeys',
+  'databaseUrl',
+]
 
 /** Lines that a person can read in a terminal; one JSON object a line anywhere else. */
 export function createLog(level: LogLevel): Logger {

@@ -1,6 +1,13 @@
 import type { Pool } from 'pg'
 import { type AddXp, type AddXpResult, addXp } from './battlepass/add-xp.ts'
-import { type ClaimAll, type ClaimAllResult, type ClaimResult, type ClaimTier, claimAll, claimTier } from './battlepass/claim-tier.ts'
+import {
+  type ClaimAll,
+  type ClaimAllResult,
+  type ClaimResult,
+  type ClaimTier,
+  claimAll,
+  claimTier,
+} from './battlepass/claim-tier.ts'
 import type { NodeInput } from './battlepass/place.ts'
 import { type PurchasePremium, type PurchaseResult, purchasePremium } from './battlepass/purchase-premium.ts'
 import { type Progress, readProgress } from './battlepass/read-progress.ts'

@@ -4,7 +4,10 @@ const LEVELS = 100
 
 /** The demo's definition: a season of 100 levels with a reward at each, and an edge from every handle of its pass. */
 export function demoSeason(): string {
-  const levels = range(LEVELS).map((level) => ({ level, xp: BigInt((level - 1) * 500 + (level - 1) * (level - 2) * 10) }))
+  const levels = range(LEVELS).map((level) => ({
+    level,
+    xp: BigInt((level - 1) * 500 + (level - 1) * (level - 2) * 10),
+  }))
   const free = range(LEVELS).map((level) => ({ level, track: 'free', rewards: freeRewards(level) }))
   const premium = range(LEVELS).map((level) => ({ level, track: 'premium', rewards: premiumRewards(level) }))
   return print({
@@ -13,7 +16,11 @@ export function demoSeason(): string {
     nodes: [
       { id: 'start', type: 'start' },
       { id: 'welcome', type: 'reward', data: { rewards: [gems(100), gold(250)] } },
-      { id: 'pass', type: 'battle-pass', data: { levels, tiers: [...free, ...premium], premium: { price: { currency: 'gems', amount: 950 } } } },
+      {
+        id: 'pass',
+        type: 'battle-pass',
+        data: { levels, tiers: [...free, ...premium], premium: { price: { currency: 'gems', amount: 950 } } },
+      },
       { id: 'halfway', type: 'battle-pass-level', data: { levelNumber: LEVELS / 2, passNodeId: 'pass' } },
       { id: 'level-up', type: 'popup', data: { title: 'Level up!' } },
       { id: 'premium-thanks', type: 'reward', data: { rewards: [item('banner-first-light')] } },

@@ -48,7 +48,10 @@ async function isThere(pool: Pool, { projectId }: Demo): Promise<boolean> {
 }
 
 async function createDemo(pool: Pool): Promise<Omit<Demo, 'baseUrl'>> {
-  const { projectId, environments } = await createProject(pool, { name: 'Demo', environments: [ENVIRONMENT, 'staging'] })
+  const { projectId, environments } = await createProject(pool, {
+    name: 'Demo',
+    environments: [ENVIRONMENT, 'staging'],
+  })
   const environmentId = environments.get(ENVIRONMENT) ?? ''
   await publishScenario(pool, { environmentId, scenarioId: SCENARIO }, demoSeason())
   const sdk = await createSdkKey(pool, environmentId)

@@ -9,6 +9,8 @@ export async function loadTokenKeys({ tokenKeys, dataDir }: Config): Promise<rea
   const file = join(dataDir, 'token-keys.json')
   await mkdir(dataDir, { recursive: true })
   // Of several processes that start at once, the first one's key stands.
-  await writeFile(file, `${JSON.stringify([await generateTokenKey()])}\n`, { mode: 0o600, flag: 'wx' }).catch(() => undefined)
+  await writeFile(file, `${JSON.stringify([await generateTokenKey()])}\n`, { mode: 0o600, flag: 'wx' }).catch(
+    () => undefined,
+  )
   return JSON.parse(await readFile(file, 'utf8'))
 }

@@ -25,7 +25,12 @@ function newKey(prefix: string): NewKey & { hash: Buffer; shown: string } {
 /** Makes an SDK key, which names a project and an environment for game clients. */
 export async function createSdkKey(pool: Pool, environmentId: string): Promise<NewKey> {
   const { id, key, hash, shown } = newKey(SDK_PREFIX)
-  await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash) VALUES ($1, $2, $3, $4)', [id, environmentId, shown, hash])
+  await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash) VALUES ($1, $2, $3, $4)', [
+    id,
+    environmentId,
+    shown,
+    hash,
+  ])
   return { id, key }
 }
 

@@ -73,7 +73,10 @@ export function claimAll(player: PlayerRef, input: ClaimAll): Command<ClaimAllRe
       const ref = passRef(player, scenarioId, place)
       group.of(Passes).want(ref)
       group.of(Passes).wantClaims(ref)
-      group.of(Holdings).want(player, [...place.node.tiers.values()].flatMap((tier) => tier.rewards))
+      group.of(Holdings).want(
+        player,
+        [...place.node.tiers.values()].flatMap((tier) => tier.rewards),
+      )
       group.of(Holdings).want(player, ownRewards(place))
     },
     decide(group) {
@@ -104,7 +107,10 @@ function claimedLevel({ levelNode }: Place, level: number | null): number {
     return level
   }
   if (level !== null && level !== levelNode.levelNumber) {
-    throw invalidRequest({ path: 'level', message: `must be ${levelNode.levelNumber}, the level of this node, or be left out` })
+    throw invalidRequest({
+      path: 'level',
+      message: `must be ${levelNode.levelNumber}, the level of this node, or be left out`,
+    })
   }
   return levelNode.levelNumber
 }
@@ -145,7 +151,12 @@ function claim(group: Group, session: Session, place: Place, tier: TierInput): C
       if (!hasRoom(group, session, decision.crossings)) return refused('balance limit exceeded')
       cross(group, session, decision.crossings)
       if (decision.next !== pass) passes.set(ref, decision.next)
-      return { success: true, alreadyClaimed: true, error: null, granted: passes.originalGrant({ ...ref, ...tier }) ?? [] }
+      return {
+        success: true,
+        alreadyClaimed: true,
+        error: null,
+        granted: passes.originalGrant({ ...ref, ...tier }) ?? [],
+      }
     case 'granted': {
       if (!hasRoom(group, session, decision.crossings, decision.rewards)) return refused('balance limit exceeded')
       cross(group, session, decision.crossings)

@@ -65,7 +65,12 @@ export type XpDecision =
     }
 
 /** Adds xp and crosses what it reaches. The total never passes int64. */
-export function decideXp(node: PassNode, pass: Pass, { amount, source }: { amount: bigint; source: string }, now: Date): XpDecision {
+export function decideXp(
+  node: PassNode,
+  pass: Pass,
+  { amount, source }: { amount: bigint; source: string },
+  now: Date,
+): XpDecision {
   if (!inSeason(node, now)) return { kind: 'refused', reason: 'seasonClosed' }
   const xp = pass.xp + amount
   if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }
@@ -77,7 +82,12 @@ export function decideXp(node: PassNode, pass: Pass, { amount, source }: { amoun
   if (leveledUp) crossings.push(crossing(node.id, 'onLevelUp', { fromLevel: pass.level, toLevel: level, xp, source }))
   if (maxLevel && !pass.maxLevelCrossed) crossings.push(crossing(node.id, 'onMaxLevel', { level, xp, source }))
 
-  const reached = { ...pass, xp, level: leveledUp ? level : pass.level, maxLevelCrossed: pass.maxLevelCrossed || maxLevel }
+  const reached = {
+    ...pass,
+    xp,
+    level: leveledUp ? level : pass.level,
+    maxLevelCrossed: pass.maxLevelCrossed || maxLevel,
+  }
   const { next, crossings: completion } = complete(node, reached)
   return { kind: 'added', level, xp, leveledUp, maxLevel, next, crossings: [...crossings, ...completion] }
 }
@@ -85,7 +95,12 @@ export function decideXp(node: PassNode, pass: Pass, { amount, source }: { amoun
 export type ClaimDecision =
   | { readonly kind: 'refused'; readonly error: BusinessError }
   | { readonly kind: 'repeated'; readonly next: Pass; readonly crossings: readonly Crossing[] }
-  | { readonly kind: 'granted'; readonly rewards: readonly Reward[]; readonly next: Pass; readonly crossings: readonly Crossing[] }
+  | {
+      readonly kind: 'granted'
+      readonly rewards: readonly Reward[]
+      readonly next: Pass
+      readonly crossings: readonly Crossing[]
+    }
 
 export interface ClaimRequest {
   readonly level: number
@@ -128,7 +143,12 @@ export type PurchaseDecision =
     }
 
 /** Buys premium for the pass. Past premium tiers become claimable with it. */
-export function decidePurchase(node: PassNode, pass: Pass, balance: (currency: string) => bigint, now: Date): PurchaseDecision {
+export function decidePurchase(
+  node: PassNode,
+  pass: Pass,
+  balance: (currency: string) => bigint,
+  now: Date,
+): PurchaseDecision {
   const price = node.premium
   if (!price) return { kind: 'refused', error: 'premium not available' }
   if (!inSeason(node, now)) return { kind: 'refused', error: 'season closed' }
@@ -151,11 +171,16 @@ function complete(node: PassNode, pass: Pass): { next: Pass; crossings: Crossing
     [...node.tiers.values()].every(
       (tier) => (tier.track === 'premium' && !pass.premiumOwned) || pass.claimed.has(tierKey(tier.level, tier.track)),
     )
-  return done ? { next: { ...pass, completed: true }, crossings: [crossing(node.id, 'onComplete', {})] } : { next: pass, crossings: [] }
+  return done
+    ? { next: { ...pass, completed: true }, crossings: [crossing(node.id, 'onComplete', {})] }
+    : { next: pass, crossings: [] }
 }
 
 /** A level node crosses `onComplete` at the first claim that succeeds on it, even of a tier claimed on the pass before. */
-function completeLevelNode(pass: Pass, { level, track, levelNodeId }: ClaimRequest): { next: Pass; crossings: Crossing[] } {
+function completeLevelNode(
+  pass: Pass,
+  { level, track, levelNodeId }: ClaimRequest,
+): { next: Pass; crossings: Crossing[] } {
   if (levelNodeId === undefined || pass.completedNodes.includes(levelNodeId)) return { next: pass, crossings: [] }
   return {
     next: { ...pass, completedNodes: [...pass.completedNodes, levelNodeId] },

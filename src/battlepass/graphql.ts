@@ -42,17 +42,23 @@ const ClaimTierResultType = builder.objectRef<ClaimResult>('ClaimTierResult').im
     success: t.exposeBoolean('success'),
     alreadyClaimed: t.exposeBoolean('alreadyClaimed'),
     error: t.string({ nullable: true, description: 'Why it was refused.', resolve: (result) => result.error }),
-    granted: t.field({ type: [RewardType], description: 'What was granted, also when it was claimed before.', resolve: (result) => [...result.granted] }),
+    granted: t.field({
+      type: [RewardType],
+      description: 'What was granted, also when it was claimed before.',
+      resolve: (result) => [...result.granted],
+    }),
   }),
 })
 
-const GrantedTierType = builder.objectRef<{ level: number; track: Track; granted: readonly Granted[] }>('GrantedTier').implement({
-  fields: (t) => ({
-    level: t.exposeInt('level'),
-    track: t.expose('track', { type: TrackType }),
-    granted: t.field({ type: [RewardType], resolve: (tier) => [...tier.granted] }),
-  }),
-})
+const GrantedTierType = builder
+  .objectRef<{ level: number; track: Track; granted: readonly Granted[] }>('GrantedTier')
+  .implement({
+    fields: (t) => ({
+      level: t.exposeInt('level'),
+      track: t.expose('track', { type: TrackType }),
+      granted: t.field({ type: [RewardType], resolve: (tier) => [...tier.granted] }),
+    }),
+  })
 
 const ClaimAllResultType = builder.objectRef<ClaimAllResult>('ClaimAllResult').implement({
   fields: (t) => ({ claimed: t.field({ type: [GrantedTierType], resolve: (result) => [...result.claimed] }) }),

@@ -1,4 +1,4 @@
-import { type Part, PART_ORDER, type Row, type Statement } from '../commit/group.ts'
+import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
 import { columns } from '../commit/idempotency.ts'
 import { freeze, thaw } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'
@@ -130,7 +130,8 @@ export class Passes implements Part {
 
   private takePasses(rows: Row[]): void {
     for (const row of rows) {
-      const [environmentId, playerId, scenarioId, nodeId, xp, level, premiumOwned, maxLevelCrossed, completed, nodes] = row
+      const [environmentId, playerId, scenarioId, nodeId, xp, level, premiumOwned, maxLevelCrossed, completed, nodes] =
+        row
       this.passes.set(passKey({ environmentId, playerId, scenarioId, nodeId }), {
         xp: BigInt(xp),
         level,
@@ -191,7 +192,16 @@ export class Passes implements Part {
         name: 'claims-save',
         text: `INSERT INTO tier_claims (environment_id, player_id, scenario_id, node_id, level, track, granted, run_id)
           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::uuid[])`,
-        values: columns(rows, ['environmentId', 'playerId', 'scenarioId', 'nodeId', 'level', 'track', 'granted', 'runId']),
+        values: columns(rows, [
+          'environmentId',
+          'playerId',
+          'scenarioId',
+          'nodeId',
+          'level',
+          'track',
+          'granted',
+          'runId',
+        ]),
       })
     }
     return statements

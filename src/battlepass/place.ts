@@ -1,8 +1,8 @@
 import type { Group } from '../commit/group.ts'
 import { Refusal } from '../errors.ts'
-import { type PlayerRef } from '../players/standing.ts'
+import type { PlayerRef } from '../players/standing.ts'
 import type { Definition, LevelNode, PassNode } from '../scenario/definition.ts'
-import { type Pass, newPass } from './decide.ts'
+import { newPass, type Pass } from './decide.ts'
 import { Passes, type PassRef } from './passes.ts'
 
 /** Where in a scenario a battle pass call goes. */

@@ -44,11 +44,15 @@ export function purchasePremium(player: PlayerRef, input: PurchasePremium): Comm
         session.now,
       )
       if (decision.kind === 'refused') return { success: false, error: decision.error, plan: null }
-      if (!hasRoom(group, session, decision.crossings)) return { success: false, error: 'balance limit exceeded', plan: null }
+      if (!hasRoom(group, session, decision.crossings))
+        return { success: false, error: 'balance limit exceeded', plan: null }
 
       const plan = cross(group, session, decision.crossings)
       const { currency, amount } = decision.price
-      holdings.move(player, currency, -amount, { reason: 'premium_purchase', reference: `${scenarioId}/${place.node.id}` })
+      holdings.move(player, currency, -amount, {
+        reason: 'premium_purchase',
+        reference: `${scenarioId}/${place.node.id}`,
+      })
       group.of(Passes).set(ref, decision.next)
       return { success: true, error: null, plan }
     },

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { type Part, PART_ORDER, type Statement } from '../commit/group.ts'
+import { PART_ORDER, type Part, type Statement } from '../commit/group.ts'
 import { columns } from '../commit/idempotency.ts'
 import type { PassRef } from './passes.ts'
 
@@ -29,7 +29,16 @@ export class XpLedger implements Part {
         name: 'xp-ledger-save',
         text: `INSERT INTO xp_ledger (environment_id, player_id, id, scenario_id, node_id, run_id, amount, source)
           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::bigint[], $8::text[])`,
-        values: columns(this.grants, ['environmentId', 'playerId', 'id', 'scenarioId', 'nodeId', 'runId', 'amount', 'source']),
+        values: columns(this.grants, [
+          'environmentId',
+          'playerId',
+          'id',
+          'scenarioId',
+          'nodeId',
+          'runId',
+          'amount',
+          'source',
+        ]),
       },
     ]
   }

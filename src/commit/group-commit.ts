@@ -147,7 +147,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       if (result.kind === 'done') return
       if (result.kind === 'lost') {
         // Before COMMIT was sent nothing can have happened: these wait for a new connection. After it, nobody knows.
-        if (result.commitSent) for (const entry of batch) refuse(entry, new Refusal('unavailable', { cause: result.error }))
+        if (result.commitSent)
+          for (const entry of batch) refuse(entry, new Refusal('unavailable', { cause: result.error }))
         else queue.unshift(...batch.filter((entry) => !entry.settled))
         throw result.error
       }
@@ -156,7 +157,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         continue
       }
       if (batch.length === 1) {
-        for (const entry of batch) refuse(entry, isTransient(result.code) ? new Refusal('unavailable', { cause: result.error }) : result.error)
+        for (const entry of batch)
+          refuse(entry, isTransient(result.code) ? new Refusal('unavailable', { cause: result.error }) : result.error)
         return
       }
       // One command's fault must not become its neighbours': each gets a transaction of its own.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
-import { type Group, type Part, PART_ORDER, type Row, type Statement } from './group.ts'
+import { type Group, PART_ORDER, type Part, type Row, type Statement } from './group.ts'
 import type { Command } from './group-commit.ts'
 
 /** Keys live seven days: longer than any client keeps retrying. */

@@ -19,7 +19,8 @@ export function isTransient(code: string): boolean {
 }
 
 const NETWORK_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH'])
-const CONNECTION_LOST = /^(Connection terminated|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
+const CONNECTION_LOST =
+  /^(Connection terminated|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
 
 /** What an error is to a caller: a refusal, `unavailable` when the database is away or slow; undefined for a bug. */
 export function toRefusal(error: unknown): Refusal | undefined {
@@ -27,7 +28,8 @@ export function toRefusal(error: unknown): Refusal | undefined {
   if (!(error instanceof Error)) return undefined
   const { code } = error as { code?: unknown }
   const away =
-    (typeof code === 'string' && (NETWORK_CODES.has(code) || code.startsWith('57P') || code.startsWith('08') || isTransient(code))) ||
+    (typeof code === 'string' &&
+      (NETWORK_CODES.has(code) || code.startsWith('57P') || code.startsWith('08') || isTransient(code))) ||
     CONNECTION_LOST.test(error.message)
   return away ? new Refusal('unavailable', { cause: error }) : undefined
 }

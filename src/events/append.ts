@@ -1,4 +1,4 @@
-import { type Part, PART_ORDER, type Row, type Statement } from '../commit/group.ts'
+import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
 import { print } from '../json.ts'
 import type { NewEvent, StreamEvent } from './catalogue.ts'
 
@@ -50,7 +50,10 @@ export class Stream implements Part {
           ),
         ],
         take: (rows: Row[]) => {
-          const end = rows.reduce((highest, [position]) => (BigInt(position) > highest ? BigInt(position) : highest), 0n)
+          const end = rows.reduce(
+            (highest, [position]) => (BigInt(position) > highest ? BigInt(position) : highest),
+            0n,
+          )
           const occurredAt = new Date(Number(rows[0]?.[1]))
           this.appended.push(
             events.map(({ text, ...event }, index) => {

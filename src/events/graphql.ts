@@ -14,7 +14,8 @@ const EventTypeEnum = builder.enumType('EventType', {
 })
 
 const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
-  description: "An event of an environment's stream. Its cursor names its place: subscribe with `after` to go on from there.",
+  description:
+    "An event of an environment's stream. Its cursor names its place: subscribe with `after` to go on from there.",
   fields: (t) => ({
     cursor: t.string({ resolve: (event) => printCursor(event.environmentId, event.position) }),
     type: t.expose('type', { type: EventTypeEnum }),
@@ -23,15 +24,23 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
     scenarioId: t.exposeString('scenarioId', { nullable: true }),
     nodeId: t.exposeString('nodeId', { nullable: true }),
     runId: t.exposeString('runId', { nullable: true }),
-    handle: t.exposeString('handle', { nullable: true, description: 'The crossed handle; null for events that are no crossing.' }),
-    data: t.field({ type: 'JSON', description: "The event's own members.", resolve: (event) => new RawJson(event.data) }),
+    handle: t.exposeString('handle', {
+      nullable: true,
+      description: 'The crossed handle; null for events that are no crossing.',
+    }),
+    data: t.field({
+      type: 'JSON',
+      description: "The event's own members.",
+      resolve: (event) => new RawJson(event.data),
+    }),
   }),
   resolveType: (event) => typeNameOf(event),
 })
 
 // An event's data is JSON text; its integers are read exactly.
 const dataOf = (event: StreamEvent): Fields => Fields.ofJson(event.data)
-const readInt64 = (fields: Fields, name: string): bigint => fields.optionalInt64(name, { min: MIN_INT64, max: MAX_INT64 }) ?? 0n
+const readInt64 = (fields: Fields, name: string): bigint =>
+  fields.optionalInt64(name, { min: MIN_INT64, max: MAX_INT64 }) ?? 0n
 const readInt32 = (fields: Fields, name: string): number => fields.optionalInt32(name, { min: 0 }) ?? 0
 const readText = (fields: Fields, name: string): string => fields.optionalText(name, { min: 0, max: 128 }) ?? ''
 
@@ -83,7 +92,9 @@ const HandleCrossedEvent = builder.objectRef<StreamEvent>('HandleCrossedEvent').
 const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').implement({
   interfaces: [EventInterface],
   description: 'A player was created.',
-  fields: (t) => ({ nickname: t.string({ nullable: true, resolve: (event) => dataOf(event).optionalText('nickname', { max: 128 }) }) }),
+  fields: (t) => ({
+    nickname: t.string({ nullable: true, resolve: (event) => dataOf(event).optionalText('nickname', { max: 128 }) }),
+  }),
 })
 
 function typeNameOf({ type, handle }: StreamEvent): string {
@@ -138,13 +149,19 @@ async function follow(context: Context, args: EventArgs, wanted: (event: StreamE
   })
 }
 
-async function readScope(context: Context, { environment, playerId }: { environment: string | null; playerId: string | null }) {
+async function readScope(
+  context: Context,
+  { environment, playerId }: { environment: string | null; playerId: string | null },
+) {
   const caller = await context.caller()
   if (caller.kind === 'player') {
     await context.operations.admitPlayer(caller)
     if (playerId !== null && playerId !== caller.playerId) throw new Refusal('forbidden')
     // A player has one environment, whatever its name: it need not be given, and no other can be.
-    if (environment !== null && (await context.operations.findEnvironment(caller.projectId, environment)) !== caller.environmentId) {
+    if (
+      environment !== null &&
+      (await context.operations.findEnvironment(caller.projectId, environment)) !== caller.environmentId
+    ) {
       throw new Refusal('forbidden')
     }
     return { environmentId: caller.environmentId, playerId: caller.playerId }
@@ -199,7 +216,12 @@ builder.subscriptionFields((t) => {
       subscribe: (_root, args, context) => {
         const types = args.types ? new Set<string>(args.types.slice(0, MAX_NAMES)) : null
         const handles = args.handles ? new Set(args.handles.slice(0, MAX_NAMES)) : null
-        return follow(context, args, ({ type, handle }) => (types === null || types.has(type)) && (handles === null || (handle !== null && handles.has(handle))))
+        return follow(
+          context,
+          args,
+          ({ type, handle }) =>
+            (types === null || types.has(type)) && (handles === null || (handle !== null && handles.has(handle))),
+        )
       },
       resolve: (event: StreamEvent) => event,
     }),

@@ -1,9 +1,9 @@
 import SchemaBuilder from '@pothos/core'
 import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
-import { getDatamodel } from '../db/generated/pothos.ts'
 import type PrismaTypes from '../db/generated/pothos.ts'
-import { RawJson } from '../json.ts'
+import { getDatamodel } from '../db/generated/pothos.ts'
+import type { RawJson } from '../json.ts'
 import type { Context } from './context.ts'
 import { parseInt64, parseInt64Literal, plainJson } from './scalars.ts'
 
@@ -34,7 +34,9 @@ export const builder = new SchemaBuilder<{
 })
 
 builder.queryType({ description: 'What is read.' })
-builder.mutationType({ description: 'What is done. The same operations as the REST endpoints, with the same outcomes.' })
+builder.mutationType({
+  description: 'What is done. The same operations as the REST endpoints, with the same outcomes.',
+})
 builder.subscriptionType({ description: 'What happens, live, and from a cursor on.' })
 
 builder.scalarType('Int64', {

@@ -3,7 +3,8 @@ import { elements, kindOf, MAX_INT64, MIN_INT64, members, RawJson, readInt } fro
 
 /** A 64-bit integer: a decimal string out; a decimal string or an integer in, exact over the whole range. */
 export function parseInt64(value: unknown): bigint {
-  const exact = typeof value === 'string' ? readInt(value) : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
+  const exact =
+    typeof value === 'string' ? readInt(value) : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
   if (exact === undefined) throw new GraphQLError('Int64 must be an integer, or its decimal digits as a string')
   if (exact < MIN_INT64 || exact > MAX_INT64) throw new GraphQLError('Int64 must be a 64-bit integer')
   return exact

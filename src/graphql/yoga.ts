@@ -128,7 +128,9 @@ function jsonOnly(): Plugin {
     onRequestParse({ request }) {
       const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
       if (request.method === 'POST' && type !== 'application/json') {
-        throw createGraphQLError('the body must be application/json', { extensions: { code: 'INVALID_REQUEST', http: { status: 415 } } })
+        throw createGraphQLError('the body must be application/json', {
+          extensions: { code: 'INVALID_REQUEST', http: { status: 415 } },
+        })
       }
     },
   }
@@ -142,7 +144,12 @@ function mask(error: unknown, log: Logger): Error {
   if (refusal.kind === 'internalError') log.error({ err: original }, 'internal error')
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
   return createGraphQLError(refusal.message, {
-    ...(error instanceof GraphQLError && { nodes: error.nodes, source: error.source, positions: error.positions, path: error.path }),
+    ...(error instanceof GraphQLError && {
+      nodes: error.nodes,
+      source: error.source,
+      positions: error.positions,
+      path: error.path,
+    }),
     extensions: { code: refusal.code.toUpperCase(), ...(refusal.status === 400 && { details }) },
   })
 }

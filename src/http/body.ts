@@ -33,7 +33,8 @@ export function readJsonObject(body: Uint8Array): string {
   } catch {
     throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
   }
-  if (depthExceeds(text, MAX_DEPTH)) throw invalidRequest({ path: '', message: `the body must not nest deeper than ${MAX_DEPTH}` })
+  if (depthExceeds(text, MAX_DEPTH))
+    throw invalidRequest({ path: '', message: `the body must not nest deeper than ${MAX_DEPTH}` })
   try {
     JSON.parse(text)
   } catch {

@@ -10,7 +10,10 @@ export interface Authentication {
 }
 
 /** Who a bearer token names: a player, or a platform key's holder. */
-export async function findCaller({ tokens, pool }: Authentication, authorization: string | null): Promise<PlayerCaller | PlatformCaller> {
+export async function findCaller(
+  { tokens, pool }: Authentication,
+  authorization: string | null,
+): Promise<PlayerCaller | PlatformCaller> {
   const token = bearer(authorization)
   return isPlatformKey(token) ? findPlatformCaller(pool, token) : tokens.verifyAccessToken(token)
 }

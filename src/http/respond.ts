@@ -1,4 +1,4 @@
-import { type Refusal } from '../errors.ts'
+import type { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }

@@ -57,7 +57,8 @@ export function createRest({ routes, context, log, metrics, allowedOrigins }: Re
     return new Refusal('internalError')
   }
 
-  for (const route of routes) app.on(route.method, route.path, (c) => answer(route, c.req.raw, c.req.param() as Record<string, string>))
+  for (const route of routes)
+    app.on(route.method, route.path, (c) => answer(route, c.req.raw, c.req.param() as Record<string, string>))
 
   for (const path of new Set(routes.map((route) => route.path))) {
     const methods = routes.filter((route) => route.path === path).map((route) => route.method)

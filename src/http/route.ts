@@ -17,7 +17,11 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
   /** In Hono's form: `/platform/v1/projects/:projectId`. */
   readonly path: string
-  readonly respond: (context: RestContext, request: Request, params: Readonly<Record<string, string>>) => Promise<Response>
+  readonly respond: (
+    context: RestContext,
+    request: Request,
+    params: Readonly<Record<string, string>>,
+  ) => Promise<Response>
 }
 
 export interface PlayerRequest {
@@ -55,7 +59,12 @@ export interface PlatformRequest {
 export type PlatformHandler = (request: PlatformRequest) => Promise<Json>
 
 /** A call of an operator: a platform key of the project in the path, with at least this role. */
-export function platform(method: Route['method'], path: `/platform/v1/projects/:projectId/${string}`, role: Role, handler: PlatformHandler): Route {
+export function platform(
+  method: Route['method'],
+  path: `/platform/v1/projects/:projectId/${string}`,
+  role: Role,
+  handler: PlatformHandler,
+): Route {
   return {
     method,
     path,

@@ -1,5 +1,5 @@
+import { type Group, PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
-import { type Group, type Part, PART_ORDER, type Row, type Statement } from '../commit/group.ts'
 import { Refusal } from '../errors.ts'
 
 /** Who a player is, on every table and in every token. */

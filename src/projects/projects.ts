@@ -10,13 +10,20 @@ export interface NewProject {
 }
 
 /** Makes a project with its environments, each with an empty stream. */
-export async function createProject(pool: Pool, { name, environments }: { name: string; environments: readonly string[] }): Promise<NewProject> {
+export async function createProject(
+  pool: Pool,
+  { name, environments }: { name: string; environments: readonly string[] },
+): Promise<NewProject> {
   const projectId = uuidv7()
   const ids = new Map(environments.map((environment) => [environment, uuidv7()]))
   await inTransaction(pool, async (client) => {
     await client.query('INSERT INTO projects (id, name) VALUES ($1, $2)', [projectId, name])
     for (const [environment, id] of ids) {
-      await client.query('INSERT INTO environments (id, project_id, name) VALUES ($1, $2, $3)', [id, projectId, environment])
+      await client.query('INSERT INTO environments (id, project_id, name) VALUES ($1, $2, $3)', [
+        id,
+        projectId,
+        environment,
+      ])
       await client.query('INSERT INTO streams (environment_id) VALUES ($1)', [id])
     }
   })

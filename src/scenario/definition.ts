@@ -1,5 +1,15 @@
 import type { Fault } from '../errors.ts'
-import { depthExceeds, elements, isCleanText, kindOf, MAX_INT32, MAX_INT64, members, RawJson, readInt } from '../json.ts'
+import {
+  depthExceeds,
+  elements,
+  isCleanText,
+  kindOf,
+  MAX_INT32,
+  MAX_INT64,
+  members,
+  RawJson,
+  readInt,
+} from '../json.ts'
 
 // A scenario's definition: parsed and validated as a whole, every fault at once. Pure; versions never change.
 
@@ -79,7 +89,9 @@ export interface Definition {
   readonly rewardNodes: readonly Reward[]
 }
 
-export type ParsedDefinition = { readonly ok: true; readonly definition: Definition } | { readonly ok: false; readonly faults: readonly Fault[] }
+export type ParsedDefinition =
+  | { readonly ok: true; readonly definition: Definition }
+  | { readonly ok: false; readonly faults: readonly Fault[] }
 
 /** What each type of node that the service runs crosses, in no order. */
 export const HANDLES_OF = {
@@ -112,7 +124,8 @@ export function nextNodes(definition: Definition, nodeId: string, handle: string
 
 /** Parses and validates a definition's text. */
 export function parseDefinition(text: string): ParsedDefinition {
-  if (depthExceeds(text, MAX_DEPTH)) return { ok: false, faults: [{ path: '', message: `must not nest deeper than ${MAX_DEPTH}` }] }
+  if (depthExceeds(text, MAX_DEPTH))
+    return { ok: false, faults: [{ path: '', message: `must not nest deeper than ${MAX_DEPTH}` }] }
   try {
     JSON.parse(text)
   } catch {
@@ -159,9 +172,15 @@ class Reader {
       this.fault(path, raw === undefined ? 'is required' : 'must be a list')
       return []
     }
-    const places = elements(raw).map((element, index) => ({ path: `${path}[${index}]`, raw: element === 'null' ? undefined : element }))
+    const places = elements(raw).map((element, index) => ({
+      path: `${path}[${index}]`,
+      raw: element === 'null' ? undefined : element,
+    }))
     if (places.length < min || places.length > max) {
-      this.fault(path, max === Number.POSITIVE_INFINITY ? `must have at least ${min} entries` : `must have ${min} to ${max} entries`)
+      this.fault(
+        path,
+        max === Number.POSITIVE_INFINITY ? `must have at least ${min} entries` : `must have ${min} to ${max} entries`,
+      )
       return places.slice(0, max)
     }
     return places
@@ -218,11 +237,18 @@ function readDefinition(reader: Reader, text: string): Definition {
   }
   const edges = readEdges(reader, edgePlaces, nodes)
 
-  const definition = { name, start, nodes, edges, rewardNodes: [...nodes.values()].flatMap((node) => (node.type === 'reward' ? node.rewards : [])) }
+  const definition = {
+    name,
+    start,
+    nodes,
+    edges,
+    rewardNodes: [...nodes.values()].flatMap((node) => (node.type === 'reward' ? node.rewards : [])),
+  }
   if (start !== '' && !nodes.has(start)) reader.fault('start', `names no node: "${start}"`)
   for (const node of nodes.values()) {
     const path = paths.get(node.id) ?? ''
-    if (node.type === 'start' && node.id !== start) reader.fault(path, 'has type start, but is not where the scenario starts')
+    if (node.type === 'start' && node.id !== start)
+      reader.fault(path, 'has type start, but is not where the scenario starts')
     if (node.type === 'battle-pass-level') checkLevelNode(reader, path, node, nodes)
   }
   checkCycles(reader, definition, paths)
@@ -258,7 +284,8 @@ function readRewards(reader: Reader, place: Place): Reward[] {
     const itemId = reward('itemId')
     const amount = reader.integer(reward('amount'), 1n, MAX_INT64) ?? 1n
     if ((currency.raw === undefined) === (itemId.raw === undefined)) {
-      if (entry.raw !== undefined && kindOf(entry.raw) === 'object') reader.fault(entry.path, 'must have exactly one of currency and itemId')
+      if (entry.raw !== undefined && kindOf(entry.raw) === 'object')
+        reader.fault(entry.path, 'must have exactly one of currency and itemId')
       return { currency: null, itemId: null, amount }
     }
     return {
@@ -288,7 +315,8 @@ function readPass(reader: Reader, data: (name: string) => Place): Omit<PassNode,
   const endsAt = reader.dateTime(data('endsAt'))
   const claimUntil = reader.dateTime(data('claimUntil')) ?? endsAt
   if (startsAt && endsAt && startsAt >= endsAt) reader.fault(data('endsAt').path, 'must be after startsAt')
-  if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil) reader.fault(data('claimUntil').path, 'must be after startsAt')
+  if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil)
+    reader.fault(data('claimUntil').path, 'must be after startsAt')
   if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil }
 }
@@ -301,7 +329,8 @@ function readLevels(reader: Reader, place: Place): { level: number; xp: bigint }
     const xp = reader.integer(member('xp'), 0n, MAX_INT64)
     if (level === undefined || xp === undefined) continue
     const last = levels.at(-1)
-    if (last && Number(level) <= last.level) reader.fault(`${entry.path}.level`, 'must be higher than the level before it')
+    if (last && Number(level) <= last.level)
+      reader.fault(`${entry.path}.level`, 'must be higher than the level before it')
     if (last && xp <= last.xp) reader.fault(`${entry.path}.xp`, 'must be more than the xp of the level before it')
     levels.push({ level: Number(level), xp })
   }
@@ -313,14 +342,18 @@ function readTier(reader: Reader, place: Place): Tier | undefined {
   const level = reader.integer(tier('level'), 1n, BigInt(MAX_INT32))
   const trackPlace = tier('track')
   const track = TRACKS.find((known) => trackPlace.raw === `"${known}"`)
-  if (!track) reader.fault(trackPlace.path, trackPlace.raw === undefined ? 'is required' : `must be one of ${TRACKS.join(', ')}`)
+  if (!track)
+    reader.fault(trackPlace.path, trackPlace.raw === undefined ? 'is required' : `must be one of ${TRACKS.join(', ')}`)
   const rewards = readRewards(reader, tier('rewards'))
   return level === undefined || !track ? undefined : { level: Number(level), track, rewards }
 }
 
 function readPrice(reader: Reader, place: Place): { currency: string; amount: bigint } {
   const price = reader.object(reader.object(place)('price'))
-  return { currency: reader.text(price('currency'), MAX_ASSET), amount: reader.integer(price('amount'), 1n, MAX_INT64) ?? 1n }
+  return {
+    currency: reader.text(price('currency'), MAX_ASSET),
+    amount: reader.integer(price('amount'), 1n, MAX_INT64) ?? 1n,
+  }
 }
 
 function readLevelNode(reader: Reader, data: (name: string) => Place): Omit<LevelNode, 'id' | 'data' | 'type'> {
@@ -341,7 +374,8 @@ function readLevelNode(reader: Reader, data: (name: string) => Place): Omit<Leve
 function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: ReadonlyMap<string, Node>): void {
   const pass = nodes.get(node.passNodeId)
   if (pass?.type !== 'battle-pass') {
-    if (node.passNodeId !== '') reader.fault(`${path}.data.passNodeId`, `names no battle-pass node: "${node.passNodeId}"`)
+    if (node.passNodeId !== '')
+      reader.fault(`${path}.data.passNodeId`, `names no battle-pass node: "${node.passNodeId}"`)
     return
   }
   const { levelNumber, rewards } = node
@@ -349,7 +383,10 @@ function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: Re
   if (!pass.levels.some(({ level }) => level === levelNumber)) {
     reader.fault(`${path}.data.levelNumber`, `names no level of the pass: ${levelNumber}`)
   } else if (!TRACKS.some((track) => rewards[track] ?? pass.tiers.get(tierKey(levelNumber, track)))) {
-    reader.fault(`${path}.data.levelNumber`, `names a level without a tier, and the node has no rewards of its own: ${levelNumber}`)
+    reader.fault(
+      `${path}.data.levelNumber`,
+      `names a level without a tier, and the node has no rewards of its own: ${levelNumber}`,
+    )
   }
   if (rewards.premium && !pass.premium) reader.fault(`${path}.data.rewards.premium`, 'is for a pass without premium')
 }
@@ -380,7 +417,8 @@ function checkHandle(reader: Reader, path: string, node: Node, handle: string): 
     return
   }
   const handles: readonly string[] = HANDLES_OF[node.type]
-  if (!handles.includes(handle)) reader.fault(path, `is never crossed by a ${node.type} node, which has ${handles.join(', ')}`)
+  if (!handles.includes(handle))
+    reader.fault(path, `is never crossed by a ${node.type} node, which has ${handles.join(', ')}`)
 }
 
 /** Reward nodes run by themselves: a cycle of them would never end. */
@@ -390,7 +428,10 @@ function checkCycles(reader: Reader, definition: Definition, paths: ReadonlyMap<
     if (definition.nodes.get(nodeId)?.type !== 'reward' || done.has(nodeId)) return
     const loop = trail.indexOf(nodeId)
     if (loop >= 0) {
-      reader.fault(paths.get(nodeId) ?? '', `is part of a cycle of nodes that run by themselves: ${[...trail.slice(loop), nodeId].join(' → ')}`)
+      reader.fault(
+        paths.get(nodeId) ?? '',
+        `is part of a cycle of nodes that run by themselves: ${[...trail.slice(loop), nodeId].join(' → ')}`,
+      )
       return
     }
     for (const next of nextNodes(definition, nodeId, 'onComplete')) visit(next, [...trail, nodeId])

@@ -51,20 +51,27 @@ const ScenarioRunType = builder.objectRef<RunResult>('ScenarioRun').implement({
     scenarioId: t.exposeString('scenarioId'),
     status: t.exposeString('status', { description: '`active`, `completed` or `cancelled`.' }),
     active: t.field({ type: [EnteredNodeType], resolve: (run) => [...run.active] }),
-    plan: t.field({ type: ExecutionPlanType, nullable: true, description: 'The last plan.', resolve: (run) => run.plan }),
+    plan: t.field({
+      type: ExecutionPlanType,
+      nullable: true,
+      description: 'The last plan.',
+      resolve: (run) => run.plan,
+    }),
   }),
 })
 
-const ScenarioVersionType = builder.objectRef<PublishedScenario & { environment: string }>('ScenarioVersion').implement({
-  description: 'A published version of a scenario.',
-  fields: (t) => ({
-    scenarioId: t.exposeString('scenarioId'),
-    environment: t.exposeString('environment'),
-    version: t.exposeInt('version'),
-    definition: t.field({ type: 'JSON', resolve: (scenario) => scenario.definition }),
-    publishedAt: t.field({ type: 'DateTime', resolve: (scenario) => new Date(scenario.publishedAt) }),
-  }),
-})
+const ScenarioVersionType = builder
+  .objectRef<PublishedScenario & { environment: string }>('ScenarioVersion')
+  .implement({
+    description: 'A published version of a scenario.',
+    fields: (t) => ({
+      scenarioId: t.exposeString('scenarioId'),
+      environment: t.exposeString('environment'),
+      version: t.exposeInt('version'),
+      definition: t.field({ type: 'JSON', resolve: (scenario) => scenario.definition }),
+      publishedAt: t.field({ type: 'DateTime', resolve: (scenario) => new Date(scenario.publishedAt) }),
+    }),
+  })
 
 builder.prismaObject('Scenario', {
   fields: (t) => ({
@@ -80,7 +87,10 @@ builder.queryFields((t) => ({
     description: 'A run of the calling player.',
     args: { runId: t.arg.string({ required: true }) },
     resolve: async (_root, args, context) =>
-      context.operations.readRun(await requirePlayer(context), Fields.ofInput(args).read((fields) => ({ runId: readRunId(fields) }))),
+      context.operations.readRun(
+        await requirePlayer(context),
+        Fields.ofInput(args).read((fields) => ({ runId: readRunId(fields) })),
+      ),
   }),
   scenario: t.field({
     type: ScenarioVersionType,
@@ -127,13 +137,18 @@ const PublishScenarioInput = builder.inputType('PublishScenarioInput', {
   fields: (t) => ({
     environment: t.string({ required: true }),
     scenarioId: t.string({ required: true }),
-    definition: t.string({ required: true, description: 'The definition as JSON text, so that nothing of it is rounded.' }),
+    definition: t.string({
+      required: true,
+      description: 'The definition as JSON text, so that nothing of it is rounded.',
+    }),
   }),
 })
 
-const PublishScenarioPayload = builder.objectRef<{ scenario: PublishedScenario & { environment: string } }>('PublishScenarioPayload').implement({
-  fields: (t) => ({ scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }) }),
-})
+const PublishScenarioPayload = builder
+  .objectRef<{ scenario: PublishedScenario & { environment: string } }>('PublishScenarioPayload')
+  .implement({
+    fields: (t) => ({ scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }) }),
+  })
 
 builder.mutationFields((t) => ({
   startRun: t.field({
@@ -141,7 +156,10 @@ builder.mutationFields((t) => ({
     description: 'Starts the run of a scenario, or resumes the one that is active.',
     args: { input: t.arg({ type: StartRunInput, required: true }) },
     resolve: async (_root, { input }, context) =>
-      context.operations.startRun(await requirePlayer(context), Fields.ofInput(input).read((fields) => ({ scenarioId: readScenarioId(fields) }))),
+      context.operations.startRun(
+        await requirePlayer(context),
+        Fields.ofInput(input).read((fields) => ({ scenarioId: readScenarioId(fields) })),
+      ),
   }),
   crossHandle: t.field({
     type: CrossHandleResultType,
@@ -152,7 +170,8 @@ builder.mutationFields((t) => ({
   }),
   publishScenario: t.field({
     type: PublishScenarioPayload,
-    description: 'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
+    description:
+      'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     args: { input: t.arg({ type: PublishScenarioInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'admin')

@@ -1,5 +1,5 @@
 import type { Json, RawJson } from '../json.ts'
-import { type Definition, nextNodes, type Node, type Reward } from './definition.ts'
+import { type Definition, type Node, nextNodes, type Reward } from './definition.ts'
 
 /** A handle that a node crossed, with what its event tells. */
 export interface Crossing {
@@ -27,6 +27,8 @@ export interface Walk {
   readonly grants: readonly { readonly nodeId: string; readonly rewards: readonly Reward[] }[]
   /** Ids of the nodes that are active afterwards. */
   readonly active: readonly string[]
+  /** Nothing can happen in the run any more. */
+  readonly completed: boolean
 }
 
 /**
@@ -34,7 +36,8 @@ export interface Walk {
  * crossings followed; others are left active for the client.
  *
  * A node stays active until it crosses `onComplete`. A battle-pass node stays active even then: its owner may still
- * earn xp or buy premium. From one crossing each node is entered at most once, so a walk ends in any graph.
+ * earn xp or buy premium. For the same reason a run of a scenario with a battle pass is never completed; any other run
+ * is when no node is active. From one crossing each node is entered at most once, so a walk ends in any graph.
  */
 export function walk(definition: Definition, active: readonly string[], causes: readonly Crossing[]): Walk {
   const now = new Set(active.filter((nodeId) => definition.nodes.has(nodeId)))
@@ -64,7 +67,7 @@ export function walk(definition: Definition, active: readonly string[], causes: 
       }
     }
   }
-  return { crossings, entered, grants, active: [...now] }
+  return { crossings, entered, grants, active: [...now], completed: now.size === 0 && !hasPass(definition) }
 }
 
 /** Enters a scenario at its start node, which may be one that the service runs. */
@@ -77,10 +80,22 @@ export function begin(definition: Definition): Walk {
     return { ...onward, entered: [entered, ...onward.entered] }
   }
   if (start.type === 'reward') {
-    const onward = walk(definition, [], [{ nodeId: start.id, handle: 'onComplete', data: { granted: start.rewards.map(granted) } }])
-    return { ...onward, entered: [entered, ...onward.entered], grants: [{ nodeId: start.id, rewards: start.rewards }, ...onward.grants] }
+    const onward = walk(
+      definition,
+      [],
+      [{ nodeId: start.id, handle: 'onComplete', data: { granted: start.rewards.map(granted) } }],
+    )
+    return {
+      ...onward,
+      entered: [entered, ...onward.entered],
+      grants: [{ nodeId: start.id, rewards: start.rewards }, ...onward.grants],
+    }
   }
-  return { crossings: [], entered: [entered], grants: [], active: [start.id] }
+  return { crossings: [], entered: [entered], grants: [], active: [start.id], completed: false }
+}
+
+function hasPass({ nodes }: Definition): boolean {
+  return [...nodes.values()].some(({ type }) => type === 'battle-pass')
 }
 
 export function enteredNode(node: Node): EnteredNode {

@@ -21,9 +21,15 @@ export async function publishScenario(pool: Pool, ref: ScenarioRef, text: string
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
   return inTransaction(pool, async (client) => {
     const key = [ref.environmentId, ref.scenarioId]
-    await client.query('INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING', key)
+    await client.query(
+      'INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING',
+      key,
+    )
     // The row lock makes publications of one scenario follow each other.
-    const locked = await client.query('SELECT version FROM scenarios WHERE environment_id = $1 AND id = $2 FOR UPDATE', key)
+    const locked = await client.query(
+      'SELECT version FROM scenarios WHERE environment_id = $1 AND id = $2 FOR UPDATE',
+      key,
+    )
     const current = await client.query(
       `SELECT version, definition, published_at FROM scenario_versions
        WHERE environment_id = $1 AND scenario_id = $2 AND version = $3`,
@@ -32,7 +38,10 @@ export async function publishScenario(pool: Pool, ref: ScenarioRef, text: string
     if (current.rows[0]?.definition === text) return published(ref, current.rows[0])
 
     const version = current.rows.length === 0 ? 1 : current.rows[0].version + 1
-    await client.query('UPDATE scenarios SET version = $3, published_at = now() WHERE environment_id = $1 AND id = $2', [...key, version])
+    await client.query(
+      'UPDATE scenarios SET version = $3, published_at = now() WHERE environment_id = $1 AND id = $2',
+      [...key, version],
+    )
     const written = await client.query(
       `INSERT INTO scenario_versions (environment_id, scenario_id, version, definition) VALUES ($1, $2, $3, $4)
        RETURNING version, definition, published_at`,

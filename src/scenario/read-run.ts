@@ -2,7 +2,7 @@ import type { Command } from '../commit/group-commit.ts'
 import { Refusal } from '../errors.ts'
 import { type PlayerRef, Standing } from '../players/standing.ts'
 import { type EnteredNode, type ExecutionPlan, enteredNode } from './plan.ts'
-import { Runs, type RunStatus } from './runs.ts'
+import { type RunStatus, Runs } from './runs.ts'
 import { Scenarios } from './scenarios.ts'
 
 export type RunResult = {

@@ -4,7 +4,10 @@ import { readCrossHandle, readRunId, readScenarioId } from './wire.ts'
 
 /** POST /sdk/v1/scenarios/start: starts the player's run, or resumes it. */
 export const postStart: PlayerHandler = ({ caller, fields, operations }) =>
-  operations.startRun(caller, fields.read((f) => ({ scenarioId: readScenarioId(f) })))
+  operations.startRun(
+    caller,
+    fields.read((f) => ({ scenarioId: readScenarioId(f) })),
+  )
 
 /** POST /sdk/v1/scenarios/cross: crosses a handle of a node that the client runs. */
 export const postCross: PlayerHandler = ({ caller, fields, operations }) =>
@@ -12,7 +15,10 @@ export const postCross: PlayerHandler = ({ caller, fields, operations }) =>
 
 /** POST /sdk/v1/scenarios/run: the player's run, its active nodes and its last plan. */
 export const postRun: PlayerHandler = ({ caller, fields, operations }) =>
-  operations.readRun(caller, fields.read((f) => ({ runId: readRunId(f) })))
+  operations.readRun(
+    caller,
+    fields.read((f) => ({ runId: readRunId(f) })),
+  )
 
 /** PUT /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment= */
 export const putScenario: PlatformHandler = async (request) => {

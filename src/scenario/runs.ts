@@ -1,4 +1,4 @@
-import { type Part, PART_ORDER, type Row, type Statement } from '../commit/group.ts'
+import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
 import { columns } from '../commit/idempotency.ts'
 import { freeze, thaw } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Part, PART_ORDER, type Row, type Statement } from '../commit/group.ts'
+import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
 import { Refusal } from '../errors.ts'
 import { type Definition, parseDefinition } from './definition.ts'
 
@@ -7,7 +7,6 @@ export interface ScenarioRef {
   readonly environmentId: string
   readonly scenarioId: string
 }
-
 
 const scenarioKey = ({ environmentId, scenarioId }: ScenarioRef): string => `${environmentId}/${scenarioId}`
 const versionKey = (ref: ScenarioRef, version: number): string => `${version}/${scenarioKey(ref)}`
@@ -68,7 +67,11 @@ export class Scenarios implements Part {
         text: `SELECT v.environment_id, v.scenario_id, v.version, v.definition
           FROM unnest($1::uuid[], $2::text[], $3::int[]) AS k(environment_id, scenario_id, version)
           JOIN scenario_versions v USING (environment_id, scenario_id, version)`,
-        values: [refs.map((ref) => ref.environmentId), refs.map((ref) => ref.scenarioId), refs.map((ref) => ref.version)],
+        values: [
+          refs.map((ref) => ref.environmentId),
+          refs.map((ref) => ref.scenarioId),
+          refs.map((ref) => ref.version),
+        ],
         take: (rows) => this.takeDefinitions(rows),
       })
     }

@@ -45,9 +45,13 @@ export function openSession(group: Group, player: PlayerRef, { scenarioId, runId
   return { player, definition, run, now: group.of(Standing).now }
 }
 
-
 /** Whether the call's own rewards and those that its crossings lead to all fit into the player's holdings. */
-export function hasRoom(group: Group, session: Session, crossings: readonly Crossing[], own: readonly Reward[] = []): boolean {
+export function hasRoom(
+  group: Group,
+  session: Session,
+  crossings: readonly Crossing[],
+  own: readonly Reward[] = [],
+): boolean {
   const { grants } = walk(session.definition, session.run.active, crossings)
   return fits(group, session.player, [...own, ...grants.flatMap(({ rewards }) => rewards)])
 }
@@ -67,16 +71,25 @@ function fits(group: Group, player: PlayerRef, rewards: readonly Reward[]): bool
 
 /** Writes a walk down: the run as it is afterwards, the rewards, and an event for each crossing. Refuses first. */
 export function record(group: Group, player: PlayerRef, run: Run, step: Walk): ExecutionPlan {
-  if (!fits(group, player, step.grants.flatMap(({ rewards }) => rewards))) throw new Refusal('balanceLimitExceeded')
+  if (
+    !fits(
+      group,
+      player,
+      step.grants.flatMap(({ rewards }) => rewards),
+    )
+  )
+    throw new Refusal('balanceLimitExceeded')
   const plan: ExecutionPlan = {
     runId: run.runId,
-    status: step.active.length > 0 ? 'active' : 'completed',
+    status: step.completed ? 'completed' : 'active',
     crossed: step.crossings.map(({ nodeId, handle }) => ({ nodeId, handle })),
     entered: step.entered,
     granted: step.grants.flatMap(({ rewards }) => rewards.map(granted)),
   }
   for (const { nodeId, rewards } of step.grants) {
-    group.of(Holdings).grant(player, rewards, { reason: 'reward_node', reference: `${run.scenarioId}/${nodeId}/${run.runId}` })
+    group
+      .of(Holdings)
+      .grant(player, rewards, { reason: 'reward_node', reference: `${run.scenarioId}/${nodeId}/${run.runId}` })
   }
   group.of(Runs).set({ ...run, active: step.active, status: plan.status, plan })
   for (const { nodeId, handle, data } of step.crossings) {

@@ -29,7 +29,15 @@ export function startRun(player: PlayerRef, { scenarioId }: { scenarioId: string
       if (active) return { runId: active.runId, resumed: true, plan: active.plan }
 
       const { environmentId, playerId } = player
-      const run = { environmentId, playerId, runId: uuidv7(), scenarioId, status: 'active', active: [], plan: null } as const
+      const run = {
+        environmentId,
+        playerId,
+        runId: uuidv7(),
+        scenarioId,
+        status: 'active',
+        active: [],
+        plan: null,
+      } as const
       return { runId: run.runId, resumed: false, plan: record(group, player, run, begin(definition)) }
     },
   }

@@ -13,7 +13,10 @@ export interface Adjustment {
 }
 
 /** Changes a balance from outside the game, with its ledger row. Refuses what would leave 0 or int64. */
-export function adjustWallet(player: PlayerRef, { currency, amount, reference }: Adjustment): Command<{ balance: bigint }> {
+export function adjustWallet(
+  player: PlayerRef,
+  { currency, amount, reference }: Adjustment,
+): Command<{ balance: bigint }> {
   return {
     needs(group) {
       group.of(Standing).want(player)

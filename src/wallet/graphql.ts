@@ -30,7 +30,9 @@ builder.prismaObject('WalletEntry', {
     currency: t.exposeString('currency'),
     amount: t.expose('amount', { type: 'Int64', description: 'What was added; negative for what was taken.' }),
     balance: t.expose('balance', { type: 'Int64', description: 'The balance after it.' }),
-    reason: t.exposeString('reason', { description: '`tier_claim`, `premium_purchase`, `reward_node` or `adjustment`.' }),
+    reason: t.exposeString('reason', {
+      description: '`tier_claim`, `premium_purchase`, `reward_node` or `adjustment`.',
+    }),
     reference: t.exposeString('reference', { description: 'What it was for, such as `season-1/pass/free/5`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { type Part, PART_ORDER, type Row, type Statement } from '../commit/group.ts'
+import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
 import { columns } from '../commit/idempotency.ts'
 import { MAX_INT64 } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'
@@ -83,7 +83,16 @@ export class Holdings implements Part {
   move(player: PlayerRef, currency: string, amount: bigint, cause: Cause): bigint {
     const { environmentId, playerId } = player
     const balance = this.change(player, 'currency', currency, amount)
-    this.ledger.push({ environmentId, playerId, id: uuidv7(), currency, amount, balance, reason: cause.reason, reference: cause.reference })
+    this.ledger.push({
+      environmentId,
+      playerId,
+      id: uuidv7(),
+      currency,
+      amount,
+      balance,
+      reason: cause.reason,
+      reference: cause.reference,
+    })
     return balance
   }
 
@@ -146,7 +155,16 @@ export class Holdings implements Part {
         name: 'wallet-ledger-save',
         text: `INSERT INTO wallet_ledger (environment_id, player_id, id, currency, amount, balance, reason, reference)
           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])`,
-        values: columns(this.ledger, ['environmentId', 'playerId', 'id', 'currency', 'amount', 'balance', 'reason', 'reference']),
+        values: columns(this.ledger, [
+          'environmentId',
+          'playerId',
+          'id',
+          'currency',
+          'amount',
+          'balance',
+          'reason',
+          'reference',
+        ]),
       })
     }
     if (items.length > 0) {
@@ -164,7 +182,13 @@ export class Holdings implements Part {
   private take(kind: Kind, rows: Row[]): void {
     for (const [environmentId, playerId, name, amount] of rows) {
       const player = { environmentId, playerId }
-      this.holdings.set(holdingKey(player, kind, name), { ...player, kind, name, amount: BigInt(amount), changed: false })
+      this.holdings.set(holdingKey(player, kind, name), {
+        ...player,
+        kind,
+        name,
+        amount: BigInt(amount),
+        changed: false,
+      })
     }
   }
 }

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
-import { removeDataDir } from '../support/postgres.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -24,8 +23,16 @@ afterEach(async () => {
   for (const child of processes) child.kill('SIGKILL')
   const left = await startEmbeddedPostgres({ dataDir, adopt: true })
   await left.stop()
-  await removeDataDir(dataDir)
+  await removeDataDir()
 })
+
+/** Removes a data directory, and its cluster when that had to live elsewhere. */
+async function removeDataDir(): Promise<void> {
+  const record = await readFile(join(dataDir, 'postgres.json'), 'utf8').catch(() => '{}')
+  const { cluster } = JSON.parse(record) as { cluster?: string }
+  if (cluster?.startsWith('/var/tmp/tierway-')) await rm(dirname(cluster), { recursive: true })
+  await rm(dataDir, { recursive: true })
+}
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
@@ -37,16 +44,23 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-/** Starts the Postgres of the data directory from another process, which lives until it is killed. */
-async function startElsewhere(): Promise<Omit<EmbeddedPostgres, 'stop'> & { child: ChildProcess }> {
-  const source = `
-    import { startEmbeddedPostgres } from ${JSON.stringify(new URL('../../src/db/embedded.ts', import.meta.url).href)}
-    console.log(JSON.stringify(await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} })))
-    setInterval(() => {}, 1_000)`
+const embedded = JSON.stringify(new URL('../../src/db/embedded.ts', import.meta.url).href)
+
+/** Another process that runs this source. */
+function run(source: string) {
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   processes.push(child)
+  return child
+}
+
+/** Starts the Postgres of the data directory from another process, which lives until it is killed. */
+async function startElsewhere(): Promise<Omit<EmbeddedPostgres, 'stop'> & { child: ChildProcess }> {
+  const child = run(`
+    import { startEmbeddedPostgres } from ${embedded}
+    console.log(JSON.stringify(await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} })))
+    setInterval(() => {}, 1_000)`)
   for await (const line of createInterface(child.stdout)) return { ...JSON.parse(line), child }
   throw new Error('the other process ended before its Postgres was up')
 }
@@ -71,6 +85,19 @@ test('keeps its data and its url from one start to the next', async () => {
   expect(second).toMatchObject({ initialised: false, reused: false, url: first.url })
   expect(await query(second.url, 'TABLE kept')).toEqual([])
   await second.stop()
+})
+
+test('keeps the process alive until the server has stopped', async () => {
+  const source = `
+    import { startEmbeddedPostgres } from ${embedded}
+    const { stop } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} })
+    await stop()
+    console.log('stopped')`
+  const child = run(source)
+  const lines: string[] = []
+  for await (const line of createInterface(child.stdout)) lines.push(line)
+  expect(lines).toEqual(['stopped'])
+  await expect(readFile(lockFile())).rejects.toThrow('ENOENT')
 })
 
 test('starts one server when four processes start at once in an empty directory', async () => {

@@ -7,27 +7,30 @@ import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node'
  * exit code.
  */
 export default class ClosingLine implements Reporter {
-  /** Stands when the run never came to its end. */
-  private line = '0 passed, 1 failed'
+  private passed = 0
+  private failed = 0
+  private skipped = 0
 
   onInit(vitest: Vitest): void {
     // At exit, since teardown and other reporters may print after the end of the run.
-    if (!vitest.config.watch) process.once('exit', () => writeSync(1, `${this.line}\n`))
+    if (!vitest.config.watch) process.once('exit', (code) => writeSync(1, `${this.line(code)}\n`))
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
-    let passed = 0
-    let skipped = 0
-    let failed = unhandledErrors.length
+    this.failed = unhandledErrors.length
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const { state } = test.result()
-        if (state === 'passed') passed += 1
-        else if (state === 'failed') failed += 1
-        else skipped += 1
+        if (state === 'passed') this.passed += 1
+        else if (state === 'failed') this.failed += 1
+        else this.skipped += 1
       }
-      for (const part of [module, ...module.children.allSuites()]) if (part.errors().length > 0) failed += 1
+      for (const part of [module, ...module.children.allSuites()]) if (part.errors().length > 0) this.failed += 1
     }
-    this.line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+  }
+
+  private line(code: number): string {
+    const failed = code === 0 ? this.failed : Math.max(this.failed, 1)
+    return `${this.passed} passed, ${failed} failed${this.skipped > 0 ? `, ${this.skipped} skipped` : ''}`
   }
 }

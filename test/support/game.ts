@@ -1,0 +1,199 @@
+import { createClient } from 'graphql-ws'
+import { pino } from 'pino'
+import { WebSocket } from 'ws'
+import { type App, createApp } from '../../src/app.ts'
+import type { Role } from '../../src/auth/callers.ts'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { generateTokenKey } from '../../src/auth/tokens.ts'
+import { readConfig } from '../../src/config.ts'
+import { type Json, print } from '../../src/json.ts'
+import type { PlayerRef } from '../../src/players/standing.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { createDatabase } from './database.ts'
+import { checkAnswer } from './openapi.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** As sent, for what must be exact. */
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+  readonly body: any
+}
+
+export interface GraphqlAnswer {
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape.
+  readonly data: any
+  readonly errors?: readonly { message: string; path?: unknown[]; extensions: { code: string; details?: unknown[] } }[]
+}
+
+export interface TestPlayer extends PlayerRef {
+  readonly token: string
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
+  graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>
+  /** Starts or resumes the run of a scenario and gives its id. */
+  start(scenarioId: string): Promise<string>
+}
+
+/** A service of its own, on a database of its own, with one project. */
+export interface Game {
+  readonly app: App
+  readonly baseUrl: string
+  readonly databaseUrl: string
+  readonly projectId: string
+  readonly environmentId: string
+  /** An admin's platform key. */
+  readonly platformKey: string
+  key(role: Role): Promise<string>
+  player(options?: { wallet?: Record<string, bigint> }): Promise<TestPlayer>
+  publish(scenarioId: string, definition: Json): Promise<Answer>
+  request(
+    method: string,
+    path: string,
+    options?: { body?: BodyInit; headers?: Record<string, string> },
+  ): Promise<Answer>
+  graphql(token: string | null, query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>
+  subscribe(token: string, query: string, variables?: Record<string, unknown>): Subscription
+  stop(): Promise<void>
+}
+
+/** A subscription over a real WebSocket that queues what it receives. */
+export interface Subscription {
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+  next(): Promise<any>
+  /** Takes this many. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+  take(count: number): Promise<any[]>
+  close(): Promise<void>
+}
+
+export async function startGame(env: Record<string, string> = {}): Promise<Game> {
+  const database = await createDatabase()
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    HOST: '127.0.0.1',
+    DATABASE_URL: database.url,
+    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
+    ...env,
+  })
+  const app = await createApp({
+    config,
+    log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
+    databaseUrl: config.databaseUrl ?? '',
+    tokenKeys: config.tokenKeys ?? [],
+  })
+  const port = await app.listen()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const { projectId, environments } = await createProject(app.pool, {
+    name: 'Test',
+    environments: ['production', 'staging'],
+  })
+  const environmentId = environments.get('production') ?? ''
+  const platformKey = (await createPlatformKey(app.pool, projectId, 'admin')).key
+
+  async function request(
+    method: string,
+    path: string,
+    { body, headers = {} }: { body?: BodyInit; headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    const response = await fetch(`${baseUrl}${path}`, { method, headers, body })
+    const text = await response.text()
+    const answer = { status: response.status, headers: response.headers, text, body: parse(text) }
+    checkAnswer(method, path, answer)
+    return answer
+  }
+
+  async function graphql(
+    token: string | null,
+    query: string,
+    variables: Record<string, unknown> = {},
+  ): Promise<GraphqlAnswer> {
+    const response = await fetch(`${baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify({ query, variables }),
+    })
+    return (await response.json()) as GraphqlAnswer
+  }
+
+  function subscribe(token: string, query: string, variables: Record<string, unknown> = {}): Subscription {
+    const client = createClient({
+      url: `${baseUrl.replace('http', 'ws')}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: `Bearer ${token}` },
+      retryAttempts: 0,
+    })
+    const results = client.iterate({ query, variables })
+    async function next() {
+      const { value, done } = await results.next()
+      if (done) throw new Error('the subscription ended')
+      if (value.errors) throw Object.assign(new Error(value.errors[0]?.message), { errors: value.errors })
+      return Object.values(value.data ?? {})[0]
+    }
+    return {
+      next,
+      async take(count) {
+        const events = []
+        while (events.length < count) events.push(await next())
+        return events
+      },
+      close: async () => client.dispose(),
+    }
+  }
+
+  async function player({ wallet = {} }: { wallet?: Record<string, bigint> } = {}): Promise<TestPlayer> {
+    const ref = await app.operations.createPlayer(environmentId, null)
+    for (const [currency, amount] of Object.entries(wallet)) {
+      await app.operations.adjustWallet(ref, { currency, amount, reference: 'test' })
+    }
+    const token = await app.tokens.issueAccessToken({ ...ref, projectId })
+    const authorization = `Bearer ${token}`
+    const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+      request('POST', path, {
+        body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : print(body as Json),
+        headers: { authorization, ...headers },
+      })
+    return {
+      ...ref,
+      token,
+      post,
+      graphql: (query, variables) => graphql(token, query, variables),
+      start: async (scenarioId) => (await post('/sdk/v1/scenarios/start', { scenarioId })).body.runId,
+    }
+  }
+
+  return {
+    app,
+    baseUrl,
+    databaseUrl: database.url,
+    projectId,
+    environmentId,
+    platformKey,
+    key: async (role) => (await createPlatformKey(app.pool, projectId, role)).key,
+    player,
+    request,
+    graphql,
+    subscribe,
+    publish: (scenarioId, definition) =>
+      request('PUT', `/platform/v1/projects/${projectId}/scenarios/${scenarioId}?environment=production`, {
+        body: print(definition),
+        headers: { authorization: `Bearer ${platformKey}` },
+      }),
+    async stop() {
+      await app.stop()
+      await database.drop()
+    },
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index))
