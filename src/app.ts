@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Pool } from 'pg'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
 import { createGroupCommit } from './commit/group-commit.ts'
+import { purgeExpiredKeys } from './commit/idempotency.ts'
 import type { Config } from './config.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { createPool } from './db/pool.ts'
@@ -40,6 +41,7 @@ export interface App {
 
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
+const PURGE_EVERY_MS = 10 * 60_000
 
 /** Builds the service. It serves nothing until `listen`. */
 export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOptions): Promise<App> {
@@ -102,6 +104,15 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
       ? undefined
       : createServer((request, response) => health.serveMetrics(request, response))
 
+  async function purge(): Promise<void> {
+    try {
+      while ((await purgeExpiredKeys(pool)) > 0) log.debug('expired idempotency keys were removed')
+    } catch (error) {
+      log.warn({ err: String(error) }, 'expired idempotency keys could not be removed; the next round tries again')
+    }
+  }
+  let purging: NodeJS.Timeout | undefined
+
   return {
     operations,
     pool,
@@ -110,10 +121,12 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
     metrics,
     async listen() {
       if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
+      purging = setInterval(purge, PURGE_EVERY_MS).unref()
       return listenOn(server, config.port, config.host)
     },
     async stop() {
       stopping = true
+      clearInterval(purging)
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
       metricsServer?.close()

@@ -15,10 +15,10 @@ interface TextLimits {
  */
 export class Fields {
   private readonly faults: Fault[] = []
-  private readonly valueOf: (name: string) => FieldValue
+  private readonly lookUp: (name: string) => FieldValue
 
-  private constructor(valueOf: (name: string) => FieldValue) {
-    this.valueOf = valueOf
+  private constructor(lookUp: (name: string) => FieldValue) {
+    this.lookUp = lookUp
   }
 
   /** The members of a JSON object, given by its text. */
@@ -42,7 +42,7 @@ export class Fields {
   }
 
   optionalText(name: string, { max, min = 1 }: TextLimits): string | null {
-    const value = this.valueOf(name)
+    const value = this.lookUp(name)
     if (value === undefined) return null
     if (typeof value !== 'string') return this.fault(name, 'must be a string', '')
     if (!isCleanText(value)) return this.fault(name, 'must not contain NUL or a lone surrogate', '')
@@ -57,7 +57,7 @@ export class Fields {
   }
 
   oneOf<T extends string>(name: string, values: readonly [T, ...T[]]): T {
-    const value = this.valueOf(name)
+    const value = this.lookUp(name)
     if (value === undefined) return this.missing(name, values[0])
     return values.find((known) => known === value) ?? this.fault(name, `must be one of ${values.join(', ')}`, values[0])
   }
@@ -68,7 +68,7 @@ export class Fields {
 
   /** A JSON integer: `1.0`, `1e3` and `"10"` are refused. */
   optionalInt64(name: string, { min, max }: { min: bigint; max: bigint }): bigint | null {
-    const value = this.valueOf(name)
+    const value = this.lookUp(name)
     if (value === undefined) return null
     if (typeof value !== 'bigint') return this.fault(name, 'must be an integer', 0n)
     if (value < min || value > max) return this.fault(name, `must be ${min} to ${max}`, 0n)

@@ -244,9 +244,12 @@ function refuse(entry: Entry, error: unknown): void {
 
 /** Sends statements in one go; the server runs them in order. The first real error wins. */
 async function send(client: PoolClient, statements: readonly Statement[]) {
-  const results = await Promise.allSettled(
-    statements.map((statement) => client.query({ ...statement, rowMode: 'array' as const })),
-  )
+  const { stream } = client.connection
+  // Held back until all are written: one packet instead of one for each.
+  stream.cork()
+  const queries = statements.map((statement) => client.query({ ...statement, rowMode: 'array' as const }))
+  stream.uncork()
+  const results = await Promise.allSettled(queries)
   let failure: unknown
   const answers = []
   for (const [index, result] of results.entries()) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
 import { type Group, PART_ORDER, type Part, type Row, type Statement } from './group.ts'
@@ -6,6 +7,7 @@ import type { Command } from './group-commit.ts'
 
 /** Keys live seven days: longer than any client keeps retrying. */
 export const KEY_LIFETIME_DAYS = 7
+const PURGE_ROWS = 5_000
 
 interface KeyRef {
   readonly environmentId: string
@@ -128,4 +130,14 @@ export function idempotent<Outcome>(command: Command<Outcome>, rule: Idempotent<
       return outcome
     },
   }
+}
+
+/** Removes keys past their lifetime, a bounded number at a time; says how many. They count as absent even before. */
+export async function purgeExpiredKeys(pool: Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (
+       SELECT ctid FROM idempotency_keys WHERE created_at < now() - interval '${KEY_LIFETIME_DAYS} days' LIMIT ${PURGE_ROWS}
+     ))`,
+  )
+  return rowCount ?? 0
 }

@@ -4,7 +4,7 @@ import { builder } from '../graphql/builder.ts'
 import { type Context, requirePlatform } from '../graphql/context.ts'
 import { MAX_INT64, MIN_INT64, members, RawJson } from '../json.ts'
 import { PriceType } from '../wallet/graphql.ts'
-import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
+import type { StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
 
 const MAX_NAMES = 100
@@ -84,7 +84,7 @@ const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEven
   }),
 })
 
-const HandleCrossedEvent = builder.objectRef<StreamEvent>('HandleCrossedEvent').implement({
+builder.objectRef<StreamEvent>('HandleCrossedEvent').implement({
   interfaces: [EventInterface],
   description: 'Any other handle of a node was crossed.',
 })

@@ -5,6 +5,12 @@ import { Refusal } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
 import type { Operations } from '../operations.ts'
 
+/** Sent by the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
+export interface ServerContext {
+  readonly authorization?: string | null
+  readonly requestId?: string
+}
+
 /** What resolvers work with. */
 export interface Context {
   readonly operations: Operations

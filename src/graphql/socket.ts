@@ -10,9 +10,8 @@ import type { Tokens } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
 import { findCaller } from '../http/caller.ts'
 import type { Metrics } from '../metrics.ts'
-import type { Context } from './context.ts'
-import type { ServerContext } from './yoga.ts'
-import { withCodes } from './yoga.ts'
+import type { Context, ServerContext } from './context.ts'
+import { withCodes } from './failures.ts'
 
 export interface SocketOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
@@ -105,9 +104,9 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics }: Sock
 
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const path = request.url?.split('?', 1)[0]
-    if (path !== '/graphql') return refuse(socket, '404 Not Found')
-    if (!isAllowedOrigin(request, config.allowedOrigins)) return refuse(socket, '403 Forbidden')
-    wss.handleUpgrade(request, socket, head, (client: WebSocket) => wss.emit('connection', client, request))
+    if (path !== '/graphql') refuse(socket, '404 Not Found')
+    else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
+    else wss.handleUpgrade(request, socket, head, (client: WebSocket) => wss.emit('connection', client, request))
   }
 
   async function stop(): Promise<void> {

@@ -7,21 +7,20 @@ import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives'
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
 import { useDisableIntrospection } from '@graphql-yoga/plugin-disable-introspection'
-import { GraphQLError } from 'graphql'
 import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import type { Pool } from 'pg'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
-import { toRefusal } from '../db/failures.ts'
 import type { PrismaClient } from '../db/prisma.ts'
-import { REFUSALS, Refusal } from '../errors.ts'
+import { REFUSALS } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
 import { findCaller } from '../http/caller.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Operations } from '../operations.ts'
 import { schema } from '../schema.ts'
-import type { Context } from './context.ts'
+import type { Context, ServerContext } from './context.ts'
+import { codedErrors, mask } from './failures.ts'
 import { createSocketServer } from './socket.ts'
 
 export interface GraphqlOptions {
@@ -40,12 +39,6 @@ const MAX_DEPTH = 10
 const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
 const MAX_DIRECTIVES = 50
-
-/** Sent by the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
-export interface ServerContext {
-  readonly authorization?: string | null
-  readonly requestId?: string
-}
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma }: GraphqlOptions) {
@@ -134,40 +127,6 @@ function jsonOnly(): Plugin {
       }
     },
   }
-}
-
-/** A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing. */
-function mask(error: unknown, log: Logger): Error {
-  const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
-  if (original instanceof GraphQLError) return original
-  const refusal = toRefusal(original) ?? new Refusal('internalError')
-  if (refusal.kind === 'internalError') log.error({ err: original }, 'internal error')
-  const details = refusal.faults.map(({ path, message }) => ({ path, message }))
-  return createGraphQLError(refusal.message, {
-    ...(error instanceof GraphQLError && {
-      nodes: error.nodes,
-      source: error.source,
-      positions: error.positions,
-      path: error.path,
-    }),
-    extensions: { code: refusal.code.toUpperCase(), ...(refusal.status === 400 && { details }) },
-  })
-}
-
-/** Faults that GraphQL itself finds (syntax, unknown fields, wrong types) carry a code too. */
-function codedErrors(): Plugin {
-  return {
-    onResultProcess({ result }) {
-      for (const one of Array.isArray(result) ? result : [result]) {
-        if (one && 'errors' in one && one.errors) withCodes(one.errors)
-      }
-    },
-  }
-}
-
-export function withCodes(errors: readonly GraphQLError[]): readonly GraphQLError[] {
-  for (const error of errors) error.extensions.code ??= 'INVALID_REQUEST'
-  return errors
 }
 
 const DEFAULT_QUERY = `# Put a token into the headers below: {"authorization": "Bearer …"}
