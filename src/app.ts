@@ -88,7 +88,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
   })
   const prisma = createPrisma(pool)
   const graphql = await createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma })
-  const serveRest = getRequestListener(rest.fetch, { overrideGlobalObjects: false })
+  const serveRest = getRequestListener(rest.fetch)
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url?.split('?', 1)[0] ?? '/'

@@ -36,6 +36,11 @@ export class Fields {
     })
   }
 
+  /** The same fields and one more that came elsewhere, such as in a header; it hides a member of that name. */
+  with(name: string, value: string | null): Fields {
+    return new Fields((asked) => (asked === name ? (value ?? undefined) : this.lookUp(asked)))
+  }
+
   /** 1 to `max` code points, unless `min` says otherwise. */
   text(name: string, limits: TextLimits): string {
     return this.optionalText(name, limits) ?? this.missing(name, '')

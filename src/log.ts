@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 import type { LogLevel } from './config.ts'
 
@@ -7,6 +7,9 @@ export type { Logger }
 /** What may carry a secret never reaches a log, wherever it stands in an object. */
 const REDACTED = [
   'authorization',
+  'Authorization',
+  'cookie',
+  'x-sdk-key',
   'sdkKey',
   'platformKey',
   'accessToken',
@@ -16,15 +19,20 @@ const REDACTED = [
   'customData',
   'tokenKeys',
   'databaseUrl',
+  'metricsToken',
 ]
 
-/** Lines that a person can read in a terminal; one JSON object a line anywhere else. */
-export function createLog(level: LogLevel): Logger {
+/** Lines that a person can read in a terminal; one JSON object a line anywhere else, as at a given destination. */
+export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,
     base: undefined,
-    redact: { paths: REDACTED.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    redact: {
+      paths: REDACTED.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
+      censor: '[redacted]',
+    },
   }
+  if (destination) return pino(options, destination)
   if (!process.stdout.isTTY) return pino(options)
   return pino(options, pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true }))
 }

@@ -37,9 +37,10 @@ export function addXp(player: PlayerRef, input: AddXp): Command<AddXpResult> {
       if (!place) return
       const ref = passRef(player, scenarioId, place)
       group.of(Passes).want(ref)
-      // Only the xp that reaches the top level can complete a pass, so only then the claims matter.
+      // Only xp at the top level can complete a pass, and only once, so only then the claims matter. An edit may have
+      // moved the top level or taken a tier away since the player was first there.
       const pass = group.of(Passes).stored(ref)
-      if (!pass?.maxLevelCrossed && levelAt(place.node, (pass?.xp ?? 0n) + amount) >= place.node.topLevel) {
+      if (!pass?.completed && levelAt(place.node, (pass?.xp ?? 0n) + amount) >= place.node.topLevel) {
         group.of(Passes).wantClaims(ref)
       }
     },

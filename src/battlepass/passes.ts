@@ -93,7 +93,10 @@ export class Passes implements Part {
         text: `SELECT p.environment_id, p.player_id, p.scenario_id, p.node_id,
             p.xp, p.level, p.premium_owned, p.max_level_crossed, p.completed, p.completed_nodes
           FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, player_id, scenario_id, node_id)
-          JOIN passes p USING (environment_id, player_id, scenario_id, node_id)`,
+          CROSS JOIN LATERAL (
+            SELECT * FROM passes p WHERE p.environment_id = k.environment_id AND p.player_id = k.player_id
+              AND p.scenario_id = k.scenario_id AND p.node_id = k.node_id LIMIT 1
+          ) p`,
         values: columns(refs, ['environmentId', 'playerId', 'scenarioId', 'nodeId']),
         take: (rows) => this.takePasses(rows),
       })
@@ -106,7 +109,10 @@ export class Passes implements Part {
         name: 'claims-load',
         text: `SELECT c.environment_id, c.player_id, c.scenario_id, c.node_id, c.level, c.track
           FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, player_id, scenario_id, node_id)
-          JOIN tier_claims c USING (environment_id, player_id, scenario_id, node_id)`,
+          CROSS JOIN LATERAL (
+            SELECT * FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
+              AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id OFFSET 0
+          ) c`,
         values: columns(refs, ['environmentId', 'playerId', 'scenarioId', 'nodeId']),
         take: (rows) => this.takeClaims(rows),
       })
@@ -120,7 +126,11 @@ export class Passes implements Part {
         text: `SELECT c.environment_id, c.player_id, c.scenario_id, c.node_id, c.level, c.track, c.granted
           FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[])
             AS k(environment_id, player_id, scenario_id, node_id, level, track)
-          JOIN tier_claims c USING (environment_id, player_id, scenario_id, node_id, level, track)`,
+          CROSS JOIN LATERAL (
+            SELECT * FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
+              AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id
+              AND c.level = k.level AND c.track = k.track LIMIT 1
+          ) c`,
         values: columns(refs, ['environmentId', 'playerId', 'scenarioId', 'nodeId', 'level', 'track']),
         take: (rows) => this.takeGrants(rows),
       })

@@ -1,4 +1,4 @@
-import { Fields } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import type { PlayerHandler } from '../http/route.ts'
 import { readAddXp, readClaimTier, readKey, readNodeInput, readPurchasePremium } from './wire.ts'
 
@@ -8,18 +8,19 @@ export const postProgress: PlayerHandler = ({ caller, fields, operations }) =>
 
 /** POST /sdk/v1/battlepass/xp (spec 4.1) */
 export const postXp: PlayerHandler = ({ caller, fields, headers, operations }) =>
-  operations.addXp(caller, { ...fields.read(readAddXp), idempotencyKey: headerKey(headers) })
+  operations.addXp(caller, readKeyed(fields, headers, readAddXp))
 
 /** POST /sdk/v1/battlepass/claim (spec 4.1) */
 export const postClaim: PlayerHandler = ({ caller, fields, headers, operations }) =>
-  operations.claimTier(caller, { ...fields.read(readClaimTier), idempotencyKey: headerKey(headers) })
+  operations.claimTier(caller, readKeyed(fields, headers, readClaimTier))
 
 /** POST /sdk/v1/battlepass/premium (spec 4.1) */
 export const postPremium: PlayerHandler = ({ caller, fields, operations }) =>
   operations.purchasePremium(caller, fields.read(readPurchasePremium))
 
-/** The optional `Idempotency-Key` header. */
-function headerKey(headers: Headers): string | null {
-  const key = headers.get('idempotency-key')
-  return Fields.ofInput({ idempotencyKey: key }).read(readKey)
+/** Reads a request whose optional key is the header `Idempotency-Key`, so that one answer names all their faults. */
+function readKeyed<T>(fields: Fields, headers: Headers, read: (fields: Fields) => T) {
+  return fields
+    .with('idempotencyKey', headers.get('idempotency-key'))
+    .read((all) => ({ ...read(all), idempotencyKey: readKey(all) }))
 }

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool, PoolClient, QueryArrayResult } from 'pg'
 import { isRetryable, isTransient, sqlState } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
 import { Group, type Statement } from './group.ts'
@@ -41,6 +41,8 @@ interface Entry {
   readonly reject: (error: unknown) => void
   readonly deadline: number
   settled: boolean
+  /** Was in a group that lost its connection. Should it be what breaks them, it breaks only its own from now on. */
+  alone: boolean
 }
 
 const MAX_RETRIES = 20
@@ -69,6 +71,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         reject,
         deadline: Date.now() + deadlineMs,
         settled: false,
+        alone: false,
       })
       sweeper ??= setInterval(sweep, SWEEP_MS).unref()
       if (workers < connections) {
@@ -81,11 +84,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** A caller is never left waiting past its deadline, whatever the database does. */
   function sweep(): void {
     const now = Date.now()
-    while (queue[0] && queue[0].deadline <= now) {
-      const entry = queue.shift()
-      if (entry) refuse(entry, new Refusal('unavailable'))
-    }
-    for (const entry of inFlight) if (entry.deadline <= now) refuse(entry, new Refusal('unavailable'))
+    // All of the queue, since what was put back need not stand in the order of its deadlines.
+    for (const entry of [...queue, ...inFlight]) if (entry.deadline <= now) refuse(entry, new Refusal('unavailable'))
+    if (queue.some((entry) => entry.settled)) queue.splice(0, queue.length, ...queue.filter((entry) => !entry.settled))
     if (queue.length === 0 && inFlight.size === 0) {
       clearInterval(sweeper)
       sweeper = undefined
@@ -99,8 +100,12 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         if (!client) continue
         let broken = true
         try {
-          // Commands are taken only when a connection is ready for them, so those that arrive meanwhile join in.
-          while (queue.length > 0) await runBatch(client, takeBatch())
+          // Commands are taken only when a connection is ready for them, so those that arrive meanwhile join in: also
+          // the ones whose requests have arrived already and wait for their turn of this very loop.
+          while (queue.length > 0) {
+            await new Promise(setImmediate)
+            await runBatch(client, takeBatch())
+          }
           broken = false
         } catch {
           // The callers have been answered or put back; only this connection is lost.
@@ -123,7 +128,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   function takeBatch(): Entry[] {
-    const batch = queue.splice(0, maxBatch)
+    const alone = queue.findIndex((entry) => entry.alone)
+    const size = alone === 0 ? 1 : alone > 0 ? Math.min(alone, maxBatch) : maxBatch
+    const batch = queue.splice(0, size)
     for (const entry of batch) inFlight.add(entry)
     return batch
   }
@@ -133,6 +140,12 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     const started = performance.now()
     try {
       await commitTogether(client, batch)
+    } catch (error) {
+      // The connection is gone. Those who are not answered have changed nothing, and wait for a new one.
+      const waiting = batch.filter((entry) => !entry.settled)
+      for (const entry of waiting) entry.alone = true
+      queue.unshift(...waiting)
+      throw error
     } finally {
       clearTimeout(watchdog)
       for (const entry of batch) inFlight.delete(entry)
@@ -140,20 +153,29 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     }
   }
 
-  /** Throws only when the connection can no longer be used. */
-  async function commitTogether(client: PoolClient, batch: Entry[]): Promise<void> {
-    for (let attempt = 0; ; attempt += 1) {
+  /** Throws only when the connection can no longer be used; whoever is not answered by then has changed nothing. */
+  async function commitTogether(client: PoolClient, batch: readonly Entry[]): Promise<void> {
+    for (let retries = 0; batch.some((entry) => !entry.settled); ) {
       const result = await attemptGroup(client, batch)
       if (result.kind === 'done') return
       if (result.kind === 'lost') {
-        // Before COMMIT was sent nothing can have happened: these wait for a new connection. After it, nobody knows.
+        // Once COMMIT was sent, nobody knows what happened: running it again might do it twice.
         if (result.commitSent)
           for (const entry of batch) refuse(entry, new Refusal('unavailable', { cause: result.error }))
-        else queue.unshift(...batch.filter((entry) => !entry.settled))
         throw result.error
       }
-      if (isRetryable(result.code) && attempt < MAX_RETRIES) {
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * (attempt + 1)))
+      if (result.kind === 'unsendable') {
+        if (batch.length === 1) for (const entry of batch) refuse(entry, result.error)
+        throw result.error
+      }
+      if (result.kind === 'bug') {
+        // Its error is its own, and what it may have left half done is forgotten: the others begin anew without it.
+        refuse(result.entry, result.error)
+        continue
+      }
+      if (isRetryable(result.code) && retries < MAX_RETRIES) {
+        retries += 1
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * retries))
         continue
       }
       if (batch.length === 1) {
@@ -162,7 +184,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         return
       }
       // One command's fault must not become its neighbours': each gets a transaction of its own.
-      for (const entry of batch) if (!entry.settled) await commitTogether(client, [entry])
+      for (const entry of batch) await commitTogether(client, [entry])
       return
     }
   }
@@ -170,43 +192,57 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   async function attemptGroup(client: PoolClient, batch: readonly Entry[]): Promise<Attempt> {
     const group = new Group(readOnly)
     const outcomes: { entry: Entry; outcome: unknown }[] = []
+    const refusals: { entry: Entry; refusal: Refusal }[] = []
     let commitSent = false
+    let committed = false
+
+    /** Whether a command took its step or was refused. What else it throws is a bug. */
+    function attempt(entry: Entry, step: () => void): boolean {
+      try {
+        step()
+        return true
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw new CommandBug(entry, error)
+        refusals.push({ entry, refusal: error })
+        return false
+      }
+    }
+
     try {
       let live = batch.filter((entry) => !entry.settled)
-      const failures: { entry: Entry; error: unknown }[] = []
       let opening: Statement[] = [{ text: begin }]
       for (;;) {
-        live = live.filter((entry) => attemptOne(entry, failures, () => entry.command.needs(group)))
+        live = live.filter((entry) => attempt(entry, () => entry.command.needs(group)))
         const reads = group.load()
         if (reads.length === 0 && opening.length === 0) break
-        await send(client, [...opening, ...reads])
+        const statements = [...opening, ...reads]
+        takeRows(statements, await send(client, statements))
         opening = []
       }
       for (const entry of live) {
-        attemptOne(entry, failures, () => outcomes.push({ entry, outcome: entry.command.decide(group) }))
+        attempt(entry, () => outcomes.push({ entry, outcome: entry.command.decide(group) }))
       }
       const writes = group.save()
       commitSent = writes.length > 0
       const results = await send(client, [...writes, { text: 'COMMIT' }])
       if (results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back')
+      committed = true
+      takeRows(writes, results)
       options.committed?.(group)
       for (const { entry, outcome } of outcomes) answer(entry, outcome)
-      for (const { entry, error } of failures) refuse(entry, error)
+      for (const { entry, refusal } of refusals) refuse(entry, refusal)
       return { kind: 'done' }
     } catch (error) {
+      if (committed) {
+        // A bug of ours after the fact. It is told, but nothing that is committed may run again.
+        for (const entry of batch) refuse(entry, error)
+        return { kind: 'done' }
+      }
       if (error instanceof ConnectionLost) return { kind: 'lost', commitSent, error: error.cause }
+      if (error instanceof Unsendable) return { kind: 'unsendable', error: error.cause }
       await client.query('ROLLBACK').catch(() => undefined)
+      if (error instanceof CommandBug) return { kind: 'bug', entry: error.entry, error: error.cause }
       return { kind: 'failed', code: sqlState(error) ?? 'bug', error }
-    }
-  }
-
-  function attemptOne(entry: Entry, failures: { entry: Entry; error: unknown }[], step: () => void): boolean {
-    try {
-      step()
-      return true
-    } catch (error) {
-      failures.push({ entry, error })
-      return false
     }
   }
 
@@ -227,8 +263,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
 type Attempt =
   | { kind: 'done' }
+  /** The database refused a statement, or a part has a bug: nobody's in particular. */
   | { kind: 'failed'; code: string; error: unknown }
+  /** One command threw what is no refusal. */
+  | { kind: 'bug'; entry: Entry; error: unknown }
   | { kind: 'lost'; commitSent: boolean; error: unknown }
+  /** A statement could not be written down; nothing of the packet left, and the connection is closed. */
+  | { kind: 'unsendable'; error: unknown }
 
 function answer(entry: Entry, outcome: unknown): void {
   if (entry.settled) return
@@ -242,31 +283,57 @@ function refuse(entry: Entry, error: unknown): void {
   entry.reject(error)
 }
 
-/** Sends statements in one go; the server runs them in order. The first real error wins. */
-async function send(client: PoolClient, statements: readonly Statement[]) {
+/** Sends statements in one go; the server runs them in order. The first error wins. */
+async function send(client: PoolClient, statements: readonly Statement[]): Promise<QueryArrayResult[]> {
   const { stream } = client.connection
+  let unsendable: { error: Error } | undefined
   // Held back until all are written: one packet instead of one for each.
   stream.cork()
-  const queries = statements.map((statement) => client.query({ ...statement, rowMode: 'array' as const }))
+  let writing = true
+  const queries = statements.map(
+    (statement) =>
+      new Promise<QueryArrayResult>((resolve, reject) => {
+        void client.query({ ...statement, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
+          if (!error) return resolve(result)
+          if (writing) unsendable ??= { error }
+          reject(error)
+        })
+      }),
+  )
+  writing = false
+  // The statements around it must not leave either: a COMMIT among them would commit a part of the group.
+  if (unsendable) stream.destroy()
   stream.uncork()
   const results = await Promise.allSettled(queries)
-  let failure: unknown
-  const answers = []
-  for (const [index, result] of results.entries()) {
-    if (result.status === 'rejected') {
-      failure ??= result.reason
-    } else if (failure === undefined) {
-      statements[index]?.take?.(result.value.rows)
-      answers.push(result.value)
-    }
-  }
-  if (failure === undefined) return answers
-  throw sqlState(failure) === undefined ? new ConnectionLost(failure) : failure
+  if (unsendable) throw new Unsendable(unsendable.error)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) throw sqlState(failed.reason) === undefined ? new ConnectionLost(failed.reason) : failed.reason
+  return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+}
+
+function takeRows(statements: readonly Statement[], results: readonly QueryArrayResult[]): void {
+  for (const [index, statement] of statements.entries()) statement.take?.(results[index]?.rows ?? [])
 }
 
 /** The connection broke before an answer came: what it had been sent may or may not have happened. */
 class ConnectionLost extends Error {
   constructor(cause: unknown) {
     super('the connection to the database was lost', { cause })
+  }
+}
+
+/** A statement's values cannot be turned into what Postgres reads. */
+class Unsendable extends Error {
+  constructor(cause: unknown) {
+    super('a statement could not be sent', { cause })
+  }
+}
+
+class CommandBug extends Error {
+  readonly entry: Entry
+
+  constructor(entry: Entry, cause: unknown) {
+    super('a command failed', { cause })
+    this.entry = entry
   }
 }

@@ -11,6 +11,10 @@ export interface Statement {
 export type Row = any[]
 
 /**
+ * Reads join their keys to the table by `CROSS JOIN LATERAL (… LIMIT 1)`, or `OFFSET 0` for several rows a key: the
+ * fence makes Postgres look each key up in the index, whatever it believes about the sizes. A plan that scans a table is
+ * cheap on the day that it is made, and is then kept while the table grows.
+ *
  * One kind of rows of a group: a feature's table, or several that always go together. It is told what is wanted,
  * reads all of it in one statement per table, holds it while commands decide, and writes what they changed.
  */

@@ -53,8 +53,10 @@ export class StoredAnswers implements Part {
         name: 'idempotency-load',
         text: `SELECT i.environment_id, i.player_id, i.operation, i.key, i.request, i.response
           FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, player_id, operation, key)
-          JOIN idempotency_keys i USING (environment_id, player_id, operation, key)
-          WHERE i.created_at > now() - interval '${KEY_LIFETIME_DAYS} days'`,
+          CROSS JOIN LATERAL (
+            SELECT * FROM idempotency_keys i WHERE i.environment_id = k.environment_id AND i.player_id = k.player_id
+              AND i.operation = k.operation AND i.key = k.key AND i.created_at > now() - interval '${KEY_LIFETIME_DAYS} days' LIMIT 1
+          ) i`,
         values: columns(refs, ['environmentId', 'playerId', 'operation', 'key']),
         take: (rows: Row[]) => {
           for (const [environmentId, playerId, operation, key, request, response] of rows) {

@@ -73,26 +73,18 @@ export async function pendingMigrations(pool: pg.Pool, directory = MIGRATIONS): 
   return (await readMigrations(directory)).flatMap(({ name }) => (applied.get(name)?.finished ? [] : [name]))
 }
 
-/** Runs on a connection that ends afterwards, and with it the lock and the settings. */
+/** Runs on a connection of its own that ends afterwards, and with it the lock and the settings. */
 async function withConnection<T>(database: pg.Pool | string, task: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  const target = typeof database === 'string' ? { connectionString: database } : database.options
+  // No limit on an answer: the pool's own is for the service's statements.
+  const client = new pg.Client({ ...target, query_timeout: 0, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   // The query that notices a broken connection fails by itself; unheard, the event would end the process.
-  const onError = () => {}
-  if (typeof database === 'string') {
-    const client = new pg.Client({ connectionString: database, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-    client.on('error', onError)
-    try {
-      await client.connect()
-      return await task(client)
-    } finally {
-      await client.end().catch(() => undefined)
-    }
-  }
-  const client = await database.connect()
-  client.on('error', onError)
+  client.on('error', () => {})
   try {
+    await client.connect()
     return await task(client)
   } finally {
-    client.release(true)
+    await client.end().catch(() => undefined)
   }
 }
 

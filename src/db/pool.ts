@@ -3,6 +3,8 @@ import pg from 'pg'
 /** Longer than any statement of ours takes, shorter than any caller waits. */
 const STATEMENT_TIMEOUT_MS = 4_000
 const LOCK_TIMEOUT_MS = 2_000
+/** A server that is frozen or cut off cannot keep its own timeouts: then the connection is given up. */
+const ANSWER_TIMEOUT_MS = 4_500
 const CONNECT_TIMEOUT_MS = 5_000
 
 export interface PoolOptions {
@@ -20,13 +22,19 @@ export function createPool({ url, connections, onError }: PoolOptions): pg.Pool 
     idleTimeoutMillis: 300_000,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: 10_000,
     application_name: 'tierway',
+    // Statements that take arrays look cheaper when planned for the very array, so Postgres would plan them every time:
+    // that costs more than running them.
+    options: '-c plan_cache_mode=force_generic_plan',
     keepAlive: true,
     // Statements go out without waiting for the answers to those before them.
     pipeline: true,
   } as pg.PoolConfig)
-  // A connection that breaks while idle is replaced; unheard, the event would end the process.
+  // A connection that breaks is replaced, and the query that it carried fails by itself. Unheard, the event would end
+  // the process: the pool listens while a connection is idle, and nobody while it is in use.
   pool.on('error', onError)
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

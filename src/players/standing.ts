@@ -43,16 +43,18 @@ export class Standing implements Part {
 
   load(): Statement[] {
     if (this.wanted.size === 0) return []
-    const players = [...this.wanted.values()]
+    // Rows are locked in the order of the array, which is the same in every group: two never wait for each other.
+    const players = [...this.wanted].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, player]) => player)
     for (const key of this.wanted.keys()) this.known.set(key, undefined)
     this.wanted.clear()
     return [
       {
         name: this.group.readOnly ? 'standing-read' : 'standing-lock',
         text: `SELECT p.environment_id, p.id, p.status, extract(epoch FROM clock_timestamp()) * 1000
-          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, id)
-          JOIN players p ON p.environment_id = k.environment_id AND p.id = k.id
-          ORDER BY p.environment_id, p.id ${this.group.readOnly ? '' : 'FOR NO KEY UPDATE OF p'}`,
+          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, id) CROSS JOIN LATERAL (
+            SELECT * FROM players p WHERE p.environment_id = k.environment_id AND p.id = k.id
+            LIMIT 1 ${this.group.readOnly ? '' : 'FOR NO KEY UPDATE'}
+          ) p`,
         values: [players.map((player) => player.environmentId), players.map((player) => player.playerId)],
         take: (rows: Row[]) => {
           for (const [environmentId, playerId, status, now] of rows) {

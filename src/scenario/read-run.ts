@@ -20,6 +20,7 @@ export function readRun(player: PlayerRef, { runId }: { runId: string }): Comman
     needs(group) {
       group.of(Standing).want(player)
       group.of(Runs).want(player, runId)
+      group.of(Runs).wantPlan(player, runId)
       const run = group.of(Runs).get(player, runId)
       if (run) group.of(Scenarios).want({ environmentId: player.environmentId, scenarioId: run.scenarioId })
     },
@@ -29,7 +30,8 @@ export function readRun(player: PlayerRef, { runId }: { runId: string }): Comman
       if (!run) throw new Refusal('runNotFound')
       const { nodes } = group.of(Scenarios).require({ environmentId: player.environmentId, scenarioId: run.scenarioId })
       const active = run.active.flatMap((nodeId) => nodes.get(nodeId) ?? [])
-      const { scenarioId, status, plan } = run
+      const { scenarioId, status } = run
+      const plan = group.of(Runs).plan(player, runId)
       return { runId: run.runId, scenarioId, status, active: active.map(enteredNode), plan }
     },
   }

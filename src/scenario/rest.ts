@@ -28,20 +28,26 @@ export const putScenario: PlatformHandler = async (request) => {
 
 /** GET /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment=&version= */
 export const getScenario: PlatformHandler = async (request) => {
-  const version = request.query.get('version')
-  const readVersion = (fields: Fields) => fields.optionalInt32('version', { min: 1 })
-  const wanted = version === null ? null : /^\d{1,9}$/.test(version) ? Number(version) : version
-  const number = Fields.ofInput({ version: wanted }).read(readVersion)
-  const { scenario, environment } = await readPlace(request)
-  return { environment, ...(await request.operations.readScenario(scenario, number)) }
+  const { scenario, environment, version } = await readPlace(request, (f) => f.optionalInt32('version', { min: 1 }))
+  return { environment, ...(await request.operations.readScenario(scenario, version)) }
 }
 
-async function readPlace({ caller, params, query, operations }: PlatformRequest) {
-  const fields = Fields.ofInput({ scenarioId: params.scenarioId, environment: query.get('environment') })
-  const { scenarioId, environment } = fields.read((f) => ({
+/** Which scenario of which environment, and which version where that is asked for. */
+async function readPlace(
+  { caller, params, query, operations }: PlatformRequest,
+  readVersion: (fields: Fields) => number | null = () => null,
+) {
+  const sent = query.get('version')
+  const fields = Fields.ofInput({
+    scenarioId: params.scenarioId,
+    environment: query.get('environment'),
+    version: sent !== null && /^\d{1,10}$/.test(sent) ? Number(sent) : sent,
+  })
+  const { scenarioId, environment, version } = fields.read((f) => ({
     scenarioId: readScenarioId(f),
     environment: f.text('environment', { max: 32 }),
+    version: readVersion(f),
   }))
   const environmentId = await operations.findEnvironment(caller.projectId, environment)
-  return { scenario: { environmentId, scenarioId }, environment }
+  return { scenario: { environmentId, scenarioId }, environment, version }
 }

@@ -13,15 +13,16 @@ export interface Run extends PlayerRef {
   readonly status: RunStatus
   /** Ids of the nodes that were entered and not left. */
   readonly active: readonly string[]
-  /** The plan of the last call that crossed something. */
-  readonly plan: ExecutionPlan | null
 }
 
 const runKey = (player: PlayerRef, runId: string): string => `${playerKey(player)}/${runId.toLowerCase()}`
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const activeKey = (player: PlayerRef, scenarioId: string): string => `${playerKey(player)}/active/${scenarioId}`
 
-/** The runs of a group, by id or as the active one of a scenario. */
+/**
+ * The runs of a group, by id or as the active one of a scenario. A run's last plan can be large, as it carries the data
+ * of the nodes that were entered, so it is read only where it is asked for.
+ */
 export class Runs implements Part {
   static readonly order = PART_ORDER.runs
   private readonly wanted = new Map<string, PlayerRef & { runId: string }>()
@@ -29,6 +30,8 @@ export class Runs implements Part {
   private readonly asked = new Set<string>()
   private readonly runs = new Map<string, Run>()
   private readonly activeRuns = new Map<string, string>()
+  private readonly wantedPlans = new Map<string, PlayerRef & { runId: string }>()
+  private readonly plans = new Map<string, ExecutionPlan | null>()
   private readonly changed = new Map<string, Run>()
 
   want(player: PlayerRef, runId: string): void {
@@ -51,8 +54,20 @@ export class Runs implements Part {
     return runId === undefined ? undefined : this.get(player, runId)
   }
 
-  set(run: Run): void {
+  /** Also names the plan of the last call that crossed something in a run. */
+  wantPlan(player: PlayerRef, runId: string): void {
+    const key = runKey(player, runId)
+    if (UUID.test(runId) && !this.plans.has(key)) this.wantedPlans.set(key, { ...player, runId })
+  }
+
+  plan(player: PlayerRef, runId: string): ExecutionPlan | null {
+    return this.plans.get(runKey(player, runId)) ?? null
+  }
+
+  /** A run as a call leaves it, with the plan that the call answers. */
+  set(run: Run, plan: ExecutionPlan): void {
     this.hold(run)
+    this.plans.set(runKey(run, run.runId), plan)
     this.changed.set(runKey(run, run.runId), run)
   }
 
@@ -71,9 +86,11 @@ export class Runs implements Part {
       this.wanted.clear()
       statements.push({
         name: 'runs-load',
-        text: `SELECT r.environment_id, r.player_id, r.id, r.scenario_id, r.status, r.active, r.plan
+        text: `SELECT r.environment_id, r.player_id, r.id, r.scenario_id, r.status, r.active
           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS k(environment_id, player_id, id)
-          JOIN runs r USING (environment_id, player_id, id)`,
+          CROSS JOIN LATERAL (
+            SELECT * FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id AND r.id = k.id LIMIT 1
+          ) r`,
         values: columns(refs, ['environmentId', 'playerId', 'runId']),
         take: (rows) => this.take(rows),
       })
@@ -84,36 +101,50 @@ export class Runs implements Part {
       this.wantedActive.clear()
       statements.push({
         name: 'runs-load-active',
-        text: `SELECT r.environment_id, r.player_id, r.id, r.scenario_id, r.status, r.active, r.plan
+        text: `SELECT r.environment_id, r.player_id, r.id, r.scenario_id, r.status, r.active
           FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(environment_id, player_id, scenario_id)
-          JOIN runs r USING (environment_id, player_id, scenario_id) WHERE r.status = 'active'`,
+          CROSS JOIN LATERAL (
+            SELECT * FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id
+              AND r.scenario_id = k.scenario_id AND r.status = 'active' LIMIT 1
+          ) r`,
         values: columns(refs, ['environmentId', 'playerId', 'scenarioId']),
         take: (rows) => this.take(rows),
+      })
+    }
+    if (this.wantedPlans.size > 0) {
+      const refs = [...this.wantedPlans.values()]
+      for (const key of this.wantedPlans.keys()) this.plans.set(key, null)
+      this.wantedPlans.clear()
+      statements.push({
+        name: 'runs-load-plans',
+        text: `SELECT r.environment_id, r.player_id, r.id, r.plan
+          FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS k(environment_id, player_id, id)
+          CROSS JOIN LATERAL (
+            SELECT * FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id AND r.id = k.id LIMIT 1
+          ) r`,
+        values: columns(refs, ['environmentId', 'playerId', 'runId']),
+        take: (rows) => {
+          for (const [environmentId, playerId, runId, plan] of rows) {
+            this.plans.set(runKey({ environmentId, playerId }, runId), plan && (thaw(plan) as unknown as ExecutionPlan))
+          }
+        },
       })
     }
     return statements
   }
 
   private take(rows: Row[]): void {
-    for (const [environmentId, playerId, runId, scenarioId, status, active, plan] of rows) {
-      this.hold({
-        environmentId,
-        playerId,
-        runId,
-        scenarioId,
-        status,
-        active: JSON.parse(active),
-        plan: plan === null ? null : (thaw(plan) as unknown as ExecutionPlan),
-      })
+    for (const [environmentId, playerId, runId, scenarioId, status, active] of rows) {
+      this.hold({ environmentId, playerId, runId, scenarioId, status, active: JSON.parse(active) })
     }
   }
 
   save(): Statement[] {
     if (this.changed.size === 0) return []
-    const rows = [...this.changed.values()].map((run) => ({
+    const rows = [...this.changed].map(([key, run]) => ({
       ...run,
       active: JSON.stringify(run.active),
-      plan: run.plan && freeze(run.plan),
+      plan: freeze(this.plans.get(key) ?? null),
     }))
     return [
       {

@@ -54,7 +54,9 @@ export class Scenarios implements Part {
       statements.push({
         name: 'scenarios-load',
         text: `SELECT s.environment_id, s.id, s.version
-          FROM unnest($1::uuid[], $2::text[]) AS k(environment_id, id) JOIN scenarios s USING (environment_id, id)`,
+          FROM unnest($1::uuid[], $2::text[]) AS k(environment_id, id) CROSS JOIN LATERAL (
+            SELECT * FROM scenarios s WHERE s.environment_id = k.environment_id AND s.id = k.id LIMIT 1
+          ) s`,
         values: [refs.map((ref) => ref.environmentId), refs.map((ref) => ref.scenarioId)],
         take: (rows) => this.takeVersions(rows),
       })

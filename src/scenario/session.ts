@@ -91,7 +91,7 @@ export function record(group: Group, player: PlayerRef, run: Run, step: Walk): E
       .of(Holdings)
       .grant(player, rewards, { reason: 'reward_node', reference: `${run.scenarioId}/${nodeId}/${run.runId}` })
   }
-  group.of(Runs).set({ ...run, active: step.active, status: plan.status, plan })
+  group.of(Runs).set({ ...run, active: step.active, status: plan.status }, plan)
   for (const { nodeId, handle, data } of step.crossings) {
     group.of(Stream).append({
       environmentId: player.environmentId,

@@ -20,13 +20,15 @@ export function startRun(player: PlayerRef, { scenarioId }: { scenarioId: string
       group.of(Standing).want(player)
       group.of(Scenarios).want(scenario)
       group.of(Runs).wantActive(player, scenarioId)
+      const active = group.of(Runs).active(player, scenarioId)
+      if (active) group.of(Runs).wantPlan(player, active.runId)
       wantRewardNodes(group, player, scenarioId)
     },
     decide(group) {
       group.of(Standing).require(player)
       const definition = group.of(Scenarios).require(scenario)
       const active = group.of(Runs).active(player, scenarioId)
-      if (active) return { runId: active.runId, resumed: true, plan: active.plan }
+      if (active) return { runId: active.runId, resumed: true, plan: group.of(Runs).plan(player, active.runId) }
 
       const { environmentId, playerId } = player
       const run = {
@@ -36,7 +38,6 @@ export function startRun(player: PlayerRef, { scenarioId }: { scenarioId: string
         scenarioId,
         status: 'active',
         active: [],
-        plan: null,
       } as const
       return { runId: run.runId, resumed: false, plan: record(group, player, run, begin(definition)) }
     },

@@ -113,7 +113,9 @@ export class Holdings implements Part {
       statements.push({
         name: 'wallets-load',
         text: `SELECT w.environment_id, w.player_id, w.currency, w.balance
-          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id) JOIN wallets w USING (environment_id, player_id)`,
+          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id) CROSS JOIN LATERAL (
+            SELECT * FROM wallets w WHERE w.environment_id = k.environment_id AND w.player_id = k.player_id OFFSET 0
+          ) w`,
         values: columns(players, ['environmentId', 'playerId']),
         take: (rows) => this.take('currency', rows),
       })
@@ -126,7 +128,9 @@ export class Holdings implements Part {
         name: 'inventory-load',
         text: `SELECT i.environment_id, i.player_id, i.item_id, i.amount
           FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(environment_id, player_id, item_id)
-          JOIN inventory i USING (environment_id, player_id, item_id)`,
+          CROSS JOIN LATERAL (
+            SELECT * FROM inventory i WHERE i.environment_id = k.environment_id AND i.player_id = k.player_id AND i.item_id = k.item_id LIMIT 1
+          ) i`,
         values: columns(items, ['environmentId', 'playerId', 'itemId']),
         take: (rows) => this.take('item', rows),
       })
