@@ -6,7 +6,6 @@ import type { ExecutionPlan } from '../scenario/plan.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import { cross, openSession, type RunInput, wantSession } from '../scenario/session.ts'
 import { decideXp } from './decide.ts'
-import { levelAt } from './levels.ts'
 import { Passes } from './passes.ts'
 import { findPlace, type NodeInput, passAt, passRef, requirePlace } from './place.ts'
 import { XpLedger } from './xp-ledger.ts'
@@ -34,15 +33,7 @@ export function addXp(player: PlayerRef, input: AddXp): Command<AddXpResult> {
       wantSession(group, player, input)
       const definition = group.of(Scenarios).expected({ environmentId: player.environmentId, scenarioId })
       const place = definition && findPlace(definition, nodeId)
-      if (!place) return
-      const ref = passRef(player, scenarioId, place)
-      group.of(Passes).want(ref)
-      // Only xp at the top level can complete a pass, and only once, so only then the claims matter. An edit may have
-      // moved the top level or taken a tier away since the player was first there.
-      const pass = group.of(Passes).stored(ref)
-      if (!pass?.completed && levelAt(place.node, (pass?.xp ?? 0n) + amount) >= place.node.topLevel) {
-        group.of(Passes).wantClaims(ref)
-      }
+      if (place) group.of(Passes).want(passRef(player, scenarioId, place))
     },
     decide(group) {
       const session = openSession(group, player, input)

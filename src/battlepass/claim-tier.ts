@@ -3,7 +3,7 @@ import type { Command } from '../commit/group-commit.ts'
 import { idempotent } from '../commit/idempotency.ts'
 import { invalidRequest } from '../errors.ts'
 import { type PlayerRef, Standing } from '../players/standing.ts'
-import { type Reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
+import { type Definition, type Reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import { type Granted, granted } from '../scenario/plan.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import { cross, hasRoom, openSession, type RunInput, type Session, wantSession } from '../scenario/session.ts'
@@ -78,6 +78,8 @@ export function claimAll(player: PlayerRef, input: ClaimAll): Command<ClaimAllRe
         [...place.node.tiers.values()].flatMap((tier) => tier.rewards),
       )
       group.of(Holdings).want(player, ownRewards(place))
+      // Several claims are decided in one go, so what a completion may lead to must be at hand from the start.
+      group.of(Holdings).want(player, rewardNodes(definition))
     },
     decide(group) {
       const { definition } = openSession(group, player, input)
@@ -131,6 +133,10 @@ function wantClaim(group: Group, player: PlayerRef, scenarioId: string, place: P
 /** A level node may have rewards of its own; else it grants what the pass's tier grants. */
 function rewardsAt({ node, levelNode }: Place, { level, track }: TierInput): readonly Reward[] | undefined {
   return levelNode?.rewards[track] ?? node.tiers.get(tierKey(level, track))?.rewards
+}
+
+function rewardNodes({ nodes }: Definition): readonly Reward[] {
+  return [...nodes.values()].flatMap((node) => (node.type === 'reward' ? node.rewards : []))
 }
 
 function ownRewards({ levelNode }: Place): readonly Reward[] {

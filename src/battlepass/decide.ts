@@ -14,7 +14,8 @@ export interface Pass {
   readonly completed: boolean
   /** Level nodes of this pass that crossed their `onComplete`. */
   readonly completedNodes: readonly string[]
-  readonly claimed: ReadonlySet<TierKey>
+  /** Which tiers are claimed. Asked for only where it matters: it may have to be loaded first. */
+  readonly claimed: { has(tier: TierKey): boolean }
 }
 
 /** Why a claim or purchase is answered with `success` false, in the order in which it is checked (spec 7.2). */
@@ -127,7 +128,7 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
   if (levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
   if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
 
-  const claimed = { ...pass, claimed: new Set([...pass.claimed, key]) }
+  const claimed = { ...pass, claimed: { has: (tier: TierKey) => tier === key || pass.claimed.has(tier) } }
   const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)
   const onPass = complete(node, onNode.next)
   return { kind: 'granted', rewards, next: onPass.next, crossings: [...onNode.crossings, ...onPass.crossings] }

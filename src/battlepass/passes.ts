@@ -1,5 +1,4 @@
-import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
-import { columns } from '../commit/idempotency.ts'
+import { columns, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import { freeze, thaw } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'
 import type { TierKey, Track } from '../scenario/definition.ts'
@@ -29,13 +28,14 @@ const claimKey = (ref: TierRef): string => `${passKey(ref)}\n${tierKey(ref.level
 
 type StoredPass = Omit<Pass, 'claimed'>
 
+const NONE: ReadonlySet<TierKey> = new Set()
+
 /** Passes and their claims, as far as the commands of a group need them. */
 export class Passes implements Part {
   static readonly order = PART_ORDER.passes
-  private readonly wanted = new Map<string, PassRef>()
-  private readonly wantedClaims = new Map<string, PassRef>()
-  private readonly wantedGrants = new Map<string, TierRef>()
-  private readonly asked = new Set<string>()
+  private readonly wanted = new Wanted<PassRef>()
+  private readonly wantedClaims = new Wanted<PassRef>()
+  private readonly wantedGrants = new Wanted<TierRef>()
   private readonly passes = new Map<string, StoredPass>()
   private readonly claimed = new Map<string, Set<TierKey>>()
   private readonly grants = new Map<string, readonly Granted[]>()
@@ -43,19 +43,17 @@ export class Passes implements Part {
   private readonly claims: TierClaim[] = []
 
   want(ref: PassRef): void {
-    if (!this.asked.has(passKey(ref))) this.wanted.set(passKey(ref), ref)
+    this.wanted.want(passKey(ref), ref)
   }
 
   /** Also names every claimed tier of the pass. */
   wantClaims(ref: PassRef): void {
-    const key = passKey(ref)
-    if (!this.claimed.has(key)) this.wantedClaims.set(key, ref)
+    this.wantedClaims.want(passKey(ref), ref)
   }
 
   /** Also names what this tier granted, if it was claimed before. */
   wantGranted(ref: TierRef): void {
-    const key = claimKey(ref)
-    if (!this.asked.has(key)) this.wantedGrants.set(key, ref)
+    this.wantedGrants.want(claimKey(ref), ref)
   }
 
   /** The stored pass; undefined before the first call that changed it. */
@@ -63,8 +61,10 @@ export class Passes implements Part {
     return this.passes.get(passKey(ref))
   }
 
+  /** Every claimed tier. Most calls do not ask, so they are loaded for the one that does. */
   claimedTiers(ref: PassRef): ReadonlySet<TierKey> {
-    return this.claimed.get(passKey(ref)) ?? new Set()
+    this.wantedClaims.need(passKey(ref), ref)
+    return this.claimed.get(passKey(ref)) ?? NONE
   }
 
   originalGrant(ref: TierRef): readonly Granted[] | undefined {
@@ -79,91 +79,53 @@ export class Passes implements Part {
   addClaim(claim: TierClaim): void {
     this.claims.push(claim)
     this.grants.set(claimKey(claim), claim.granted)
-    this.claimed.set(passKey(claim), new Set([...this.claimedTiers(claim), tierKey(claim.level, claim.track)]))
+    const claimed = this.claimed.get(passKey(claim)) ?? new Set()
+    this.claimed.set(passKey(claim), claimed.add(tierKey(claim.level, claim.track)))
   }
 
   load(): Statement[] {
-    const statements: Statement[] = []
-    if (this.wanted.size > 0) {
-      const refs = [...this.wanted.values()]
-      for (const key of this.wanted.keys()) this.asked.add(key)
-      this.wanted.clear()
-      statements.push({
-        name: 'passes-load',
-        text: `SELECT p.environment_id, p.player_id, p.scenario_id, p.node_id,
-            p.xp, p.level, p.premium_owned, p.max_level_crossed, p.completed, p.completed_nodes
-          FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, player_id, scenario_id, node_id)
-          CROSS JOIN LATERAL (
-            SELECT * FROM passes p WHERE p.environment_id = k.environment_id AND p.player_id = k.player_id
-              AND p.scenario_id = k.scenario_id AND p.node_id = k.node_id LIMIT 1
-          ) p`,
-        values: columns(refs, ['environmentId', 'playerId', 'scenarioId', 'nodeId']),
-        take: (rows) => this.takePasses(rows),
-      })
-    }
-    if (this.wantedClaims.size > 0) {
-      const refs = [...this.wantedClaims.values()]
-      for (const key of this.wantedClaims.keys()) this.claimed.set(key, new Set())
-      this.wantedClaims.clear()
-      statements.push({
-        name: 'claims-load',
-        text: `SELECT c.environment_id, c.player_id, c.scenario_id, c.node_id, c.level, c.track
-          FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, player_id, scenario_id, node_id)
-          CROSS JOIN LATERAL (
-            SELECT * FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
-              AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id OFFSET 0
-          ) c`,
-        values: columns(refs, ['environmentId', 'playerId', 'scenarioId', 'nodeId']),
-        take: (rows) => this.takeClaims(rows),
-      })
-    }
-    if (this.wantedGrants.size > 0) {
-      const refs = [...this.wantedGrants.values()]
-      for (const key of this.wantedGrants.keys()) this.asked.add(key)
-      this.wantedGrants.clear()
-      statements.push({
-        name: 'grants-load',
-        text: `SELECT c.environment_id, c.player_id, c.scenario_id, c.node_id, c.level, c.track, c.granted
-          FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[])
-            AS k(environment_id, player_id, scenario_id, node_id, level, track)
-          CROSS JOIN LATERAL (
-            SELECT * FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
-              AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id
-              AND c.level = k.level AND c.track = k.track LIMIT 1
-          ) c`,
-        values: columns(refs, ['environmentId', 'playerId', 'scenarioId', 'nodeId', 'level', 'track']),
-        take: (rows) => this.takeGrants(rows),
-      })
-    }
-    return statements
-  }
-
-  private takePasses(rows: Row[]): void {
-    for (const row of rows) {
-      const [environmentId, playerId, scenarioId, nodeId, xp, level, premiumOwned, maxLevelCrossed, completed, nodes] =
-        row
-      this.passes.set(passKey({ environmentId, playerId, scenarioId, nodeId }), {
-        xp: BigInt(xp),
-        level,
-        premiumOwned,
-        maxLevelCrossed,
-        completed,
-        completedNodes: JSON.parse(nodes),
-      })
-    }
-  }
-
-  private takeClaims(rows: Row[]): void {
-    for (const [environmentId, playerId, scenarioId, nodeId, level, track] of rows) {
-      this.claimed.get(passKey({ environmentId, playerId, scenarioId, nodeId }))?.add(tierKey(level, track))
-    }
-  }
-
-  private takeGrants(rows: Row[]): void {
-    for (const [environmentId, playerId, scenarioId, nodeId, level, track, granted] of rows) {
-      const key = claimKey({ environmentId, playerId, scenarioId, nodeId, level, track })
-      this.grants.set(key, thaw(granted) as unknown as Granted[])
-    }
+    const passes = this.wanted.read({
+      name: 'passes-load',
+      text: `SELECT k.n::int, p.xp, p.level, p.premium_owned, p.max_level_crossed, p.completed, p.completed_nodes
+        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
+          WITH ORDINALITY AS k(environment_id, player_id, scenario_id, node_id, n)
+        CROSS JOIN LATERAL (
+          SELECT * FROM passes p WHERE p.environment_id = k.environment_id AND p.player_id = k.player_id
+            AND p.scenario_id = k.scenario_id AND p.node_id = k.node_id LIMIT 1
+        ) p`,
+      columns: ['environmentId', 'playerId', 'scenarioId', 'nodeId'],
+      take: (key, [, xp, level, premiumOwned, maxLevelCrossed, completed, nodes]) => {
+        const completedNodes = JSON.parse(nodes)
+        this.passes.set(key, { xp: BigInt(xp), level, premiumOwned, maxLevelCrossed, completed, completedNodes })
+      },
+    })
+    const claims = this.wantedClaims.read({
+      name: 'claims-load',
+      text: `SELECT k.n::int, c.level, c.track
+        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
+          WITH ORDINALITY AS k(environment_id, player_id, scenario_id, node_id, n)
+        CROSS JOIN LATERAL (
+          SELECT level, track FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
+            AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id OFFSET 0
+        ) c`,
+      columns: ['environmentId', 'playerId', 'scenarioId', 'nodeId'],
+      take: (key, [, level, track]) => {
+        this.claimed.set(key, (this.claimed.get(key) ?? new Set()).add(tierKey(level, track)))
+      },
+    })
+    const grants = this.wantedGrants.read({
+      name: 'grants-load',
+      text: `SELECT k.n::int, c.granted
+        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[])
+          WITH ORDINALITY AS k(environment_id, player_id, scenario_id, node_id, level, track, n)
+        CROSS JOIN LATERAL (
+          SELECT granted FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
+            AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id AND c.level = k.level AND c.track = k.track LIMIT 1
+        ) c`,
+      columns: ['environmentId', 'playerId', 'scenarioId', 'nodeId', 'level', 'track'],
+      take: (key, [, granted]) => this.grants.set(key, thaw(granted) as unknown as Granted[]),
+    })
+    return [...passes, ...claims, ...grants]
   }
 
   save(): Statement[] {

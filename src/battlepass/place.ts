@@ -36,9 +36,9 @@ export function passRef(player: PlayerRef, scenarioId: string, { node }: Place):
   return { environmentId: player.environmentId, playerId: player.playerId, scenarioId, nodeId: node.id }
 }
 
-/** The pass as this group sees it, with the claims that were asked for. */
+/** The pass as this group sees it. */
 export function passAt(group: Group, ref: PassRef, node: PassNode): Pass {
   const passes = group.of(Passes)
   const stored = passes.stored(ref)
-  return { ...(stored ?? newPass(node)), claimed: passes.claimedTiers(ref) }
+  return { ...(stored ?? newPass(node)), claimed: { has: (tier) => passes.claimedTiers(ref).has(tier) } }
 }

@@ -31,12 +31,13 @@ export function readProgress(player: PlayerRef, { scenarioId, nodeId }: NodeInpu
     decide(group) {
       group.of(Standing).require(player)
       const place = requirePlace(group.of(Scenarios).require(scenario), nodeId)
-      const pass = passAt(group, passRef(player, scenarioId, place), place.node)
+      const ref = passRef(player, scenarioId, place)
+      const pass = passAt(group, ref, place.node)
       return {
         level: levelAt(place.node, pass.xp),
         xp: pass.xp,
         premiumOwned: pass.premiumOwned,
-        claimedTiers: [...pass.claimed]
+        claimedTiers: [...group.of(Passes).claimedTiers(ref)]
           .map((key) => {
             const [track, level] = key.split(':')
             return { level: Number(level), track: track as Track }

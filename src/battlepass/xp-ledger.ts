@@ -1,6 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { PART_ORDER, type Part, type Statement } from '../commit/group.ts'
-import { columns } from '../commit/idempotency.ts'
+import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
 import type { PassRef } from './passes.ts'
 
 interface XpGrant extends PassRef {

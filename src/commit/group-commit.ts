@@ -1,13 +1,16 @@
 import type { Pool, PoolClient, QueryArrayResult } from 'pg'
 import { isRetryable, isTransient, sqlState } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
-import { Group, type Statement } from './group.ts'
+import { Group, MissingRows, type Statement } from './group.ts'
 
 /** One call's share of a group: the rows it rests on, and what it makes of them. */
 export interface Command<Outcome> {
   /** Names the rows that the decision rests on. Called again after each load, until nothing new is named. */
   needs(group: Group): void
-  /** Decides on the loaded rows and records the changes. Throws before it changes anything, or not at all. */
+  /**
+   * Decides on the loaded rows and records the changes. Throws before it changes anything, or not at all: a `Refusal`,
+   * or `MissingRows` to be asked again with what it turned out to need.
+   */
   decide(group: Group): Outcome
 }
 
@@ -196,31 +199,36 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     let commitSent = false
     let committed = false
 
-    /** Whether a command took its step or was refused. What else it throws is a bug. */
-    function attempt(entry: Entry, step: () => void): boolean {
+    /** How far a command got with a step. What it throws beyond a refusal or a call for rows is a bug. */
+    function attempt(entry: Entry, step: () => void): 'done' | 'refused' | 'missing rows' {
       try {
         step()
-        return true
+        return 'done'
       } catch (error) {
+        if (error instanceof MissingRows) return 'missing rows'
         if (!(error instanceof Refusal)) throw new CommandBug(entry, error)
         refusals.push({ entry, refusal: error })
-        return false
+        return 'refused'
       }
+    }
+
+    async function load(statements: readonly Statement[]): Promise<void> {
+      takeRows(statements, await send(client, statements))
     }
 
     try {
       let live = batch.filter((entry) => !entry.settled)
       let opening: Statement[] = [{ text: begin }]
       for (;;) {
-        live = live.filter((entry) => attempt(entry, () => entry.command.needs(group)))
+        live = live.filter((entry) => attempt(entry, () => entry.command.needs(group)) !== 'refused')
         const reads = group.load()
         if (reads.length === 0 && opening.length === 0) break
-        const statements = [...opening, ...reads]
-        takeRows(statements, await send(client, statements))
+        await load([...opening, ...reads])
         opening = []
       }
       for (const entry of live) {
-        attempt(entry, () => outcomes.push({ entry, outcome: entry.command.decide(group) }))
+        const decide = () => outcomes.push({ entry, outcome: entry.command.decide(group) })
+        while (attempt(entry, decide) === 'missing rows') await load(group.load())
       }
       const writes = group.save()
       commitSent = writes.length > 0

@@ -11,10 +11,6 @@ export interface Statement {
 export type Row = any[]
 
 /**
- * Reads join their keys to the table by `CROSS JOIN LATERAL (… LIMIT 1)`, or `OFFSET 0` for several rows a key: the
- * fence makes Postgres look each key up in the index, whatever it believes about the sizes. A plan that scans a table is
- * cheap on the day that it is made, and is then kept while the table grows.
- *
  * One kind of rows of a group: a feature's table, or several that always go together. It is told what is wanted,
  * reads all of it in one statement per table, holds it while commands decide, and writes what they changed.
  */
@@ -67,6 +63,79 @@ export class Group {
     this.ordered ??= [...this.parts].sort(([a], [b]) => a.order - b.order).map(([, part]) => part)
     return this.ordered
   }
+}
+
+/** Thrown when a decision turns out to rest on rows that are not loaded: they are loaded, and it is made again. */
+export class MissingRows extends Error {}
+
+/** The rows of a table that a group was asked for, by a key of the part's own. Each is read once. */
+export class Wanted<Ref> {
+  private readonly pending = new Map<string, Ref>()
+  private readonly asked = new Set<string>()
+
+  want(key: string, ref: Ref): void {
+    if (!this.asked.has(key)) this.pending.set(key, ref)
+  }
+
+  /** For rows that a decision seldom needs, and then cannot do without. */
+  need(key: string, ref: Ref): void {
+    if (this.asked.has(key)) return
+    this.pending.set(key, ref)
+    throw new MissingRows()
+  }
+
+  /**
+   * The statement that reads what is pending. Its parameters are the named columns of the refs, as arrays; its first
+   * column is the number of the ref, from 1.
+   *
+   * Such statements join their keys to the table by `CROSS JOIN LATERAL (… LIMIT 1)`, or `OFFSET 0` for several rows a
+   * key: the fence makes Postgres look each key up in the index, whatever it believes about the sizes. A plan that scans
+   * a table is cheap on the day that it is made, and is then kept while the table grows.
+   */
+  read(statement: {
+    readonly name: string
+    readonly text: string
+    readonly columns: readonly (keyof Ref)[]
+    /** Orders the keys, for rows that are locked. */
+    readonly sorted?: boolean
+    readonly take: (key: string, row: Row, ref: Ref) => void
+  }): Statement[] {
+    if (this.pending.size === 0) return []
+    const entries = [...this.pending]
+    if (statement.sorted) entries.sort(([a], [b]) => (a < b ? -1 : 1))
+    for (const key of this.pending.keys()) this.asked.add(key)
+    this.pending.clear()
+    return [
+      {
+        name: statement.name,
+        text: statement.text,
+        values: columns(
+          entries.map(([, ref]) => ref),
+          statement.columns,
+        ),
+        take(rows) {
+          for (const row of rows) {
+            const entry = entries[row[0] - 1]
+            if (entry) statement.take(entry[0], row, entry[1])
+          }
+        },
+      },
+    ]
+  }
+}
+
+/** Turns rows into one Postgres array per column, as `unnest` takes them. */
+export function columns<T>(rows: readonly T[], names: readonly (keyof T)[]): string[] {
+  return names.map((name) => `{${rows.map((row) => arrayElement(row[name])).join(',')}}`)
+}
+
+/** Text that an array literal may hold without quotes. `null` would be taken for NULL. */
+const BARE = /^(?!null$)[\w.:-]+$/i
+
+function arrayElement(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL'
+  const text = String(value)
+  return BARE.test(text) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
 /** The order of the parts. A player's row is locked before anything else of it; the stream's row last of all. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
-import { type Group, PART_ORDER, type Part, type Row, type Statement } from './group.ts'
+import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from './group.ts'
 import type { Command } from './group-commit.ts'
 
 /** Keys live seven days: longer than any client keeps retrying. */
@@ -26,12 +26,12 @@ const refKey = (ref: KeyRef): string => `${ref.environmentId}/${ref.playerId}/${
 /** Stored answers, by player, operation and key. Written in the transaction whose answer they hold. */
 export class StoredAnswers implements Part {
   static readonly order = PART_ORDER.idempotency
-  private readonly wanted = new Map<string, KeyRef>()
-  private readonly known = new Map<string, Stored | undefined>()
+  private readonly wanted = new Wanted<KeyRef>()
+  private readonly known = new Map<string, Stored>()
   private readonly added = new Map<string, KeyRef & Stored>()
 
   want(ref: KeyRef): void {
-    if (!this.known.has(refKey(ref))) this.wanted.set(refKey(ref), ref)
+    this.wanted.want(refKey(ref), ref)
   }
 
   get(ref: KeyRef): Stored | undefined {
@@ -44,27 +44,19 @@ export class StoredAnswers implements Part {
   }
 
   load(): Statement[] {
-    if (this.wanted.size === 0) return []
-    const refs = [...this.wanted.values()]
-    for (const key of this.wanted.keys()) this.known.set(key, undefined)
-    this.wanted.clear()
-    return [
-      {
-        name: 'idempotency-load',
-        text: `SELECT i.environment_id, i.player_id, i.operation, i.key, i.request, i.response
-          FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, player_id, operation, key)
-          CROSS JOIN LATERAL (
-            SELECT * FROM idempotency_keys i WHERE i.environment_id = k.environment_id AND i.player_id = k.player_id
-              AND i.operation = k.operation AND i.key = k.key AND i.created_at > now() - interval '${KEY_LIFETIME_DAYS} days' LIMIT 1
-          ) i`,
-        values: columns(refs, ['environmentId', 'playerId', 'operation', 'key']),
-        take: (rows: Row[]) => {
-          for (const [environmentId, playerId, operation, key, request, response] of rows) {
-            this.known.set(refKey({ environmentId, playerId, operation, key }), { request, response })
-          }
-        },
-      },
-    ]
+    return this.wanted.read({
+      name: 'idempotency-load',
+      text: `SELECT k.n::int, i.request, i.response
+        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
+          WITH ORDINALITY AS k(environment_id, player_id, operation, key, n)
+        CROSS JOIN LATERAL (
+          SELECT * FROM idempotency_keys i WHERE i.environment_id = k.environment_id AND i.player_id = k.player_id
+            AND i.operation = k.operation AND i.key = k.key
+            AND i.created_at > now() - interval '${KEY_LIFETIME_DAYS} days' LIMIT 1
+        ) i`,
+      columns: ['environmentId', 'playerId', 'operation', 'key'],
+      take: (key, [, request, response]) => this.known.set(key, { request, response }),
+    })
   }
 
   save(): Statement[] {
@@ -82,11 +74,6 @@ export class StoredAnswers implements Part {
       },
     ]
   }
-}
-
-/** Turns rows into one array per column, as `unnest` takes them. */
-export function columns<T>(rows: readonly T[], names: readonly (keyof T)[]): unknown[][] {
-  return names.map((name) => rows.map((row) => row[name]))
 }
 
 interface Idempotent<Outcome> {

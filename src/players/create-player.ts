@@ -1,7 +1,6 @@
 import { uuidv7 } from 'uuidv7'
-import { PART_ORDER, type Part, type Statement } from '../commit/group.ts'
+import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
-import { columns } from '../commit/idempotency.ts'
 import { Stream } from '../events/append.ts'
 import type { PlayerRef } from './standing.ts'
 

@@ -1,4 +1,4 @@
-import { type Group, PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
+import { type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
 import { Refusal } from '../errors.ts'
 
@@ -19,8 +19,8 @@ export const playerKey = ({ environmentId, playerId }: PlayerRef): string => `${
 export class Standing implements Part {
   static readonly order = PART_ORDER.standing
   private readonly group: Group
-  private readonly wanted = new Map<string, PlayerRef>()
-  private readonly known = new Map<string, Status | undefined>()
+  private readonly wanted = new Wanted<PlayerRef>()
+  private readonly known = new Map<string, Status>()
   /** The database's clock as this group began: one clock for every instance. */
   now = new Date(0)
 
@@ -29,8 +29,7 @@ export class Standing implements Part {
   }
 
   want(player: PlayerRef): void {
-    const key = playerKey(player)
-    if (!this.known.has(key)) this.wanted.set(key, player)
+    this.wanted.want(playerKey(player), player)
   }
 
   /** Refuses a player that is banned, deleted or unknown (spec 7.1). */
@@ -42,28 +41,21 @@ export class Standing implements Part {
   }
 
   load(): Statement[] {
-    if (this.wanted.size === 0) return []
-    // Rows are locked in the order of the array, which is the same in every group: two never wait for each other.
-    const players = [...this.wanted].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, player]) => player)
-    for (const key of this.wanted.keys()) this.known.set(key, undefined)
-    this.wanted.clear()
-    return [
-      {
-        name: this.group.readOnly ? 'standing-read' : 'standing-lock',
-        text: `SELECT p.environment_id, p.id, p.status, extract(epoch FROM clock_timestamp()) * 1000
-          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, id) CROSS JOIN LATERAL (
-            SELECT * FROM players p WHERE p.environment_id = k.environment_id AND p.id = k.id
-            LIMIT 1 ${this.group.readOnly ? '' : 'FOR NO KEY UPDATE'}
-          ) p`,
-        values: [players.map((player) => player.environmentId), players.map((player) => player.playerId)],
-        take: (rows: Row[]) => {
-          for (const [environmentId, playerId, status, now] of rows) {
-            this.known.set(playerKey({ environmentId, playerId }), status)
-            this.now = new Date(Number(now))
-          }
-        },
+    return this.wanted.read({
+      name: this.group.readOnly ? 'standing-read' : 'standing-lock',
+      text: `SELECT k.n::int, p.status, extract(epoch FROM clock_timestamp()) * 1000
+        FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, id, n) CROSS JOIN LATERAL (
+          SELECT status FROM players p WHERE p.environment_id = k.environment_id AND p.id = k.id
+          LIMIT 1 ${this.group.readOnly ? '' : 'FOR NO KEY UPDATE'}
+        ) p`,
+      columns: ['environmentId', 'playerId'],
+      // Rows are locked in the order of the arrays, which is the same in every group: two never wait for each other.
+      sorted: true,
+      take: (key, [, status, now]) => {
+        this.known.set(key, status)
+        this.now = new Date(Number(now))
       },
-    ]
+    })
   }
 
   save(): Statement[] {

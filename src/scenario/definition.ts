@@ -85,8 +85,6 @@ export interface Definition {
   readonly nodes: ReadonlyMap<string, Node>
   /** Where each handle leads; ask `nextNodes`. */
   readonly edges: ReadonlyMap<string, readonly string[]>
-  /** All that the reward nodes can grant: any crossing may lead to them. */
-  readonly rewardNodes: readonly Reward[]
 }
 
 export type ParsedDefinition =
@@ -242,7 +240,6 @@ function readDefinition(reader: Reader, text: string): Definition {
     start,
     nodes,
     edges,
-    rewardNodes: [...nodes.values()].flatMap((node) => (node.type === 'reward' ? node.rewards : [])),
   }
   if (start !== '' && !nodes.has(start)) reader.fault('start', `names no node: "${start}"`)
   for (const node of nodes.values()) {

@@ -1,5 +1,4 @@
-import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
-import { columns } from '../commit/idempotency.ts'
+import { columns, PART_ORDER, type Part, type Row, type Statement, Wanted } from '../commit/group.ts'
 import { freeze, thaw } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'
 import type { ExecutionPlan } from './plan.ts'
@@ -25,24 +24,26 @@ const activeKey = (player: PlayerRef, scenarioId: string): string => `${playerKe
  */
 export class Runs implements Part {
   static readonly order = PART_ORDER.runs
-  private readonly wanted = new Map<string, PlayerRef & { runId: string }>()
-  private readonly wantedActive = new Map<string, PlayerRef & { scenarioId: string }>()
-  private readonly asked = new Set<string>()
+  private readonly wanted = new Wanted<PlayerRef & { runId: string }>()
+  private readonly wantedActive = new Wanted<PlayerRef & { scenarioId: string }>()
+  private readonly wantedPlans = new Wanted<PlayerRef & { runId: string }>()
   private readonly runs = new Map<string, Run>()
   private readonly activeRuns = new Map<string, string>()
-  private readonly wantedPlans = new Map<string, PlayerRef & { runId: string }>()
-  private readonly plans = new Map<string, ExecutionPlan | null>()
+  private readonly plans = new Map<string, ExecutionPlan>()
   private readonly changed = new Map<string, Run>()
 
   want(player: PlayerRef, runId: string): void {
-    const key = runKey(player, runId)
     // Any other text names no run, and the database would refuse it for the whole group.
-    if (UUID.test(runId) && !this.asked.has(key)) this.wanted.set(key, { ...player, runId })
+    if (UUID.test(runId)) this.wanted.want(runKey(player, runId), { ...player, runId })
   }
 
   wantActive(player: PlayerRef, scenarioId: string): void {
-    const key = activeKey(player, scenarioId)
-    if (!this.asked.has(key)) this.wantedActive.set(key, { ...player, scenarioId })
+    this.wantedActive.want(activeKey(player, scenarioId), { ...player, scenarioId })
+  }
+
+  /** Also names the plan of the last call that crossed something in a run. */
+  wantPlan(player: PlayerRef, runId: string): void {
+    if (UUID.test(runId)) this.wantedPlans.want(runKey(player, runId), { ...player, runId })
   }
 
   get(player: PlayerRef, runId: string): Run | undefined {
@@ -52,12 +53,6 @@ export class Runs implements Part {
   active(player: PlayerRef, scenarioId: string): Run | undefined {
     const runId = this.activeRuns.get(activeKey(player, scenarioId))
     return runId === undefined ? undefined : this.get(player, runId)
-  }
-
-  /** Also names the plan of the last call that crossed something in a run. */
-  wantPlan(player: PlayerRef, runId: string): void {
-    const key = runKey(player, runId)
-    if (UUID.test(runId) && !this.plans.has(key)) this.wantedPlans.set(key, { ...player, runId })
   }
 
   plan(player: PlayerRef, runId: string): ExecutionPlan | null {
@@ -79,64 +74,44 @@ export class Runs implements Part {
   }
 
   load(): Statement[] {
-    const statements: Statement[] = []
-    if (this.wanted.size > 0) {
-      const refs = [...this.wanted.values()]
-      for (const key of this.wanted.keys()) this.asked.add(key)
-      this.wanted.clear()
-      statements.push({
-        name: 'runs-load',
-        text: `SELECT r.environment_id, r.player_id, r.id, r.scenario_id, r.status, r.active
-          FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS k(environment_id, player_id, id)
-          CROSS JOIN LATERAL (
-            SELECT * FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id AND r.id = k.id LIMIT 1
-          ) r`,
-        values: columns(refs, ['environmentId', 'playerId', 'runId']),
-        take: (rows) => this.take(rows),
-      })
-    }
-    if (this.wantedActive.size > 0) {
-      const refs = [...this.wantedActive.values()]
-      for (const key of this.wantedActive.keys()) this.asked.add(key)
-      this.wantedActive.clear()
-      statements.push({
-        name: 'runs-load-active',
-        text: `SELECT r.environment_id, r.player_id, r.id, r.scenario_id, r.status, r.active
-          FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(environment_id, player_id, scenario_id)
-          CROSS JOIN LATERAL (
-            SELECT * FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id
-              AND r.scenario_id = k.scenario_id AND r.status = 'active' LIMIT 1
-          ) r`,
-        values: columns(refs, ['environmentId', 'playerId', 'scenarioId']),
-        take: (rows) => this.take(rows),
-      })
-    }
-    if (this.wantedPlans.size > 0) {
-      const refs = [...this.wantedPlans.values()]
-      for (const key of this.wantedPlans.keys()) this.plans.set(key, null)
-      this.wantedPlans.clear()
-      statements.push({
-        name: 'runs-load-plans',
-        text: `SELECT r.environment_id, r.player_id, r.id, r.plan
-          FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS k(environment_id, player_id, id)
-          CROSS JOIN LATERAL (
-            SELECT * FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id AND r.id = k.id LIMIT 1
-          ) r`,
-        values: columns(refs, ['environmentId', 'playerId', 'runId']),
-        take: (rows) => {
-          for (const [environmentId, playerId, runId, plan] of rows) {
-            this.plans.set(runKey({ environmentId, playerId }, runId), plan && (thaw(plan) as unknown as ExecutionPlan))
-          }
-        },
-      })
-    }
-    return statements
+    const byId = this.wanted.read({
+      name: 'runs-load',
+      text: `SELECT k.n::int, r.id, r.scenario_id, r.status, r.active
+        FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, id, n)
+        CROSS JOIN LATERAL (
+          SELECT * FROM runs r
+          WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id AND r.id = k.id LIMIT 1
+        ) r`,
+      columns: ['environmentId', 'playerId', 'runId'],
+      take: (_key, row, player) => this.take(player, row),
+    })
+    const active = this.wantedActive.read({
+      name: 'runs-load-active',
+      text: `SELECT k.n::int, r.id, r.scenario_id, r.status, r.active
+        FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS k(environment_id, player_id, scenario_id, n)
+        CROSS JOIN LATERAL (
+          SELECT * FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id
+            AND r.scenario_id = k.scenario_id AND r.status = 'active' LIMIT 1
+        ) r`,
+      columns: ['environmentId', 'playerId', 'scenarioId'],
+      take: (_key, row, player) => this.take(player, row),
+    })
+    const plans = this.wantedPlans.read({
+      name: 'runs-load-plans',
+      text: `SELECT k.n::int, r.plan
+        FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, id, n)
+        CROSS JOIN LATERAL (
+          SELECT plan FROM runs r WHERE r.environment_id = k.environment_id AND r.player_id = k.player_id
+            AND r.id = k.id AND r.plan IS NOT NULL LIMIT 1
+        ) r`,
+      columns: ['environmentId', 'playerId', 'runId'],
+      take: (key, [, plan]) => this.plans.set(key, thaw(plan) as unknown as ExecutionPlan),
+    })
+    return [...byId, ...active, ...plans]
   }
 
-  private take(rows: Row[]): void {
-    for (const [environmentId, playerId, runId, scenarioId, status, active] of rows) {
-      this.hold({ environmentId, playerId, runId, scenarioId, status, active: JSON.parse(active) })
-    }
+  private take({ environmentId, playerId }: PlayerRef, [, runId, scenarioId, status, active]: Row): void {
+    this.hold({ environmentId, playerId, runId, scenarioId, status, active: JSON.parse(active) })
   }
 
   save(): Statement[] {

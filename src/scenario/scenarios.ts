@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
+import { PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import { Refusal } from '../errors.ts'
 import { type Definition, parseDefinition } from './definition.ts'
 
@@ -22,13 +22,13 @@ const lastSeen = new LRUCache<string, number>({ max: 10_000 })
  */
 export class Scenarios implements Part {
   static readonly order = PART_ORDER.scenarios
-  private readonly wanted = new Map<string, ScenarioRef>()
-  private readonly current = new Map<string, number | undefined>()
-  private readonly missing = new Map<string, ScenarioRef & { version: number }>()
+  private readonly wanted = new Wanted<ScenarioRef>()
+  private readonly current = new Map<string, number>()
+  private readonly missing = new Wanted<ScenarioRef & { version: number }>()
   private readonly loaded = new Map<string, Definition>()
 
   want(ref: ScenarioRef): void {
-    if (!this.current.has(scenarioKey(ref))) this.wanted.set(scenarioKey(ref), ref)
+    this.wanted.want(scenarioKey(ref), ref)
   }
 
   /** What is known so far: the current definition once it is loaded, the last one seen before that. */
@@ -46,62 +46,45 @@ export class Scenarios implements Part {
   }
 
   load(): Statement[] {
-    const statements: Statement[] = []
-    if (this.wanted.size > 0) {
-      const refs = [...this.wanted.values()]
-      for (const key of this.wanted.keys()) this.current.set(key, undefined)
-      this.wanted.clear()
-      statements.push({
-        name: 'scenarios-load',
-        text: `SELECT s.environment_id, s.id, s.version
-          FROM unnest($1::uuid[], $2::text[]) AS k(environment_id, id) CROSS JOIN LATERAL (
-            SELECT * FROM scenarios s WHERE s.environment_id = k.environment_id AND s.id = k.id LIMIT 1
-          ) s`,
-        values: [refs.map((ref) => ref.environmentId), refs.map((ref) => ref.scenarioId)],
-        take: (rows) => this.takeVersions(rows),
-      })
-    }
-    if (this.missing.size > 0) {
-      const refs = [...this.missing.values()]
-      this.missing.clear()
-      statements.push({
-        name: 'definitions-load',
-        text: `SELECT v.environment_id, v.scenario_id, v.version, v.definition
-          FROM unnest($1::uuid[], $2::text[], $3::int[]) AS k(environment_id, scenario_id, version)
-          JOIN scenario_versions v USING (environment_id, scenario_id, version)`,
-        values: [
-          refs.map((ref) => ref.environmentId),
-          refs.map((ref) => ref.scenarioId),
-          refs.map((ref) => ref.version),
-        ],
-        take: (rows) => this.takeDefinitions(rows),
-      })
-    }
-    return statements
+    const versions = this.wanted.read({
+      name: 'scenarios-load',
+      text: `SELECT k.n::int, s.version
+        FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS k(environment_id, id, n) CROSS JOIN LATERAL (
+          SELECT version FROM scenarios s WHERE s.environment_id = k.environment_id AND s.id = k.id LIMIT 1
+        ) s`,
+      columns: ['environmentId', 'scenarioId'],
+      take: (key, [, version], ref) => this.takeVersion(key, version, ref),
+    })
+    const texts = this.missing.read({
+      name: 'definitions-load',
+      text: `SELECT k.n::int, v.definition
+        FROM unnest($1::uuid[], $2::text[], $3::int[]) WITH ORDINALITY AS k(environment_id, scenario_id, version, n)
+        CROSS JOIN LATERAL (
+          SELECT definition FROM scenario_versions v WHERE v.environment_id = k.environment_id
+            AND v.scenario_id = k.scenario_id AND v.version = k.version LIMIT 1
+        ) v`,
+      columns: ['environmentId', 'scenarioId', 'version'],
+      take: (key, [, text], ref) => this.takeDefinition(key, text, ref),
+    })
+    return [...versions, ...texts]
   }
 
   save(): Statement[] {
     return []
   }
 
-  private takeVersions(rows: Row[]): void {
-    for (const [environmentId, scenarioId, version] of rows) {
-      const ref = { environmentId, scenarioId }
-      this.current.set(scenarioKey(ref), version)
-      lastSeen.set(scenarioKey(ref), version)
-      const definition = definitions.get(versionKey(ref, version))
-      if (definition) this.loaded.set(scenarioKey(ref), definition)
-      else this.missing.set(scenarioKey(ref), { ...ref, version })
-    }
+  private takeVersion(key: string, version: number, ref: ScenarioRef): void {
+    this.current.set(key, version)
+    lastSeen.set(key, version)
+    const definition = definitions.get(versionKey(ref, version))
+    if (definition) this.loaded.set(key, definition)
+    else this.missing.want(key, { ...ref, version })
   }
 
-  private takeDefinitions(rows: Row[]): void {
-    for (const [environmentId, scenarioId, version, text] of rows) {
-      const parsed = parseDefinition(text)
-      if (!parsed.ok) throw new Error(`version ${version} of scenario ${scenarioId} does not parse`)
-      const ref = { environmentId, scenarioId }
-      definitions.set(versionKey(ref, version), parsed.definition)
-      this.loaded.set(scenarioKey(ref), parsed.definition)
-    }
+  private takeDefinition(key: string, text: string, ref: ScenarioRef & { version: number }): void {
+    const parsed = parseDefinition(text)
+    if (!parsed.ok) throw new Error(`version ${ref.version} of scenario ${ref.scenarioId} does not parse`)
+    definitions.set(versionKey(ref, ref.version), parsed.definition)
+    this.loaded.set(key, parsed.definition)
   }
 }

@@ -26,13 +26,6 @@ export function wantSession(group: Group, player: PlayerRef, { scenarioId, runId
   group.of(Standing).want(player)
   group.of(Scenarios).want({ environmentId: player.environmentId, scenarioId })
   group.of(Runs).want(player, runId)
-  wantRewardNodes(group, player, scenarioId)
-}
-
-/** Any crossing may lead to a reward node, so what those can grant is loaded with every call that may cross. */
-export function wantRewardNodes(group: Group, player: PlayerRef, scenarioId: string): void {
-  const rewards = group.of(Scenarios).expected({ environmentId: player.environmentId, scenarioId })?.rewardNodes ?? []
-  if (rewards.length > 0) group.of(Holdings).want(player, rewards)
 }
 
 /** Refuses in this order: the player, the scenario, the run, the run's state. */

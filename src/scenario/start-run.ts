@@ -4,7 +4,7 @@ import { type PlayerRef, Standing } from '../players/standing.ts'
 import { begin, type ExecutionPlan } from './plan.ts'
 import { Runs } from './runs.ts'
 import { Scenarios } from './scenarios.ts'
-import { record, wantRewardNodes } from './session.ts'
+import { record } from './session.ts'
 
 export type StartResult = {
   readonly runId: string
@@ -22,7 +22,6 @@ export function startRun(player: PlayerRef, { scenarioId }: { scenarioId: string
       group.of(Runs).wantActive(player, scenarioId)
       const active = group.of(Runs).active(player, scenarioId)
       if (active) group.of(Runs).wantPlan(player, active.runId)
-      wantRewardNodes(group, player, scenarioId)
     },
     decide(group) {
       group.of(Standing).require(player)

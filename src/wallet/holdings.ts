@@ -1,6 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
-import { columns } from '../commit/idempotency.ts'
+import { columns, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import { MAX_INT64 } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'
 import type { Reward } from '../scenario/definition.ts'
@@ -37,20 +36,16 @@ const holdingKey = (player: PlayerRef, kind: Kind, name: string): string => `${p
 /** Balances and items of the players of a group. Every change of a balance has its row in the ledger. */
 export class Holdings implements Part {
   static readonly order = PART_ORDER.holdings
-  private readonly wantedWallets = new Map<string, PlayerRef>()
-  private readonly wantedItems = new Map<string, PlayerRef & { itemId: string }>()
-  private readonly loaded = new Set<string>()
+  private readonly wantedWallets = new Wanted<PlayerRef>()
+  private readonly wantedItems = new Wanted<PlayerRef & { itemId: string }>()
   private readonly holdings = new Map<string, Holding>()
   private readonly ledger: LedgerEntry[] = []
 
   /** Names what rewards may change: all balances of the player, and these items. */
   want(player: PlayerRef, rewards: readonly Reward[] = []): void {
-    const key = playerKey(player)
-    if (!this.loaded.has(key)) this.wantedWallets.set(key, player)
+    this.wantedWallets.want(playerKey(player), player)
     for (const { itemId } of rewards) {
-      if (itemId === null) continue
-      const itemKey = holdingKey(player, 'item', itemId)
-      if (!this.loaded.has(itemKey)) this.wantedItems.set(itemKey, { ...player, itemId })
+      if (itemId !== null) this.wantedItems.want(holdingKey(player, 'item', itemId), { ...player, itemId })
     }
   }
 
@@ -60,6 +55,12 @@ export class Holdings implements Part {
 
   /** Whether every balance and amount stays within int64 when all of these are granted. */
   canGrant(player: PlayerRef, rewards: readonly Reward[]): boolean {
+    // Which rewards a walk leads to is known late, so what they change is loaded for the call that gets there.
+    this.want(player, rewards)
+    this.wantedWallets.need(playerKey(player), player)
+    for (const { itemId } of rewards) {
+      if (itemId !== null) this.wantedItems.need(holdingKey(player, 'item', itemId), { ...player, itemId })
+    }
     const totals = new Map<string, bigint>()
     for (const reward of rewards) {
       const key = holdingKey(player, ...kindAndName(reward))
@@ -107,37 +108,32 @@ export class Holdings implements Part {
   }
 
   load(): Statement[] {
-    const statements: Statement[] = []
-    if (this.wantedWallets.size > 0) {
-      const players = [...this.wantedWallets.values()]
-      statements.push({
-        name: 'wallets-load',
-        text: `SELECT w.environment_id, w.player_id, w.currency, w.balance
-          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id) CROSS JOIN LATERAL (
-            SELECT * FROM wallets w WHERE w.environment_id = k.environment_id AND w.player_id = k.player_id OFFSET 0
-          ) w`,
-        values: columns(players, ['environmentId', 'playerId']),
-        take: (rows) => this.take('currency', rows),
-      })
-      for (const key of this.wantedWallets.keys()) this.loaded.add(key)
-      this.wantedWallets.clear()
-    }
-    if (this.wantedItems.size > 0) {
-      const items = [...this.wantedItems.values()]
-      statements.push({
-        name: 'inventory-load',
-        text: `SELECT i.environment_id, i.player_id, i.item_id, i.amount
-          FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(environment_id, player_id, item_id)
-          CROSS JOIN LATERAL (
-            SELECT * FROM inventory i WHERE i.environment_id = k.environment_id AND i.player_id = k.player_id AND i.item_id = k.item_id LIMIT 1
-          ) i`,
-        values: columns(items, ['environmentId', 'playerId', 'itemId']),
-        take: (rows) => this.take('item', rows),
-      })
-      for (const key of this.wantedItems.keys()) this.loaded.add(key)
-      this.wantedItems.clear()
-    }
-    return statements
+    const wallets = this.wantedWallets.read({
+      name: 'wallets-load',
+      text: `SELECT k.n::int, w.currency, w.balance
+        FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
+          SELECT * FROM wallets w WHERE w.environment_id = k.environment_id AND w.player_id = k.player_id OFFSET 0
+        ) w`,
+      columns: ['environmentId', 'playerId'],
+      take: (_key, [, currency, balance], player) => this.hold(player, 'currency', currency, balance),
+    })
+    const items = this.wantedItems.read({
+      name: 'inventory-load',
+      text: `SELECT k.n::int, i.amount
+        FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS k(environment_id, player_id, item_id, n)
+        CROSS JOIN LATERAL (
+          SELECT amount FROM inventory i
+          WHERE i.environment_id = k.environment_id AND i.player_id = k.player_id AND i.item_id = k.item_id LIMIT 1
+        ) i`,
+      columns: ['environmentId', 'playerId', 'itemId'],
+      take: (_key, [, amount], { itemId, ...player }) => this.hold(player, 'item', itemId, amount),
+    })
+    return [...wallets, ...items]
+  }
+
+  private hold({ environmentId, playerId }: PlayerRef, kind: Kind, name: string, amount: string): void {
+    const player = { environmentId, playerId }
+    this.holdings.set(holdingKey(player, kind, name), { ...player, kind, name, amount: BigInt(amount), changed: false })
   }
 
   save(): Statement[] {
@@ -181,19 +177,6 @@ export class Holdings implements Part {
       })
     }
     return statements
-  }
-
-  private take(kind: Kind, rows: Row[]): void {
-    for (const [environmentId, playerId, name, amount] of rows) {
-      const player = { environmentId, playerId }
-      this.holdings.set(holdingKey(player, kind, name), {
-        ...player,
-        kind,
-        name,
-        amount: BigInt(amount),
-        changed: false,
-      })
-    }
   }
 }
 
