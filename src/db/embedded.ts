@@ -159,7 +159,10 @@ async function findHome(dataDir: string): Promise<Home> {
   const record = join(dataDir, 'postgres.json')
   const cluster =
     (await readRecord(record, dataDir)) ?? ((await reaches(identity, dataDir)) ? local : await shelterCluster(dataDir))
-  await writeFile(record, `${JSON.stringify({ dataDir, cluster })}\n`)
+  // Moved into place whole, since another process that starts now may be reading it.
+  const draft = `${record}.${randomBytes(6).toString('hex')}`
+  await writeFile(draft, `${JSON.stringify({ dataDir, cluster })}\n`)
+  await rename(draft, record)
   return { cluster, log, binaries, identity }
 }
 

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  depthExceeds,
+  elements,
+  freeze,
+  isCleanText,
+  type Json,
+  MAX_INT64,
+  MIN_INT64,
+  members,
+  print,
+  RawJson,
+  readInt,
+  thaw,
+} from '../src/json.ts'
+
+/** Any value that JSON can say, with bigints and verbatim texts in it. */
+const anyJson = fc.letrec<{ json: Json }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.constant(null),
+    fc.boolean(),
+    fc.integer(),
+    fc.bigInt({ min: MIN_INT64, max: MAX_INT64 }),
+    fc.string({ unit: 'binary' }),
+    fc.jsonValue().map((value) => new RawJson(JSON.stringify(value))),
+    fc.array(tie('json'), { maxLength: 4 }),
+    fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('$int', '$raw', '$object', 'toString')), tie('json'), {
+      maxKeys: 3,
+    }),
+  ),
+})).json
+
+/** JSON text with the white space and the escapes that a client may send. */
+const anyText = fc
+  .tuple(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t', '\r\n '))
+  .map(([value, space]) => ({ value, text: JSON.stringify(value, null, space) }))
+
+describe('print', () => {
+  it('writes what JSON.parse reads back, and integers exactly', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        (value) => void expect(JSON.parse(print(value as Json))).toEqual(JSON.parse(JSON.stringify(value))),
+      ),
+    )
+    expect(print({ xp: MAX_INT64, gone: undefined, raw: new RawJson('{"a":1.0}') })).toBe(
+      '{"xp":9223372036854775807,"raw":{"a":1.0}}',
+    )
+  })
+})
+
+describe('members and elements', () => {
+  it('give the raw text of each part, whatever the white space and the nesting', () => {
+    fc.assert(
+      fc.property(anyText, ({ value, text }) => {
+        if (Array.isArray(value)) expect(elements(text).map((raw) => JSON.parse(raw))).toEqual(JSON.parse(text))
+        else if (typeof value === 'object' && value !== null) {
+          const found = members(text)
+          expect([...found.keys()].sort()).toEqual(Object.keys(JSON.parse(text)).sort())
+          for (const [key, raw] of found) expect(JSON.parse(raw)).toEqual(JSON.parse(text)[key])
+        }
+      }),
+    )
+  })
+
+  it.each([
+    ['the last duplicate', '{"a":1,"a":2}', { a: '2' }],
+    ['a key that objects treat specially', '{"__proto__":{"x":1}}', { ['__proto__']: '{"x":1}' }],
+    ['a key by its decoded name', '{"\\u0061\\"":1}', { 'a"': '1' }],
+    [
+      'numbers as they were written',
+      '{"a":1.0,"b":1e3,"c":9007199254740993}',
+      { a: '1.0', b: '1e3', c: '9007199254740993' },
+    ],
+    [
+      'brackets and commas within strings',
+      '{"a":"},]{\\"[,","b":[1,{"c":"}"}]}',
+      { a: '"},]{\\"[,"', b: '[1,{"c":"}"}]' },
+    ],
+    ['nothing of an empty object', ' { } ', {}],
+  ])('keep %s', (_what, text, expected) => {
+    expect(members(text)).toEqual(new Map(Object.entries(expected)))
+  })
+})
+
+describe('readInt', () => {
+  it.each([
+    ['9223372036854775807', MAX_INT64],
+    ['-9223372036854775808', MIN_INT64],
+    ['0', 0n],
+    ['-0', 0n],
+    ['1.0', undefined],
+    ['1e3', undefined],
+    ['"10"', undefined],
+    ['01', undefined],
+    ['', undefined],
+    ['true', undefined],
+  ])('reads %s as %s', (text, expected) => {
+    expect(readInt(text)).toBe(expected)
+  })
+})
+
+describe('depthExceeds', () => {
+  it.each([
+    ['1', 0, false],
+    ['[]', 0, true],
+    ['[]', 1, false],
+    ['"[[[["', 0, false],
+    ['{"a":{"b":[1]}}', 3, false],
+    ['{"a":{"b":[1]}}', 2, true],
+    ['['.repeat(100_000), 64, true],
+  ])('of %s and %s is %s', (text, limit, expected) => {
+    expect(depthExceeds(text, limit)).toBe(expected)
+  })
+})
+
+describe('freeze and thaw', () => {
+  it('give back the very same value', () => {
+    fc.assert(fc.property(anyJson, (value) => void expect(thaw(freeze(value))).toEqual(value)))
+  })
+})
+
+describe('isCleanText', () => {
+  it.each([
+    ['plain', true],
+    ['😀', true],
+    ['a\0', false],
+    ['\ud800', false],
+    ['\udc00a', false],
+  ])('of %j is %s', (text, expected) => {
+    expect(isCleanText(text)).toBe(expected)
+  })
+})

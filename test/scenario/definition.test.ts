@@ -1,0 +1,288 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { levelAt } from '../../src/battlepass/levels.ts'
+import { type Json, MAX_INT64, print } from '../../src/json.ts'
+import { nextNodes, parseDefinition } from '../../src/scenario/definition.ts'
+import { demoSeason } from '../../src/season.ts'
+import { gold, passNode, scenario, tier } from '../support/definitions.ts'
+
+const levelNode = (data: Json): Json => ({ id: 'level', type: 'battle-pass-level', data })
+const reward = (id: string, rewards: readonly Json[] = [gold(1)]): Json => ({ id, type: 'reward', data: { rewards } })
+const edge = (from: string, handle: string, to: string): Json => ({ from, handle, to })
+
+function faultsOf(definition: Json | string) {
+  const parsed = parseDefinition(typeof definition === 'string' ? definition : print(definition))
+  return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`)
+}
+
+describe('a valid definition', () => {
+  it('is read whole: levels, tiers, price, dates, edges, and the data of each node as it was sent', () => {
+    const text = `{"name":"S","start":"start","nodes":[{"id":"start","type":"start"},
+      {"id":"pass","type":"battle-pass","data":{"levels":[{"level":1,"xp":0},{"level":3,"xp":9223372036854775807}],
+        "tiers":[{"level":3,"track":"premium","rewards":[{"itemId":"hat","amount":9007199254740993}]}],
+        "premium":{"price":{"currency":"gems","amount":950}},"startsAt":"2026-12-01T00:00:00Z","endsAt":"2027-02-01T00:00:00+01:00"}},
+      {"id":"level","type":"battle-pass-level","data":{"levelNumber":"3","passNodeId":"pass","rewards":{"free":[{"currency":"gold","amount":1}]}}},
+      {"id":"popup","type":"popup","data":{ "b":1.0, "a":1e2 }}],
+      "edges":[{"from":"start","handle":"onStart","to":"pass"},{"from":"start","handle":"onStart","to":"level"}]}`
+    const parsed = parseDefinition(text)
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+    const pass = parsed.definition.nodes.get('pass')
+    expect(pass).toMatchObject({
+      topLevel: 3,
+      levels: [
+        { level: 1, xp: 0n },
+        { level: 3, xp: MAX_INT64 },
+      ],
+      premium: { currency: 'gems', amount: 950n },
+      endsAt: new Date('2027-01-31T23:00:00Z'),
+      claimUntil: new Date('2027-01-31T23:00:00Z'),
+    })
+    if (pass?.type !== 'battle-pass') throw new Error('not a pass')
+    expect(pass.tiers.get('premium:3')?.rewards).toEqual([{ currency: null, itemId: 'hat', amount: 9007199254740993n }])
+    expect(parsed.definition.nodes.get('level')).toMatchObject({ levelNumber: 3, passNodeId: 'pass' })
+    expect(parsed.definition.nodes.get('popup')).toMatchObject({
+      type: 'client',
+      clientType: 'popup',
+      data: { text: '{ "b":1.0, "a":1e2 }' },
+    })
+    expect(nextNodes(parsed.definition, 'start', 'onStart')).toEqual(['pass', 'level'])
+  })
+
+  it('may be the demo season', () => {
+    expect(faultsOf(demoSeason())).toEqual([])
+  })
+})
+
+describe('a faulty definition', () => {
+  it.each<[string, Json | string, string]>([
+    ['text that is not JSON', '{', ': must be JSON'],
+    ['a list', '[]', ': must be an object'],
+    ['deep nesting', `${'['.repeat(65)}${']'.repeat(65)}`, ': must not nest deeper than 64'],
+    [
+      'a start that names no node',
+      { ...(scenario([], []) as object), start: 'nowhere' },
+      'start: names no node: "nowhere"',
+    ],
+    [
+      'a second start',
+      scenario([{ id: 'other', type: 'start' }], []),
+      'nodes[1]: has type start, but is not where the scenario starts',
+    ],
+    ['a repeated id', scenario([reward('a'), reward('a')], []), 'nodes[2].id: repeats the id of nodes[1]'],
+    ['an edge from nowhere', scenario([reward('a')], [edge('x', 'onStart', 'a')]), 'edges[0].from: names no node: "x"'],
+    ['an edge to nowhere', scenario([], [edge('start', 'onStart', 'x')]), 'edges[0].to: names no node: "x"'],
+    [
+      'an edge back into the start',
+      scenario([reward('a')], [edge('a', 'onComplete', 'start')]),
+      'edges[0].to: leads back into the start',
+    ],
+    [
+      'a handle that is never crossed',
+      scenario([reward('a')], [edge('a', 'onLevelUp', 'a')]),
+      'edges[0].handle: is never crossed by a reward node, which has onComplete',
+    ],
+    [
+      'a client node with a handle of the service',
+      scenario([{ id: 'c', type: 'popup' }, reward('a')], [edge('c', 'onLevelUp', 'a')]),
+      'edges[0].handle: is crossed by the service only: onLevelUp',
+    ],
+    [
+      'a repeated edge',
+      scenario([reward('a')], [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'a')]),
+      'edges[1]: repeats an edge',
+    ],
+    [
+      'a cycle that runs by itself',
+      scenario([reward('a'), reward('b')], [edge('a', 'onComplete', 'b'), edge('b', 'onComplete', 'a')]),
+      'nodes[1]: is part of a cycle of nodes that run by themselves: a → b → a',
+    ],
+    [
+      'unsorted levels',
+      scenario(
+        [
+          {
+            id: 'p',
+            type: 'battle-pass',
+            data: {
+              levels: [
+                { level: 2, xp: 0 },
+                { level: 1, xp: 5 },
+              ],
+              tiers: [],
+            },
+          },
+        ],
+        [],
+      ),
+      'nodes[1].data.levels[1].level: must be higher than the level before it',
+    ],
+    [
+      'levels of equal xp',
+      scenario([passNode('p', { levels: [0, 0], tiers: [] })], []),
+      'nodes[1].data.levels[1].xp: must be more than the xp of the level before it',
+    ],
+    [
+      'xp that is no integer',
+      scenario([{ id: 'p', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0.5 }], tiers: [] } }], []),
+      'nodes[1].data.levels[0].xp: must be an integer',
+    ],
+    [
+      'xp past int64',
+      scenario([passNode('p', { levels: [MAX_INT64 + 1n], tiers: [] })], []),
+      'nodes[1].data.levels[0].xp: must be 0 to 9223372036854775807',
+    ],
+    [
+      'a tier without its level',
+      scenario([passNode('p', { tiers: [tier(9, 'free')] })], []),
+      'nodes[1].data.tiers[0].level: names no level of this pass: 9',
+    ],
+    [
+      'a repeated tier',
+      scenario([passNode('p', { tiers: [tier(1, 'free'), tier(1, 'free')] })], []),
+      'nodes[1].data.tiers[1]: repeats the free tier of level 1',
+    ],
+    [
+      'an unknown track',
+      scenario([passNode('p', { tiers: [{ level: 1, track: 'gold', rewards: [gold(1)] }] })], []),
+      'nodes[1].data.tiers[0].track: must be one of free, premium',
+    ],
+    [
+      'a premium tier that nobody can buy',
+      scenario([passNode('p', { price: null, tiers: [tier(1, 'premium')] })], []),
+      'nodes[1].data.tiers[0]: is a premium tier of a pass without premium',
+    ],
+    [
+      'a tier without rewards',
+      scenario([passNode('p', { tiers: [tier(1, 'free', [])] })], []),
+      'nodes[1].data.tiers[0].rewards: must have 1 to 32 entries',
+    ],
+    [
+      'a reward of both kinds',
+      scenario([reward('a', [{ currency: 'gold', itemId: 'hat', amount: 1 }])], []),
+      'nodes[1].data.rewards[0]: must have exactly one of currency and itemId',
+    ],
+    [
+      'a reward of nothing',
+      scenario([reward('a', [{ currency: 'gold', amount: 0 }])], []),
+      'nodes[1].data.rewards[0].amount: must be 1 to 9223372036854775807',
+    ],
+    [
+      'a price of nothing',
+      scenario([passNode('p', { price: { currency: 'gems', amount: 0 }, tiers: [] })], []),
+      'nodes[1].data.premium.price.amount: must be 1 to 9223372036854775807',
+    ],
+    [
+      'a date without an offset',
+      scenario([passNode('p', { more: { startsAt: '2026-12-01T00:00:00' } })], []),
+      'nodes[1].data.startsAt: must be a date and time with an offset, such as 2026-12-01T00:00:00Z',
+    ],
+    [
+      'a day that does not exist',
+      scenario([passNode('p', { more: { startsAt: '2026-02-30T00:00:00Z' } })], []),
+      'nodes[1].data.startsAt: must be a date and time with an offset, such as 2026-12-01T00:00:00Z',
+    ],
+    [
+      'a season that ends before it starts',
+      scenario([passNode('p', { more: { startsAt: '2026-12-02T00:00:00Z', endsAt: '2026-12-01T00:00:00Z' } })], []),
+      'nodes[1].data.endsAt: must be after startsAt',
+    ],
+    [
+      'claims that close before the season',
+      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', claimUntil: '2026-12-01T00:00:00Z' } })], []),
+      'nodes[1].data.claimUntil: must not be before endsAt',
+    ],
+    [
+      'a level node without its pass',
+      scenario([levelNode({ levelNumber: 1, passNodeId: 'start' })], []),
+      'nodes[1].data.passNodeId: names no battle-pass node: "start"',
+    ],
+    [
+      'a level node of no level',
+      scenario([passNode('p'), levelNode({ levelNumber: 9, passNodeId: 'p' })], []),
+      'nodes[2].data.levelNumber: names no level of the pass: 9',
+    ],
+    [
+      'a level node of an empty level',
+      scenario([passNode('p', { tiers: [] }), levelNode({ levelNumber: 2, passNodeId: 'p' })], []),
+      'nodes[2].data.levelNumber: names a level without a tier, and the node has no rewards of its own: 2',
+    ],
+    [
+      'a level number that is no decimal',
+      scenario([passNode('p'), levelNode({ levelNumber: '0x1', passNodeId: 'p' })], []),
+      'nodes[2].data.levelNumber: must be an integer',
+    ],
+    [
+      'data that is no object',
+      scenario([{ id: 'c', type: 'popup', data: [] }], []),
+      'nodes[1].data: must be an object',
+    ],
+    [
+      'an id with NUL',
+      scenario([{ id: 'a\0', type: 'popup' }], []),
+      'nodes[1].id: must not contain NUL or a lone surrogate',
+    ],
+    [
+      'an id of 129 characters',
+      scenario([{ id: 'a'.repeat(129), type: 'popup' }], []),
+      'nodes[1].id: must be 1 to 128 characters',
+    ],
+  ])('names %s', (_what, definition, fault) => {
+    expect(faultsOf(definition)).toContain(fault)
+  })
+
+  it('has every fault named at once', () => {
+    expect(
+      faultsOf({ start: 5, nodes: [{ type: 'popup' }, { id: 'p', type: 'battle-pass', data: {} }], edges: null }),
+    ).toEqual([
+      'name: is required',
+      'start: must be a string',
+      'edges: is required',
+      'nodes[0].id: is required',
+      'nodes[1].data.levels: is required',
+      'nodes[1].data.tiers: is required',
+    ])
+  })
+
+  it('has at most a hundred faults named, and the rest counted', () => {
+    const faults = faultsOf(
+      scenario(
+        [
+          {
+            id: 'p',
+            type: 'battle-pass',
+            data: { levels: [{ level: 1, xp: 0 }], tiers: Array.from({ length: 150 }, () => tier(9, 'free')) },
+          },
+        ],
+        [],
+      ),
+    )
+    expect(faults).toHaveLength(101)
+    expect(faults.at(-1)).toMatch(/^: and \d+ more faults$/)
+  })
+})
+
+describe('levelAt', () => {
+  const anyLevels = fc
+    .uniqueArray(fc.bigInt({ min: 0n, max: MAX_INT64 }), { minLength: 1, maxLength: 50 })
+    .map((totals) => totals.sort((a, b) => (a < b ? -1 : 1)).map((xp, index) => ({ level: index + 1, xp })))
+  const anyXp = fc.bigInt({ min: 0n, max: MAX_INT64 })
+
+  it('is the highest level whose xp is reached, 0 if none', () => {
+    fc.assert(
+      fc.property(
+        anyLevels,
+        anyXp,
+        (levels, xp) => void expect(levelAt({ levels }, xp)).toBe(levels.filter((entry) => entry.xp <= xp).length),
+      ),
+    )
+  })
+
+  it('never falls as xp grows', () => {
+    fc.assert(
+      fc.property(anyLevels, anyXp, anyXp, (levels, a, b) => {
+        const [less, more] = a < b ? [a, b] : [b, a]
+        expect(levelAt({ levels }, less)).toBeLessThanOrEqual(levelAt({ levels }, more))
+      }),
+    )
+  })
+})
