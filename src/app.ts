@@ -133,7 +133,10 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
       metricsServer?.closeAllConnections()
       await graphql.stop()
       const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+      // A connection that was answering a call when the stop began becomes idle with its answer.
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
       await closed
+      clearInterval(idle)
       clearTimeout(timer)
       await Promise.all([writes.close(), reads.close()])
       await feeds.close()

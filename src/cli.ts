@@ -1,21 +1,16 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander'
-import type { Pool } from 'pg'
 import { ROLES, type Role } from './auth/callers.ts'
-import { loadTokenKeys } from './auth/key-ring.ts'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
-import { createTokens, generateTokenKey } from './auth/tokens.ts'
-import { createGroupCommit } from './commit/group-commit.ts'
-import { type Config, ConfigError, readConfig } from './config.ts'
+import { generateTokenKey } from './auth/tokens.ts'
+import { ConfigError, readConfig } from './config.ts'
 import { migrate } from './db/migrate.ts'
-import { openDatabase } from './db/open.ts'
-import { createPool } from './db/pool.ts'
+import { withDatabase } from './db/open.ts'
+import { withDevelopmentPlayers } from './development-players.ts'
 import { Refusal } from './errors.ts'
 import { type Json, MAX_INT64, print, readInt } from './json.ts'
-import { createOperations } from './operations.ts'
 import { createProject, findEnvironment } from './projects/projects.ts'
 import { readDemo } from './seed.ts'
-import { serve } from './serve.ts'
 
 const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
 const json = () => new Option('--json', 'print one JSON object')
@@ -23,14 +18,18 @@ const json = () => new Option('--json', 'print one JSON object')
 program
   .command('serve')
   .description('run the service')
-  .action(() => serve(process.env))
+  .action(async () => {
+    // Loaded here only: the other commands need none of it.
+    const { serve } = await import('./serve.ts')
+    await serve(process.env)
+  })
 
 program
   .command('migrate')
   .description('bring the database up to date')
   .addOption(json())
   .action((options) =>
-    withDatabase(async ({ pool }) => {
+    withDatabase(readConfig(process.env), async (pool) => {
       const applied = await migrate(pool)
       report(
         options,
@@ -49,7 +48,7 @@ program
   .option('--environment <name...>', 'names of its environments', ['production'])
   .addOption(json())
   .action((name: string, options) =>
-    withDatabase(async ({ pool }) => {
+    withDatabase(readConfig(process.env), async (pool) => {
       const { projectId, environments } = await createProject(pool, { name, environments: options.environment })
       report(options, { projectId, environments: Object.fromEntries(environments) }, `project ${projectId}`)
     }),
@@ -65,7 +64,7 @@ key
   .addOption(new Option('--role <role>', 'the role of a platform key').choices(ROLES).default('admin'))
   .addOption(json())
   .action((options) =>
-    withDatabase(async ({ pool }) => {
+    withDatabase(readConfig(process.env), async (pool) => {
       const made =
         options.kind === 'sdk'
           ? await createSdkKey(pool, await findEnvironment(pool, options.project, options.environment))
@@ -90,27 +89,16 @@ program
   .option('--nickname <name>')
   .option('--credit <currency=amount...>', 'what its wallet starts with, such as gems=1000')
   .addOption(json())
-  .action((options) =>
-    withDatabase(async ({ pool, config }) => {
-      const projectId = options.project ?? (await readDemo(config.dataDir))?.projectId
-      if (projectId === undefined)
-        throw new Error('There is no demo project: start the service once, or give --project.')
-      const environmentId = await findEnvironment(pool, projectId, options.environment)
-      const commits = { writes: createGroupCommit({ pool }), reads: createGroupCommit({ pool, readOnly: true }) }
-      const operations = createOperations({ pool, ...commits })
-      const player = await operations.createPlayer(environmentId, options.nickname ?? null)
-      for (const credit of options.credit ?? []) {
-        await operations.adjustWallet(player, { ...readCredit(credit), reference: 'npx tierway player token' })
-      }
-      const tokens = await createTokens({
-        keys: await loadTokenKeys(config),
-        issuer: config.tokenIssuer,
-        audience: config.tokenAudience,
-      })
-      const accessToken = await tokens.issueAccessToken({ ...player, projectId })
-      report(options, { playerId: player.playerId, accessToken }, accessToken)
-    }),
-  )
+  .action(async (options) => {
+    const config = readConfig(process.env)
+    const projectId = options.project ?? (await readDemo(config.dataDir))?.projectId
+    if (projectId === undefined) throw new Error('There is no demo project: start the service once, or give --project.')
+    const credits = (options.credit ?? []).map(readCredit)
+    const { playerId, token } = await withDevelopmentPlayers(config, projectId, options.environment, (create) =>
+      create({ nickname: options.nickname, credits }),
+    )
+    report(options, { playerId, accessToken: token }, token)
+  })
 
 try {
   await program.parseAsync()
@@ -120,25 +108,6 @@ try {
     error instanceof ConfigError || error instanceof Refusal || (error instanceof Error && !('code' in error))
   process.stderr.write(`${isPlain ? error.message : error instanceof Error ? (error.stack ?? error.message) : error}\n`)
   process.exitCode = 1
-}
-
-interface Opened {
-  readonly config: Config
-  readonly pool: Pool
-}
-
-/** Beside a running service its database is used; alone, the embedded one is started and stopped again. */
-async function withDatabase(work: (opened: Opened) => Promise<void>): Promise<void> {
-  const config = readConfig(process.env)
-  const database = await openDatabase(config)
-  const pool = createPool({ url: database.url, connections: 4, onError: () => {} })
-  try {
-    if (database.embedded) await migrate(pool)
-    await work({ config, pool })
-  } finally {
-    await pool.end()
-    await database.stop()
-  }
 }
 
 function readCredit(text: string): { currency: string; amount: bigint } {

@@ -70,7 +70,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const production = oneOf('NODE_ENV', ['production', 'development', 'test'], 'development') === 'production'
 
   const databaseUrl = text('DATABASE_URL')
-  if (databaseUrl !== null && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
+  if (databaseUrl !== null && !isPostgresUrl(databaseUrl)) {
     faults.push('DATABASE_URL must be a postgres:// URL, such as postgres://user:password@host:5432/tierway')
   }
   if (databaseUrl === null && production) {
@@ -86,9 +86,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
 
   const origins = (text('ALLOWED_ORIGINS') ?? '').split(',').flatMap((origin) => origin.trim() || [])
-  for (const origin of origins) {
+  for (const [index, origin] of origins.entries()) {
+    // Named by its place: a URL in its stead may hold a password.
     if (!isOrigin(origin))
-      faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; "${origin}" is none`)
+      faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; entry ${index + 1} is none`)
   }
 
   const metricsToken = text('METRICS_TOKEN')
@@ -141,6 +142,12 @@ function isTokenKey(key: unknown): key is TokenKey {
   const { kty, crv, kid, x, d } = key as Record<string, unknown>
   const isKeyPart = (part: unknown) => typeof part === 'string' && /^[A-Za-z0-9_-]{43}$/.test(part)
   return kty === 'OKP' && crv === 'Ed25519' && typeof kid === 'string' && kid.length > 0 && isKeyPart(x) && isKeyPart(d)
+}
+
+function isPostgresUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return (protocol === 'postgres:' || protocol === 'postgresql:') && hostname !== ''
 }
 
 function isOrigin(text: string): boolean {

@@ -44,15 +44,15 @@ export function purchasePremium(player: PlayerRef, input: PurchasePremium): Comm
         session.now,
       )
       if (decision.kind === 'refused') return { success: false, error: decision.error, plan: null }
-      if (!hasRoom(group, session, decision.crossings))
-        return { success: false, error: 'balance limit exceeded', plan: null }
-
-      const plan = cross(group, session, decision.crossings)
       const { currency, amount } = decision.price
-      holdings.move(player, currency, -amount, {
-        reason: 'premium_purchase',
-        reference: `${scenarioId}/${place.node.id}`,
-      })
+      // What the purchase leads to has the room that the price leaves.
+      if (!hasRoom(group, session, decision.crossings, [{ currency, itemId: null, amount: -amount }])) {
+        return { success: false, error: 'balance limit exceeded', plan: null }
+      }
+
+      const reference = `${scenarioId}/${place.node.id}`
+      holdings.move(player, currency, -amount, { reason: 'premium_purchase', reference })
+      const plan = cross(group, session, decision.crossings)
       group.of(Passes).set(ref, decision.next)
       return { success: true, error: null, plan }
     },

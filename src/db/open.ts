@@ -1,5 +1,8 @@
+import type { Pool } from 'pg'
 import type { Config } from '../config.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
+import { migrate } from './migrate.ts'
+import { createPool } from './pool.ts'
 
 export interface Database {
   readonly url: string
@@ -12,4 +15,17 @@ export async function openDatabase({ databaseUrl, dataDir }: Config, { adopt = f
   if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => {} }
   const { url, stop } = await startEmbeddedPostgres({ dataDir, adopt })
   return { url, embedded: true, stop }
+}
+
+/** Beside a running service its database is used; alone, the embedded one is started, and stopped again afterwards. */
+export async function withDatabase<T>(config: Config, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const database = await openDatabase(config)
+  const pool = createPool({ url: database.url, connections: 4, onError: () => {} })
+  try {
+    if (database.embedded) await migrate(pool)
+    return await work(pool)
+  } finally {
+    await pool.end()
+    await database.stop()
+  }
 }

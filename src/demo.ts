@@ -1,0 +1,271 @@
+import { createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import { ConfigError, readConfig } from './config.ts'
+import { withDevelopmentPlayers } from './development-players.ts'
+import { type Demo, readDemo } from './seed.ts'
+
+// Plays the demo season beside a running service, as game clients would: over HTTP, while a listener sees it live.
+
+const PLAYERS = 8
+const TOP_LEVEL = 100
+
+interface PlayerClient {
+  readonly name: string
+  readonly playerId: string
+  readonly token: string
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the answers of the API, whose shapes openapi.json tells.
+type Body = any
+
+const isTerminal = process.stdout.isTTY === true
+const latencies: number[] = []
+const levels = new Map<string, number>()
+let eventsSeen = 0
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const demo = await readDemo(config.dataDir)
+  if (!demo) throw new ConfigError(['there is no demo project yet: run `npm start` in another terminal first'])
+  await fetch(`${demo.baseUrl}/readyz`).catch(() => {
+    throw new Error(`Nothing answers at ${demo.baseUrl}: run \`npm start\` in another terminal first.`)
+  })
+
+  const players = await withDevelopmentPlayers(config, demo.projectId, demo.environment, async (create) => {
+    const made: PlayerClient[] = []
+    for (let index = 1; index <= PLAYERS; index += 1)
+      made.push({ name: `player ${index}`, ...(await create({ nickname: `Player ${index}` })) })
+    return made
+  })
+  const names = new Map(players.map(({ playerId, name }) => [playerId, name]))
+
+  const before = await streamCursor(demo)
+  const stop = listen(demo, before, names)
+  const started = performance.now()
+  await Promise.all(players.map((player, index) => play(demo, player, random(index + 1))))
+  const seconds = (performance.now() - started) / 1000
+
+  const expected = countEvents(before, await streamCursor(demo))
+  await until(() => eventsSeen >= expected, 5_000)
+  stop()
+  clearBar()
+  const faults = await audit(demo, players)
+  if (eventsSeen !== expected) faults.push(`the listener saw ${eventsSeen} events of ${expected}`)
+
+  latencies.sort((a, b) => a - b)
+  const median = latencies[latencies.length >> 1] ?? 0
+  print('')
+  print(`  ${PLAYERS} players reached level ${TOP_LEVEL} and claimed everything.`)
+  print(
+    `  ${latencies.length} calls in ${seconds.toFixed(1)} s (${Math.round(latencies.length / seconds)} a second), median ${median.toFixed(1)} ms.`,
+  )
+  print(`  ${eventsSeen} events written, ${eventsSeen} heard live, in order.`)
+  if (faults.length > 0) throw new Error(`What does not hold:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  print('  Every balance equals the sum of its ledger.')
+}
+
+/** One player's season: matches give xp, levels give rewards, and premium is bought as soon as the gems are there. */
+async function play(demo: Demo, player: PlayerClient, next: () => number): Promise<void> {
+  const place = { scenarioId: demo.scenarioId, nodeId: demo.passNodeId }
+  const { runId } = await call(demo, player, '/sdk/v1/scenarios/start', { scenarioId: demo.scenarioId })
+  const claimed = new Set<string>()
+  let premium = false
+  let gems = 100
+
+  async function claim(level: number, track: string): Promise<void> {
+    const request = { ...place, runId, level, track }
+    const answer = await call(demo, player, '/sdk/v1/battlepass/claim', request)
+    if (!answer.success) throw new Error(`${player.name} could not claim ${track} ${level}: ${answer.error}`)
+    claimed.add(`${track} ${level}`)
+    for (const reward of answer.granted) if (reward.currency === 'gems') gems += reward.amount
+    // Now and then an answer is lost on the way, and the client asks again.
+    if (next() < 0.05) {
+      const again = await call(demo, player, '/sdk/v1/battlepass/claim', request)
+      if (!again.alreadyClaimed) throw new Error(`${player.name} was granted ${track} ${level} twice`)
+    }
+  }
+
+  for (let level = 0; level < TOP_LEVEL; ) {
+    const amount = 200 + Math.floor(next() * 1800)
+    const answer = await call(demo, player, '/sdk/v1/battlepass/xp', { ...place, runId, amount, source: 'match' })
+    level = answer.level
+    levels.set(player.name, level)
+    drawBar()
+    if (!answer.leveledUp) continue
+    for (let reached = 1; reached <= level; reached += 1) {
+      if (!claimed.has(`free ${reached}`)) await claim(reached, 'free')
+      if (premium && !claimed.has(`premium ${reached}`)) await claim(reached, 'premium')
+    }
+    if (!premium && gems >= 950) {
+      const purchase = await call(demo, player, '/sdk/v1/battlepass/premium', {
+        ...place,
+        runId,
+        idempotencyKey: `premium-${player.playerId}`,
+      })
+      if (!purchase.success) throw new Error(`${player.name} could not buy premium: ${purchase.error}`)
+      premium = true
+    }
+  }
+  for (let level = 1; premium && level <= TOP_LEVEL; level += 1)
+    if (!claimed.has(`premium ${level}`)) await claim(level, 'premium')
+}
+
+async function call(demo: Demo, player: PlayerClient, path: string, body: object): Promise<Body> {
+  const started = performance.now()
+  const response = await fetch(`${demo.baseUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${player.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const answer: Body = await response.json()
+  latencies.push(performance.now() - started)
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`)
+  return answer
+}
+
+const EVENTS = `subscription ($environment: String!, $after: String) {
+  events(environment: $environment, after: $after) { occurredAt playerId nodeId handle data }
+}`
+
+/** Shows what happens as it happens. */
+function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): () => void {
+  const client = createClient({
+    url: `${demo.baseUrl.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `Bearer ${demo.platformKey}` },
+  })
+  client.subscribe(
+    { query: EVENTS, variables: { environment: demo.environment, after } },
+    {
+      next: ({ data }) => {
+        const event = data?.events as Body
+        if (!event) return
+        eventsSeen += 1
+        const told = tell(event)
+        if (told !== undefined)
+          printAboveBar(`  ${event.occurredAt.slice(11, 23)}  ${names.get(event.playerId) ?? event.playerId}  ${told}`)
+      },
+      error: (error) => printAboveBar(`  the subscription failed: ${JSON.stringify(error)}`),
+      complete: () => {},
+    },
+  )
+  return () => void client.dispose()
+}
+
+/** The events worth a line; the others only count. */
+function tell({ handle, nodeId, data }: Body): string | undefined {
+  switch (handle) {
+    case 'onLevelUp':
+      return Math.floor(data.toLevel / 20) > Math.floor(data.fromLevel / 20)
+        ? `reached level ${data.toLevel}`
+        : undefined
+    case 'onMaxLevel':
+      return `reached the top level with ${data.xp} xp`
+    case 'onPremiumPurchase':
+      return `bought premium for ${data.price.amount} ${data.price.currency}`
+    case 'onComplete':
+      return nodeId === 'pass' ? 'completed the season' : undefined
+    default:
+      return undefined
+  }
+}
+
+async function graphql(demo: Demo, token: string, query: string, variables: object = {}): Promise<Body> {
+  const response = await fetch(`${demo.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  })
+  const { data, errors }: Body = await response.json()
+  if (errors) throw new Error(`GraphQL answered ${JSON.stringify(errors)}`)
+  return data
+}
+
+async function streamCursor(demo: Demo): Promise<string> {
+  return (
+    await graphql(demo, demo.platformKey, 'query ($environment: String) { streamCursor(environment: $environment) }', {
+      environment: demo.environment,
+    })
+  ).streamCursor
+}
+
+/** How many events lie between two cursors: they name gapless positions. */
+function countEvents(from: string, to: string): number {
+  const position = (cursor: string) => Number(Buffer.from(cursor, 'base64url').toString().split(':').at(-1))
+  return position(to) - position(from)
+}
+
+const BOOKS = `{ me { wallet { currency balance } walletLedger(first: 200, after: $after) { edges { node { currency amount } } pageInfo { hasNextPage endCursor } } } }`
+
+/** Adds up each player's ledger and compares it with the balances. */
+async function audit(demo: Demo, players: readonly PlayerClient[]): Promise<string[]> {
+  const faults: string[] = []
+  for (const player of players) {
+    const sums = new Map<string, bigint>()
+    let after: string | null = null
+    let wallet: Body = []
+    do {
+      const { me }: Body = await graphql(demo, player.token, `query ($after: String) ${BOOKS}`, { after })
+      for (const { node } of me.walletLedger.edges)
+        sums.set(node.currency, (sums.get(node.currency) ?? 0n) + BigInt(node.amount))
+      wallet = me.wallet
+      after = me.walletLedger.pageInfo.hasNextPage ? me.walletLedger.pageInfo.endCursor : null
+    } while (after !== null)
+    for (const { currency, balance } of wallet) {
+      if (sums.get(currency) !== BigInt(balance))
+        faults.push(`${player.name} holds ${balance} ${currency}, and its ledger says ${sums.get(currency)}`)
+    }
+  }
+  return faults
+}
+
+const BAR_WIDTH = 40
+let lastTenth = 0
+
+function drawBar(): void {
+  const done = [...levels.values()].reduce((sum, level) => sum + level, 0) / (PLAYERS * TOP_LEVEL)
+  const filled = Math.round(done * BAR_WIDTH)
+  const bar = `  ${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.round(done * 100)} %  ${latencies.length} calls, ${eventsSeen} events`
+  if (isTerminal) process.stdout.write(`\r\x1b[2K${bar}`)
+  else if (Math.floor(done * 10) > lastTenth) {
+    lastTenth = Math.floor(done * 10)
+    process.stdout.write(`${bar}\n`)
+  }
+}
+
+function clearBar(): void {
+  if (isTerminal) process.stdout.write('\r\x1b[2K')
+}
+
+function printAboveBar(line: string): void {
+  clearBar()
+  print(line)
+  if (isTerminal) drawBar()
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+async function until(holds: () => boolean, deadlineMs: number): Promise<void> {
+  const deadline = Date.now() + deadlineMs
+  while (!holds() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+/** A small generator with a seed, so that every demo plays the same season. */
+function random(seed: number): () => number {
+  let state = seed * 2_654_435_761
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x297a2d39) | 0
+    return (state >>> 0) / 2 ** 32
+  }
+}
+
+// Last, when all of the above is there.
+try {
+  await main()
+} catch (error) {
+  clearBar()
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+  process.exitCode = 1
+}

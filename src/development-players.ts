@@ -1,0 +1,46 @@
+import { loadTokenKeys } from './auth/key-ring.ts'
+import { createTokens } from './auth/tokens.ts'
+import { createGroupCommit } from './commit/group-commit.ts'
+import type { Config } from './config.ts'
+import { withDatabase } from './db/open.ts'
+import { createOperations } from './operations.ts'
+import { findEnvironment } from './projects/projects.ts'
+
+export interface NewDevelopmentPlayer {
+  readonly nickname?: string
+  /** What its wallet starts with. */
+  readonly credits?: readonly { readonly currency: string; readonly amount: bigint }[]
+}
+
+export interface DevelopmentPlayer {
+  readonly playerId: string
+  readonly token: string
+}
+
+/** Makes players and their access tokens without a login: for development, beside a running service or alone. */
+export function withDevelopmentPlayers<T>(
+  config: Config,
+  projectId: string,
+  environment: string,
+  work: (create: (player: NewDevelopmentPlayer) => Promise<DevelopmentPlayer>) => Promise<T>,
+): Promise<T> {
+  return withDatabase(config, async (pool) => {
+    const environmentId = await findEnvironment(pool, projectId, environment)
+    const operations = createOperations({
+      pool,
+      writes: createGroupCommit({ pool }),
+      reads: createGroupCommit({ pool, readOnly: true }),
+    })
+    const tokens = await createTokens({
+      keys: await loadTokenKeys(config),
+      issuer: config.tokenIssuer,
+      audience: config.tokenAudience,
+    })
+    return work(async ({ nickname, credits = [] }) => {
+      const player = await operations.createPlayer(environmentId, nickname ?? null)
+      for (const credit of credits) await operations.adjustWallet(player, { ...credit, reference: 'development' })
+      const token = await tokens.issueAccessToken({ ...player, projectId })
+      return { playerId: player.playerId, token }
+    })
+  })
+}

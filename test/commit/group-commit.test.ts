@@ -1,0 +1,525 @@
+import { createServer } from 'node:net'
+import pg, { type Pool } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Group, Part, Row, Statement } from '../../src/commit/group.ts'
+import {
+  type Command,
+  createGroupCommit,
+  type GroupCommit,
+  type GroupCommitOptions,
+} from '../../src/commit/group-commit.ts'
+import { createPool } from '../../src/db/pool.ts'
+import { Refusal } from '../../src/errors.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { times } from '../support/game.ts'
+import { type PostgresProxy, startProxy } from '../support/proxy.ts'
+import { until } from '../support/until.ts'
+
+let database: TestDatabase
+let proxy: PostgresProxy
+/** Another client of the same database, past the proxy. */
+let observer: pg.Client
+const opened: { engine: GroupCommit; pool: Pool }[] = []
+
+beforeAll(async () => {
+  database = await createDatabase()
+  proxy = await startProxy(database.url)
+  observer = new pg.Client({ connectionString: database.url })
+  await observer.connect()
+  await observer.query('CREATE TABLE counters (name text PRIMARY KEY, value int NOT NULL CHECK (value < 1000))')
+  await observer.query('CREATE TABLE attempts (name text)')
+})
+beforeEach(() => observer.query('TRUNCATE counters, attempts'))
+afterEach(async () => {
+  proxy.resume()
+  proxy.restore()
+  for (const { engine, pool } of opened.splice(0)) {
+    await engine.close()
+    await pool.end()
+  }
+})
+afterAll(async () => {
+  await observer.end()
+  await proxy.close()
+  await database.drop()
+})
+
+/** Named numbers: the smallest part that loads under a lock, decides and saves. */
+class Counters implements Part {
+  static readonly order = 0
+  readonly values = new Map<string, number>()
+  private readonly changed = new Set<string>()
+  private wanted: string[] = []
+  private unsendable = false
+
+  want(name: string): void {
+    if (this.values.has(name) || this.wanted.includes(name)) return
+    this.wanted.push(name)
+  }
+
+  add(name: string, amount: number): number {
+    const value = (this.values.get(name) ?? 0) + amount
+    this.values.set(name, value)
+    this.changed.add(name)
+    return value
+  }
+
+  spoil(): void {
+    this.unsendable = true
+  }
+
+  load(): Statement[] {
+    if (this.wanted.length === 0) return []
+    const names = this.wanted.splice(0)
+    for (const name of names) this.values.set(name, 0)
+    return [
+      {
+        name: 'counters-load',
+        text: 'SELECT name, value FROM counters WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
+        values: [names],
+        take: (rows: Row[]) => {
+          for (const [name, value] of rows) this.values.set(name, value)
+        },
+      },
+    ]
+  }
+
+  save(): Statement[] {
+    if (this.changed.size === 0) return []
+    const names = [...this.changed]
+    const save = {
+      name: 'counters-save',
+      text: `INSERT INTO counters SELECT * FROM unnest($1::text[], $2::int[])
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      values: [names, names.map((name) => this.values.get(name))],
+    }
+    if (!this.unsendable) return [save]
+    // JSON.stringify throws on what contains itself.
+    const circular: { self?: unknown } = {}
+    circular.self = circular
+    return [save, { text: 'SELECT $1::json', values: [circular] }]
+  }
+}
+
+const add = (name: string, amount = 1): Command<number> => ({
+  needs: (group) => group.of(Counters).want(name),
+  decide: (group) => group.of(Counters).add(name, amount),
+})
+
+/** Changes something, then does what it is told. */
+const addThen = (name: string, then: (group: Group) => void): Command<number> => ({
+  needs: (group) => group.of(Counters).want(name),
+  decide(group) {
+    const value = group.of(Counters).add(name, 1)
+    then(group)
+    return value
+  },
+})
+
+function start(options: Partial<GroupCommitOptions> & { url?: string } = {}): GroupCommit {
+  const pool = createPool({ url: options.url ?? proxy.url, connections: 4, onError: () => undefined })
+  const engine = createGroupCommit({ pool, ...options })
+  opened.push({ engine, pool })
+  return engine
+}
+
+/** Holds the only connection busy until it is let go, so that what is run meanwhile makes one group. */
+async function gather(engine: GroupCommit) {
+  await observer.query(`INSERT INTO counters VALUES ('gate', 0) ON CONFLICT DO NOTHING`)
+  const holder = new pg.Client({ connectionString: database.url })
+  await holder.connect()
+  await holder.query(`BEGIN; SELECT FROM counters WHERE name = 'gate' FOR UPDATE`)
+  const first = engine.run(add('gate', 0)).catch((error) => expect(error).toMatchObject(unavailable))
+  await until('the first group waits for the gate', async () => {
+    const { rows } = await observer.query(
+      `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    )
+    return rows.length > 0
+  })
+  return async () => {
+    await holder.query('COMMIT')
+    await holder.end()
+    await first
+  }
+}
+
+async function counters(): Promise<Record<string, number>> {
+  const { rows } = await observer.query(`SELECT name, value FROM counters WHERE name <> 'gate' ORDER BY name`)
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value]))
+}
+
+const unavailable = { name: 'Refusal', kind: 'unavailable' }
+const reasonOf = (result: PromiseSettledResult<unknown> | undefined) =>
+  result?.status === 'rejected' ? result.reason : undefined
+
+describe('one command and its neighbours (one bad command never fails its neighbours)', () => {
+  const poisons: [string, Command<number>, Record<string, unknown>][] = [
+    ['whose statement fails', add('poison', 5000), { code: '23514' }],
+    ['whose text Postgres does not take', add('nul \0'), { code: '22021' }],
+    [
+      'whose decision throws half way',
+      addThen('poison', () => {
+        throw new TypeError('a bug')
+      }),
+      { name: 'TypeError', message: 'a bug' },
+    ],
+    [
+      'whose needs throw',
+      {
+        needs: () => {
+          throw new TypeError('a bug')
+        },
+        decide: () => 0,
+      },
+      { name: 'TypeError', message: 'a bug' },
+    ],
+    [
+      'whose values cannot be sent',
+      addThen('poison', (group) => group.of(Counters).spoil()),
+      { name: 'TypeError', message: expect.stringMatching(/circular/i) },
+    ],
+  ]
+
+  for (const [kind, poison, error] of poisons) {
+    it(`gives a command ${kind} its own error and commits the rest`, async () => {
+      const engine = start({ connections: 1 })
+      const open = await gather(engine)
+      const group = [add('a'), add('b'), poison, add('b'), add('c')].map((command) => engine.run(command))
+      const settled = Promise.allSettled(group)
+      await open()
+      const results = await settled
+      expect(reasonOf(results[2])).toMatchObject(error)
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
+      expect(await counters()).toEqual({ a: 1, b: 2, c: 1 })
+    })
+  }
+
+  it('refuses one command and commits the rest in the same transaction', async () => {
+    const sizes: number[] = []
+    const engine = start({ connections: 1, observe: ({ size }) => sizes.push(size) })
+    const open = await gather(engine)
+    const refused: Command<number> = {
+      needs: (group) => group.of(Counters).want('a'),
+      decide: () => {
+        throw new Refusal('seasonClosed')
+      },
+    }
+    const settled = Promise.allSettled([engine.run(add('a')), engine.run(refused), engine.run(add('b'))])
+    await open()
+    const results = await settled
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(reasonOf(results[1])).toMatchObject({ kind: 'seasonClosed' })
+    expect(await counters()).toEqual({ a: 1, b: 1 })
+    await until('the second group is told of', () => sizes.length === 2)
+    expect(sizes).toEqual([1, 3])
+  })
+
+  it('decides several commands on one row in their order', async () => {
+    const engine = start({ connections: 1 })
+    expect(await Promise.all(times(50, () => engine.run(add('row'))))).toEqual(times(50, (index) => index + 1))
+    expect(await counters()).toEqual({ row: 50 })
+  })
+
+  it('answers every command of a group whose connection breaks while they run one by one', async () => {
+    const engine = start({ connections: 1 })
+    const open = await gather(engine)
+    let broken = false
+    const breaker: Command<number> = {
+      needs: (group) => group.of(Counters).want('breaker'),
+      decide(group) {
+        // Alone for the first time: the group has failed for the poison's sake.
+        if (!broken && group.of(Counters).values.size === 1) {
+          broken = true
+          proxy.cut()
+        }
+        return group.of(Counters).add('breaker', 1)
+      },
+    }
+    const settled = Promise.allSettled([breaker, add('poison', 5000), add('a'), add('b')].map((c) => engine.run(c)))
+    await open()
+    const results = await settled
+    expect(broken).toBe(true)
+    expect(results.slice(2).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+    expect(reasonOf(results[1])).toMatchObject({ code: '23514' })
+    // Its COMMIT may or may not have arrived: it is told so, or it is done once.
+    const { breaker: value = 0, ...others } = await counters()
+    expect(others).toEqual({ a: 1, b: 1 })
+    expect(value).toBeLessThanOrEqual(1)
+  })
+
+  it('never runs again what is committed, even when a bug strikes right after', async () => {
+    let calls = 0
+    const engine = start({
+      connections: 1,
+      committed: () => {
+        calls += 1
+        if (calls === 1) throw new Error('a bug after COMMIT')
+      },
+    })
+    const results = await Promise.allSettled([engine.run(add('a')), engine.run(add('b'))])
+    for (const result of results) expect(reasonOf(result)).toMatchObject({ message: 'a bug after COMMIT' })
+    expect(await engine.run(add('a'))).toBe(2)
+    expect(await counters()).toEqual({ a: 2, b: 1 })
+  })
+})
+
+describe('conflicts between transactions (deadlock and serialization errors are retried whole)', () => {
+  for (const code of ['40001', '40P01']) {
+    it(`retries a group that ends with ${code} until it commits, once`, async () => {
+      await observer.query(`
+        CREATE SEQUENCE tries;
+        CREATE FUNCTION fail_thrice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF nextval('tries') <= 3 THEN RAISE EXCEPTION 'try again' USING errcode = '${code}'; END IF;
+          RETURN NEW;
+        END $$;
+        CREATE TRIGGER fail_thrice BEFORE INSERT ON counters FOR EACH STATEMENT EXECUTE FUNCTION fail_thrice()`)
+      try {
+        const engine = start({ connections: 1 })
+        expect(await Promise.all([engine.run(add('a')), engine.run(add('b'))])).toEqual([1, 1])
+        expect(await counters()).toEqual({ a: 1, b: 1 })
+        const { rows } = await observer.query('SELECT last_value::int AS tries FROM tries')
+        expect(rows[0].tries).toBeGreaterThan(3)
+      } finally {
+        await observer.query('DROP TRIGGER fail_thrice ON counters; DROP FUNCTION fail_thrice; DROP SEQUENCE tries')
+      }
+    })
+  }
+
+  it('survives a real deadlock with another client', async () => {
+    await observer.query(`INSERT INTO counters VALUES ('a', 0), ('b', 0)`)
+    const engine = start({ connections: 1 })
+    const rival = new pg.Client({ connectionString: database.url })
+    await rival.connect()
+    try {
+      await rival.query(`SET deadlock_timeout = '30s'; BEGIN; UPDATE counters SET value = value + 10 WHERE name = 'b'`)
+      const sum = engine.run({ ...add('a'), needs: (group) => ['a', 'b'].map((name) => group.of(Counters).want(name)) })
+      await until('the group waits for the rival', async () => {
+        const { rows } = await observer.query(
+          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        )
+        return rows.length > 0
+      })
+      // Locks b, wants a; the group holds a and wants b. Postgres ends the group's transaction.
+      await rival.query(`UPDATE counters SET value = value + 10 WHERE name = 'a'; COMMIT`)
+      expect(await sum).toBe(11)
+      expect(await counters()).toEqual({ a: 11, b: 10 })
+    } finally {
+      await rival.end()
+    }
+  })
+
+  it('answers unavailable when the conflict does not end', async () => {
+    await observer.query(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'try again' USING errcode = '40001'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON counters FOR EACH STATEMENT EXECUTE FUNCTION fail()`)
+    try {
+      await expect(start().run(add('a'))).rejects.toMatchObject(unavailable)
+    } finally {
+      await observer.query('DROP TRIGGER fail ON counters; DROP FUNCTION fail')
+    }
+    expect(await counters()).toEqual({})
+  })
+})
+
+describe('answers and COMMIT (spec 7: an answer tells what is committed)', () => {
+  it('answers only when another session sees the row', async () => {
+    const engine = start()
+    for (const name of times(30, (index) => `row ${index}`)) {
+      await engine.run(add(name))
+      expect(await counters()).toHaveProperty([name], 1)
+    }
+  })
+
+  it('makes a transaction for each maxBatch when more wait', async () => {
+    const sizes: number[] = []
+    const engine = start({ connections: 1, maxBatch: 16, observe: ({ size }) => sizes.push(size) })
+    const open = await gather(engine)
+    const sums = Promise.all(times(100, () => engine.run(add('row'))))
+    await open()
+    expect(await sums).toEqual(times(100, (index) => index + 1))
+    await until('the last group is told of', () => sizes.length === 8)
+    expect(sizes).toEqual([1, 16, 16, 16, 16, 16, 16, 4])
+  })
+
+  it('answers unavailable, and never success, when the answer to COMMIT is lost, and does it only once', async () => {
+    const engine = start({ connections: 1 })
+    for (const round of times(10, (index) => index + 1)) {
+      proxy.swallowCommits(1)
+      const before = proxy.swallowed
+      const results = await Promise.allSettled([engine.run(add('a')), engine.run(add('b'))])
+      expect(proxy.swallowed).toBe(before + 1)
+      expect(results.some(({ status }) => status === 'rejected')).toBe(true)
+      for (const result of results) if (result.status === 'rejected') expect(result.reason).toMatchObject(unavailable)
+      await until('both are committed', async () => Object.values(await counters()).join() === `${round},${round}`)
+    }
+    expect(await engine.run(add('a'))).toBe(11)
+  })
+
+  it('runs again, without a word, what lost its connection before COMMIT was sent', async () => {
+    const engine = start({ connections: 1 })
+    const open = await gather(engine)
+    const sums = Promise.all([engine.run(add('a')), engine.run(add('b')), engine.run(add('a'))])
+    proxy.cut()
+    await open()
+    expect((await sums).sort()).toEqual([1, 1, 2])
+    expect(await counters()).toEqual({ a: 2, b: 1 })
+  })
+})
+
+describe('a database that is away (unavailable within the deadline, never a hang)', () => {
+  it('refuses at once what comes when the queue is full', async () => {
+    const engine = start({ connections: 1, maxQueue: 3 })
+    const open = await gather(engine)
+    const waiting = times(3, () => engine.run(add('a')))
+    expect(engine.queued).toBe(3)
+    await expect(engine.run(add('a'))).rejects.toMatchObject(unavailable)
+    await open()
+    expect(await Promise.all(waiting)).toEqual([1, 2, 3])
+    expect(await engine.run(add('a'))).toBe(4)
+  })
+
+  it('answers unavailable by the deadline when nothing listens', async () => {
+    const engine = start({ url: `postgres://nobody@127.0.0.1:${await closedPort()}/none`, deadlineMs: 300 })
+    const results = await Promise.allSettled(times(20, () => engine.run(add('a'))))
+    for (const result of results) expect(reasonOf(result)).toMatchObject(unavailable)
+    expect(engine.queued).toBe(0)
+  })
+
+  it('answers unavailable by the deadline while the server is frozen, and works again when it is back', async () => {
+    const engine = start({ deadlineMs: 400 })
+    expect(await engine.run(add('a'))).toBe(1)
+    proxy.pause()
+    const results = await Promise.allSettled(times(20, () => engine.run(add('b'))))
+    for (const result of results) expect(reasonOf(result)).toMatchObject(unavailable)
+    proxy.resume()
+    expect(await eventually(engine, add('a'))).toBe(2)
+    // Frozen before the group was loaded: nothing was written, and nothing is written afterwards.
+    expect(await counters()).toEqual({ a: 2 })
+  })
+
+  it('goes on when the server was gone and returns, and loses nothing that it acknowledged', async () => {
+    const engine = start({ deadlineMs: 1_000 })
+    let acknowledged = 0
+    let unknown = 0
+    let running = true
+    const load = Promise.all(
+      times(20, async () => {
+        while (running) {
+          await engine.run(add('a', 1)).then(
+            () => {
+              acknowledged += 1
+            },
+            (error) => {
+              expect(error).toMatchObject(unavailable)
+              unknown += 1
+            },
+          )
+          // The row holds less than 1,000.
+          if (acknowledged + unknown > 800) running = false
+        }
+      }),
+    )
+    for (const goal of [50, 150, 250]) {
+      await until('the load has gone on', async () => acknowledged >= goal || !running)
+      proxy.cut({ refuse: true })
+      await until('new connections are refused', async () => {
+        const probe = new pg.Client({ connectionString: proxy.url })
+        return probe.connect().then(
+          () => probe.end().then(() => false),
+          () => true,
+        )
+      })
+      proxy.restore()
+    }
+    await until('the load has gone on', async () => acknowledged >= 350 || !running)
+    running = false
+    await load
+    const { a = 0 } = await counters()
+    expect(a).toBeGreaterThanOrEqual(acknowledged)
+    expect(a).toBeLessThanOrEqual(acknowledged + unknown)
+  })
+
+  it('refuses each by its own deadline, however often their groups were put back', async () => {
+    const engine = start({ connections: 2, deadlineMs: 600 })
+    const open = await gather(engine)
+    const results = Promise.allSettled(times(10, () => engine.run(add('a'))))
+    proxy.cut({ refuse: true })
+    for (const result of await results) expect(reasonOf(result)).toMatchObject(unavailable)
+    proxy.restore()
+    await open()
+    expect(await eventually(engine, add('a'))).toBe(1)
+  })
+
+  it('does not let an error of a connection in use end the process', async () => {
+    const pool = createPool({ url: proxy.url, connections: 1, onError: () => undefined })
+    const client = await pool.connect()
+    proxy.cut()
+    await until('the connection is known to be broken', () =>
+      client.query('SELECT 1').then(
+        () => false,
+        () => true,
+      ),
+    )
+    client.release(true)
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+})
+
+describe('the end', () => {
+  it('answers what is under way before it closes, and refuses what comes later', async () => {
+    const engine = start({ connections: 1 })
+    const open = await gather(engine)
+    const sums = Promise.all(times(20, () => engine.run(add('a'))))
+    let closed = false
+    const closing = engine.close().then(() => {
+      closed = true
+    })
+    await expect(engine.run(add('a'))).rejects.toMatchObject(unavailable)
+    expect(closed).toBe(false)
+    await open()
+    expect(await sums).toEqual(times(20, (index) => index + 1))
+    await closing
+    expect(await counters()).toEqual({ a: 20 })
+  })
+
+  it('closes when the database is away', async () => {
+    const engine = start({ url: `postgres://nobody@127.0.0.1:${await closedPort()}/none`, deadlineMs: 200 })
+    const refused = expect(engine.run(add('a'))).rejects.toMatchObject(unavailable)
+    await engine.close()
+    await refused
+  })
+})
+
+describe('reads', () => {
+  it('reads a snapshot, takes no locks and writes nothing', async () => {
+    await observer.query(`INSERT INTO counters VALUES ('a', 7)`)
+    const engine = start({ readOnly: true })
+    await expect(engine.run(add('a'))).rejects.toMatchObject({ code: '25006' })
+    expect(await counters()).toEqual({ a: 7 })
+  })
+})
+
+/** The first success; until then, only `unavailable`. */
+async function eventually(engine: GroupCommit, command: Command<number>): Promise<number> {
+  let value: number | undefined
+  await until('the engine works again', async () => {
+    value = await engine.run(command).catch((error) => {
+      expect(error).toMatchObject(unavailable)
+      return undefined
+    })
+    return value !== undefined
+  })
+  return value as number
+}
+
+function closedPort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

@@ -1,0 +1,197 @@
+import { Writable } from 'node:stream'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { generateTokenKey } from '../src/auth/tokens.ts'
+import { ConfigError, readConfig } from '../src/config.ts'
+import { createLog, type Logger } from '../src/log.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+let keys: string
+let secret: string
+
+beforeAll(async () => {
+  const key = await generateTokenKey()
+  secret = key.d
+  keys = JSON.stringify([key])
+})
+
+/** The message of the one error; empty when the configuration is accepted. */
+function faultsOf(env: Env): string {
+  try {
+    readConfig(env)
+    return ''
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as ConfigError).message
+  }
+}
+
+const url = 'postgres://tierway:hunter2@db.example.com:5432/tierway'
+const complete = (env: Env = {}): Env => ({
+  NODE_ENV: 'production',
+  DATABASE_URL: url,
+  TOKEN_KEYS: keys,
+  ...env,
+})
+
+describe('what is not set', () => {
+  it('runs in development without a single variable', () => {
+    expect(readConfig({})).toMatchObject({
+      production: false,
+      host: '127.0.0.1',
+      port: 4000,
+      databaseUrl: null,
+      tokenKeys: null,
+      graphiql: true,
+      introspection: true,
+    })
+  })
+
+  it('takes a blank variable for one that is not set', () => {
+    expect(readConfig({ PORT: '', DATABASE_URL: '  ', TOKEN_KEYS: '', LOG_LEVEL: ' ' })).toEqual(readConfig({}))
+  })
+
+  it('is strict by default in production', () => {
+    expect(readConfig(complete())).toMatchObject({
+      production: true,
+      host: '0.0.0.0',
+      graphiql: false,
+      introspection: false,
+      allowedOrigins: [],
+    })
+  })
+})
+
+describe('faults of the configuration', () => {
+  const faults: [fault: string, env: Env][] = [
+    ['NODE_ENV must be one of production, development, test', { NODE_ENV: 'prod' }],
+    ['PORT must be a whole number from 0 to 65535', { PORT: 'http' }],
+    ['PORT must be a whole number from 0 to 65535', { PORT: '65536' }],
+    ['PORT must be a whole number from 0 to 65535', { PORT: '-1' }],
+    ['PORT must be a whole number from 0 to 65535', { PORT: '4000.5' }],
+    ['PORT must be a whole number from 0 to 65535', { PORT: '0x10' }],
+    ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'mysql://root@db/tierway' }],
+    ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'db.example.com:5432' }],
+    ['DATABASE_CONNECTIONS must be a whole number from 4 to 1000', { DATABASE_CONNECTIONS: '3' }],
+    ['DATABASE_CONNECTIONS must be a whole number from 4 to 1000', { DATABASE_CONNECTIONS: 'many' }],
+    ['MIGRATE_ON_START must be true or false', { MIGRATE_ON_START: 'yes' }],
+    ['GRAPHIQL must be true or false', { GRAPHIQL: '1' }],
+    ['INTROSPECTION must be true or false', { INTROSPECTION: 'TRUE' }],
+    ['TOKEN_KEYS must be a JSON list of private Ed25519 JWKs', { TOKEN_KEYS: 'not json' }],
+    ['TOKEN_KEYS must be a JSON list of private Ed25519 JWKs', { TOKEN_KEYS: '[]' }],
+    ['TOKEN_KEYS must be a JSON list of private Ed25519 JWKs', { TOKEN_KEYS: '{"kty":"OKP"}' }],
+    ['TOKEN_KEYS must be a JSON list of private Ed25519 JWKs', { TOKEN_KEYS: '[{"kty":"RSA","kid":"a"}]' }],
+    ['MAX_BODY_BYTES must be a whole number from 1024 to 67108864', { MAX_BODY_BYTES: '1000' }],
+    ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: '*' }],
+    ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: 'https://a.example.com/, https://b.example.com' }],
+    ['METRICS_TOKEN must have at least 16 characters', { METRICS_TOKEN: 'short' }],
+    ['METRICS_PORT must be a whole number from 0 to 65535', { METRICS_PORT: 'metrics' }],
+    ['LOG_LEVEL must be one of trace, debug, info, warn, error, silent', { LOG_LEVEL: 'loud' }],
+  ]
+
+  for (const [fault, env] of faults) {
+    it(`says of ${JSON.stringify(env)}: ${fault}`, () => {
+      const message = faultsOf(complete(env))
+      expect(message).toContain('The configuration has a fault:')
+      expect(message).toContain(fault)
+    })
+  }
+
+  for (const text of ['postgres://', 'postgres://user:password@host:port/tierway']) {
+    it(`refuses ${text}, which is no URL of a database`, () => {
+      expect(faultsOf(complete({ DATABASE_URL: text }))).toContain('DATABASE_URL must be a postgres:// URL')
+    })
+  }
+
+  it('refuses the embedded database in production', () => {
+    expect(faultsOf({ NODE_ENV: 'production', TOKEN_KEYS: keys })).toContain(
+      'DATABASE_URL must be set in production: the embedded Postgres is for development',
+    )
+  })
+
+  it('refuses to make up token keys for a database that others share', () => {
+    expect(faultsOf({ DATABASE_URL: url })).toContain('TOKEN_KEYS must be set')
+    expect(faultsOf({ NODE_ENV: 'production' })).toContain('TOKEN_KEYS must be set')
+  })
+
+  it('refuses two token keys with one kid, and says how', () => {
+    const [key] = JSON.parse(keys)
+    expect(faultsOf(complete({ TOKEN_KEYS: JSON.stringify([key, key]) }))).toContain('TOKEN_KEYS must not repeat a kid')
+  })
+
+  it('names every fault in one message', () => {
+    const env = {
+      NODE_ENV: 'production',
+      PORT: 'http',
+      DATABASE_CONNECTIONS: '0',
+      MIGRATE_ON_START: 'perhaps',
+      ALLOWED_ORIGINS: 'everyone',
+      METRICS_TOKEN: 'short',
+      LOG_LEVEL: 'loud',
+    }
+    const message = faultsOf(env)
+    expect(message).toContain('The configuration has 8 faults:')
+    for (const name of Object.keys(env)) if (name !== 'NODE_ENV') expect(message).toContain(`  - ${name} must`)
+    expect(message).toContain('  - DATABASE_URL must')
+    expect(message).toContain('  - TOKEN_KEYS must')
+  })
+})
+
+describe('secrets', () => {
+  it('never appear in a message about a fault', () => {
+    const [key] = JSON.parse(keys)
+    const broken: Env[] = [
+      complete({ DATABASE_URL: 'mysql://tierway:hunter2@db/tierway', PORT: 'x' }),
+      complete({ TOKEN_KEYS: keys.slice(0, -1) }),
+      complete({ TOKEN_KEYS: JSON.stringify([{ ...key, kid: 7 }]) }),
+      complete({ TOKEN_KEYS: JSON.stringify([key, key]) }),
+      complete({ METRICS_TOKEN: 'hunter2' }),
+    ]
+    for (const env of broken) {
+      const message = faultsOf(env)
+      expect(message).toContain('The configuration has')
+      expect(message).not.toContain('hunter2')
+      expect(message).not.toContain(secret)
+    }
+  })
+
+  it('never appear in a message about an origin', () => {
+    expect(faultsOf(complete({ ALLOWED_ORIGINS: 'https://user:hunter2@dashboard.example.com' }))).not.toContain(
+      'hunter2',
+    )
+  })
+
+  const SECRET = 'a-secret-value'
+  const objects: [what: string, log: (log: Logger) => void][] = [
+    ['an authorization header', (log) => log.info({ headers: { authorization: `Bearer ${SECRET}` } }, 'call')],
+    ['a header in any case', (log) => log.info({ headers: { Authorization: `Bearer ${SECRET}` } }, 'call')],
+    ['an SDK key', (log) => log.info({ sdkKey: SECRET }, 'call')],
+    ['the header of an SDK key', (log) => log.info({ request: { headers: { 'x-sdk-key': SECRET } } }, 'call')],
+    ['a platform key', (log) => log.info({ body: { platformKey: SECRET } }, 'call')],
+    ['tokens', (log) => log.info({ session: { accessToken: SECRET, refreshToken: SECRET } }, 'call')],
+    ["a provider's secret", (log) => log.info({ provider: { settings: { secret: SECRET } } }, 'call')],
+    ['the configuration', (log) => log.info({ config: { databaseUrl: SECRET, tokenKeys: [{ d: SECRET }] } }, 'call')],
+    ['the metrics token', (log) => log.info({ config: { metricsToken: SECRET } }, 'call')],
+    ["a login's custom data", (log) => log.info({ body: { customData: { password: SECRET } } }, 'call')],
+    ['what an error carries', (log) => log.error({ err: Object.assign(new Error('no'), { secret: SECRET }) }, 'call')],
+    [
+      "the cause of an error's members",
+      (log) => log.error({ err: new Error('no', { cause: { password: SECRET } }) }, 'call'),
+    ],
+  ]
+
+  for (const [what, write] of objects) {
+    it(`never reach a log: ${what}`, () => {
+      const lines: string[] = []
+      const destination = new Writable({
+        write(chunk, _encoding, done) {
+          lines.push(String(chunk))
+          done()
+        },
+      })
+      write(createLog('info', destination))
+      expect(lines.join('')).toContain('call')
+      expect(lines.join('')).not.toContain(SECRET)
+    })
+  }
+})

@@ -1,0 +1,85 @@
+import { createServer } from 'node:net'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sqlState, toRefusal } from '../../src/db/failures.ts'
+import { createPool } from '../../src/db/pool.ts'
+import { Refusal } from '../../src/errors.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { startProxy } from '../support/proxy.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createDatabase()
+})
+afterAll(() => database.drop())
+
+/** What a statement, or the way to it, fails with. */
+async function failureOf(url: string, sql: string, options: pg.PoolConfig = {}): Promise<unknown> {
+  const pool = new pg.Pool({ connectionString: url, ...options })
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('error', () => undefined)
+  try {
+    return await pool.query(sql).catch((error) => error)
+  } finally {
+    await pool.end()
+  }
+}
+
+describe('what a failure of the database is to a caller', () => {
+  const away: [what: string, sql: string, state: string | undefined][] = [
+    ['a statement that took too long', "SET statement_timeout = '5ms'; SELECT pg_sleep(1)", '57014'],
+    ['a lock that was not to be had', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '55P03'; END $$", '55P03'],
+    ['a full disk', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '53100'; END $$", '53100'],
+    ['a deadlock', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '40P01'; END $$", '40P01'],
+    ['a session that an administrator ended', 'SELECT pg_terminate_backend(pg_backend_pid())', undefined],
+  ]
+  for (const [what, sql, state] of away) {
+    it(`is unavailable: ${what}`, async () => {
+      const error = await failureOf(database.url, sql)
+      expect(sqlState(error)).toBe(state)
+      expect(toRefusal(error)).toMatchObject({ kind: 'unavailable', cause: error })
+    })
+  }
+
+  it('is unavailable: nothing listens', async () => {
+    const server = createServer()
+    const port = await new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => {
+        const { port } = server.address() as { port: number }
+        server.close(() => resolve(port))
+      })
+    })
+    expect(toRefusal(await failureOf(`postgres://nobody@127.0.0.1:${port}/none`, 'SELECT'))?.kind).toBe('unavailable')
+  })
+
+  it('is unavailable: a name that is not known', () => {
+    for (const code of ['EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH', 'EHOSTUNREACH', 'ECONNRESET']) {
+      expect(toRefusal(Object.assign(new Error('getaddrinfo'), { code }))?.kind).toBe('unavailable')
+    }
+  })
+
+  it('is unavailable, within its limit, when a frozen server does not answer a statement of the pool', async () => {
+    const proxy = await startProxy(database.url)
+    const pool = createPool({ url: proxy.url, connections: 1, onError: () => undefined })
+    await pool.query('SELECT')
+    proxy.pause()
+    expect(toRefusal(await pool.query('SELECT').catch((error) => error))?.kind).toBe('unavailable')
+    proxy.resume()
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+    await proxy.close()
+  })
+
+  it('is a bug: a statement that is wrong, and anything that is no failure of the database', async () => {
+    const wrong = await failureOf(database.url, 'SELECT nothing FROM nowhere')
+    expect(sqlState(wrong)).toBe('42P01')
+    for (const error of [wrong, new TypeError('a bug'), 'text', undefined, null])
+      expect(toRefusal(error)).toBeUndefined()
+  })
+
+  it('stays the refusal that it is', () => {
+    const refusal = new Refusal('seasonClosed')
+    expect(toRefusal(refusal)).toBe(refusal)
+  })
+})

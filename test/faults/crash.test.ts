@@ -1,0 +1,276 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/json.ts'
+import { auditBooks } from '../support/audit.ts'
+import { passNode, scenario, season } from '../support/definitions.ts'
+import { type DurablePostgres, startDurablePostgres } from '../support/durable-postgres.ts'
+import { times } from '../support/game.ts'
+import { type PostgresProxy, startProxy } from '../support/proxy.ts'
+import {
+  buildService,
+  createWorld,
+  post,
+  type Service,
+  type ServiceAnswer,
+  startService,
+  stopService,
+  type World,
+  type WorldPlayer,
+} from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const PRICE = 950n
+const PASSES = 60
+const RETRY_MS = 20
+
+let postgres: DurablePostgres
+let proxy: PostgresProxy
+let world: World
+/** The service that runs now; null while it is down. */
+let service: Service | null = null
+
+beforeAll(async () => {
+  await buildService()
+  postgres = await startDurablePostgres()
+  proxy = await startProxy(postgres.url)
+  world = await createWorld(postgres.url)
+  await world.publish('season', season())
+  await world.publish(
+    'many',
+    scenario(
+      times(PASSES, (index) => passNode(`pass-${index}`)),
+      [],
+    ),
+  )
+}, 120_000)
+afterEach(async () => {
+  await postgres?.thaw()
+  await stopService(service ?? undefined)
+  service = null
+})
+afterAll(async () => {
+  await world?.close()
+  await proxy?.close()
+  await postgres?.remove()
+})
+
+const XP = '/sdk/v1/battlepass/xp'
+const CLAIM = '/sdk/v1/battlepass/claim'
+const PREMIUM = '/sdk/v1/battlepass/premium'
+
+type Body = { readonly [key: string]: Json }
+
+/** One call. A purchase carries its key in the body, all others in a header. */
+function call(target: Service, player: WorldPlayer, path: string, body: Body, key: string): Promise<ServiceAnswer> {
+  const whole = { ...body, runId: player.runId, ...(path === PREMIUM && { idempotencyKey: key }) }
+  return post(target, path, player.token, whole, path === PREMIUM ? {} : { 'idempotency-key': key })
+}
+
+/** The same call, with the same key, until it is acknowledged. All other answers must say `unavailable`. */
+async function insist(player: WorldPlayer, path: string, body: Body, key: string): Promise<ServiceAnswer> {
+  for (;;) {
+    const target = service
+    // A connection that breaks is no answer.
+    const answer = target && (await call(target, player, path, body, key).catch(() => null))
+    if (answer?.status === 200) return answer
+    if (answer) expectUnavailable(answer)
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+}
+
+function expectUnavailable({ status, headers, body }: ServiceAnswer): void {
+  expect([status, body.error, body.code]).toEqual([503, 'unavailable', 'unavailable'])
+  expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+}
+
+async function status(path: string): Promise<number> {
+  const { status } = await fetch(`${service?.baseUrl}${path}`)
+  return status
+}
+
+const place = { scenarioId: 'season', nodeId: 'pass' }
+
+describe('the process is killed under load (spec 8: an answered write is durable)', () => {
+  it('keeps every acknowledged write and does none twice, through three kills', async () => {
+    const players = await Promise.all(times(24, () => world.player('season', { gems: 5_000n })))
+    const acknowledged = new Map(players.map(({ playerId }) => [playerId, { xp: 0, premium: 0, claims: 0 }]))
+    let total = 0
+    let over = false
+
+    async function play(player: WorldPlayer): Promise<number> {
+      const { playerId } = player
+      const own = acknowledged.get(playerId)
+      if (!own) throw new Error('an unknown player')
+      const levels = times(5, (index) => index + 1)
+      let calls = 0
+      for (; !over || calls < 60; calls += 1) {
+        await insist(player, XP, { ...place, amount: 7, source: 'load' }, `xp ${calls}`)
+        own.xp += 1
+        if (calls === 5) {
+          const { body } = await insist(player, PREMIUM, place, 'premium')
+          expect(body).toMatchObject({ success: true })
+          own.premium += 1
+        }
+        const level = levels[Math.floor(calls / 15)]
+        if (calls > 5 && calls % 15 === 0 && level) {
+          for (const track of ['free', 'premium']) {
+            const { body } = await insist(player, CLAIM, { ...place, level, track }, `${level} ${track}`)
+            expect(body).toMatchObject({ success: true })
+            own.claims += 1
+          }
+        }
+        total += 1
+      }
+      return calls
+    }
+
+    async function books() {
+      const { rows } = await world.pool.query<{ id: string; xp: number; premium: number; claims: number }>(
+        `SELECT id,
+           (SELECT count(*)::int FROM xp_ledger x WHERE (x.environment_id, x.player_id) = (p.environment_id, p.id)) AS xp,
+           (SELECT count(*)::int FROM wallet_ledger w WHERE (w.environment_id, w.player_id) = (p.environment_id, p.id)
+             AND reason = 'premium_purchase') AS premium,
+           (SELECT count(*)::int FROM tier_claims c WHERE (c.environment_id, c.player_id) = (p.environment_id, p.id)) AS claims
+         FROM players p WHERE id = ANY($1)`,
+        [players.map(({ playerId }) => playerId)],
+      )
+      return new Map(rows.map(({ id, ...counts }) => [id, counts]))
+    }
+
+    service = await startService(world.env)
+    const load = Promise.all(players.map(play))
+    // A failure shows at the end; until then it must not be taken for unheard.
+    load.catch(() => undefined)
+    for (const round of [1, 2, 3]) {
+      await Promise.race([load, until('the load has gone on', () => total > round * 300)])
+      const killed: Service = service
+      killed.kill('SIGKILL')
+      await killed.exited
+      service = null
+      const kept = await books()
+      for (const [playerId, counts] of acknowledged) {
+        expect(kept.get(playerId)?.xp).toBeGreaterThanOrEqual(counts.xp)
+        expect(kept.get(playerId)?.premium).toBeGreaterThanOrEqual(counts.premium)
+        expect(kept.get(playerId)?.claims).toBeGreaterThanOrEqual(counts.claims)
+      }
+      service = await startService(world.env)
+    }
+    over = true
+    const calls = await load
+
+    const kept = await books()
+    for (const [index, { playerId }] of players.entries()) {
+      expect(kept.get(playerId)).toEqual({ ...acknowledged.get(playerId), xp: calls[index], premium: 1 })
+    }
+    const { rows } = await world.pool.query(
+      `SELECT DISTINCT balance FROM wallets WHERE currency = 'gems' AND player_id = ANY($1)`,
+      [players.map(({ playerId }) => playerId)],
+    )
+    expect(rows).toEqual([{ balance: '4050' }])
+    await auditBooks(world.pool)
+  })
+})
+
+describe('Postgres dies under load (spec 8: unavailable, never lost, never twice)', () => {
+  it('answers 200 or 503 while Postgres crashes twice, then charges every purchase once', async () => {
+    const players = await Promise.all(times(24, () => world.player('many', { gems: PRICE * BigInt(PASSES) })))
+    service = await startService(world.env)
+    const running = service
+    let bought = 0
+    const acknowledged = new Map<string, number>()
+    const load = Promise.all(
+      players.map(async (player) => {
+        for (const index of times(PASSES, (pass) => pass)) {
+          const body = { scenarioId: 'many', nodeId: `pass-${index}` }
+          const answer = await insist(player, PREMIUM, body, `purchase ${index}`)
+          expect(answer.body).toMatchObject({ success: true, error: null })
+          bought += 1
+          acknowledged.set(player.playerId, index + 1)
+        }
+      }),
+    )
+    load.catch(() => undefined)
+    for (const round of [1, 2]) {
+      await Promise.race([load, until('the load has gone on', () => bought > (round * players.length * PASSES) / 4)])
+      await postgres.crash()
+      const known = new Map(acknowledged)
+      await until('the service says that it is not ready', async () => (await status('/readyz')) === 503)
+      expect(await status('/livez')).toBe(200)
+      await postgres.restart()
+      const { rows } = await world.pool.query<{ player_id: string; bought: number }>(
+        `SELECT player_id, count(*)::int AS bought FROM wallet_ledger
+         WHERE reason = 'premium_purchase' AND player_id = ANY($1) GROUP BY player_id`,
+        [players.map(({ playerId }) => playerId)],
+      )
+      const kept = new Map(rows.map((row) => [row.player_id, row.bought]))
+      for (const [playerId, count] of known) expect(kept.get(playerId)).toBeGreaterThanOrEqual(count)
+      await until('the service is ready again', async () => (await status('/readyz')) === 200)
+    }
+    await load
+    expect(running.exit).toBeUndefined()
+    const { rows } = await world.pool.query(
+      `SELECT DISTINCT balance FROM wallets WHERE currency = 'gems' AND player_id = ANY($1)`,
+      [players.map(({ playerId }) => playerId)],
+    )
+    expect(rows).toEqual([{ balance: '0' }])
+    await auditBooks(world.pool)
+  })
+
+  it.skipIf(process.platform !== 'linux')('answers unavailable while Postgres is frozen, and recovers', async () => {
+    const players = await Promise.all(times(10, () => world.player('season')))
+    service = await startService(world.env)
+    const running = service
+    const grant = { ...place, amount: 1, source: 'frozen' }
+    for (const player of players) expect((await call(running, player, XP, grant, 'before')).status).toBe(200)
+
+    await postgres.freeze()
+    const started = Date.now()
+    const calls = players.flatMap((player) => [
+      call(running, player, XP, grant, 'while'),
+      post(running, '/sdk/v1/battlepass/progress', player.token, place),
+    ])
+    const listed = post(running, '/graphql', players[0]?.token ?? '', { query: '{ me { wallet { balance } } }' })
+    expect(await status('/readyz')).toBe(503)
+    expect(await status('/livez')).toBe(200)
+    for (const answer of await Promise.all(calls)) expectUnavailable(answer)
+    // The deadline of a call is five seconds; the rest is for a busy machine.
+    expect(Date.now() - started).toBeLessThan(7_000)
+    expect((await listed).body.errors[0].extensions.code).toBe('UNAVAILABLE')
+    expect(await status('/readyz')).toBe(503)
+    await postgres.thaw()
+
+    await until('the service is ready again', async () => (await status('/readyz')) === 200)
+    for (const player of players) {
+      // What had been sent may have been committed after the thaw: the key makes sure that it counts once.
+      const { body } = await insist(player, XP, grant, 'while')
+      expect(body.xp).toBe(2)
+    }
+    expect(running.exit).toBeUndefined()
+    await auditBooks(world.pool)
+  })
+
+  it('charges once when the answer to COMMIT is lost twenty times (spec 4.1)', async () => {
+    service = await startService({ ...world.env, DATABASE_URL: proxy.url })
+    const running = service
+    for (const index of times(20, (round) => round)) {
+      const player = await world.player('season', { gems: 5_000n })
+      const premium = index % 2 === 0
+      const path = premium ? PREMIUM : XP
+      const body = premium ? place : { ...place, amount: 60, source: 'lost' }
+      proxy.swallowCommits(1)
+      const first = await call(running, player, path, body, 'one')
+      expectUnavailable(first)
+      expect(proxy.swallowed).toBe(index + 1)
+      const second = await insist(player, path, body, 'one')
+      const third = await insist(player, path, body, 'one')
+      expect(third.body).toEqual(second.body)
+      expect(second.body).toMatchObject(premium ? { success: true } : { xp: 60 })
+      const { rows } = await world.pool.query(
+        `SELECT (SELECT count(*)::int FROM wallet_ledger WHERE player_id = $1 AND reason = 'premium_purchase') AS purchases,
+           (SELECT count(*)::int FROM xp_ledger WHERE player_id = $1) AS xp`,
+        [player.playerId],
+      )
+      expect(rows).toEqual([premium ? { purchases: 1, xp: 0 } : { purchases: 0, xp: 1 }])
+    }
+    await auditBooks(world.pool)
+  })
+})

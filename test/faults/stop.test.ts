@@ -1,0 +1,285 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { auditBooks } from '../support/audit.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import { startProxy } from '../support/proxy.ts'
+import {
+  buildService,
+  createWorld,
+  post,
+  type Service,
+  spawnService,
+  startService,
+  stopService,
+  type World,
+  type WorldPlayer,
+} from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+let database: TestDatabase
+let world: World
+let service: Service | undefined
+
+beforeAll(async () => {
+  await buildService()
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  await world.publish('season', season())
+}, 120_000)
+afterEach(async () => {
+  await stopService(service)
+  service = undefined
+})
+afterAll(async () => {
+  await world?.close()
+  await database?.drop()
+})
+
+const place = { scenarioId: 'season', nodeId: 'pass' }
+const XP = '/sdk/v1/battlepass/xp'
+
+/** Locks the players' rows, so that their calls are under way until the lock is let go. */
+async function hold(players: readonly WorldPlayer[]) {
+  const holder = new pg.Client({ connectionString: database.url })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT FROM players WHERE id = ANY($1) FOR UPDATE', [players.map(({ playerId }) => playerId)])
+  return () => holder.end()
+}
+
+interface Call {
+  readonly answer: Promise<{ readonly status: number | undefined; readonly text: string }>
+}
+
+/** Begins a call; resolves once the service has accepted it, which its `100 Continue` tells. */
+async function begin({ baseUrl }: Service, agent: Agent, player: WorldPlayer): Promise<Call> {
+  const body = JSON.stringify({ ...place, runId: player.runId, amount: 5, source: 'last' })
+  const call = request(`${baseUrl}${XP}`, {
+    method: 'POST',
+    agent,
+    headers: {
+      authorization: `Bearer ${player.token}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      expect: '100-continue',
+    },
+  })
+  const answer = (async () => {
+    const [response] = (await once(call, 'response')) as [IncomingMessage]
+    let text = ''
+    for await (const chunk of response) text += chunk
+    return { status: response.statusCode, text }
+  })()
+  call.flushHeaders()
+  await Promise.race([once(call, 'continue'), answer])
+  call.end(body)
+  return { answer }
+}
+
+async function openSocket({ baseUrl }: Service, player: WorldPlayer): Promise<WebSocket> {
+  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  await once(socket, 'open')
+  const acknowledged = once(socket, 'message')
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${player.token}` } }))
+  expect(JSON.parse(String((await acknowledged)[0])).type).toBe('connection_ack')
+  socket.send(
+    JSON.stringify({ id: '1', type: 'subscribe', payload: { query: 'subscription { onLevelUp { toLevel } }' } }),
+  )
+  return socket
+}
+
+/** All that a connection says until it ends. */
+async function listen(socket: Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+const announces = (signal: string) => () => service?.output.includes(`${signal}: answering`) ?? false
+
+describe('a signal to stop (running calls are answered, then the process ends)', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`answers every call that is under way and ends with code 0 on ${signal}`, async () => {
+      const players = await Promise.all(times(30, () => world.player('season')))
+      service = await startService(world.env)
+      const running = service
+      const agent = new Agent({ keepAlive: true })
+      const release = await hold(players)
+      const calls = await Promise.all(players.map((player) => begin(running, agent, player)))
+      service.kill(signal)
+      await until('the stop is announced', announces(signal))
+      await release()
+      for (const { answer } of calls) expect(await answer).toMatchObject({ status: 200 })
+      agent.destroy()
+      expect(await service.exited).toEqual({ code: 0, signal: null })
+    })
+  }
+
+  it('does not wait for clients that keep their connections after the last answer', async () => {
+    const player = await world.player('season')
+    service = await startService(world.env)
+    const agent = new Agent({ keepAlive: true })
+    try {
+      const release = await hold([player])
+      const { answer } = await begin(service, agent, player)
+      service.kill('SIGTERM')
+      await until('the stop is announced', announces('SIGTERM'))
+      await release()
+      expect(await answer).toMatchObject({ status: 200 })
+      await until('the process has ended', () => service?.exit !== undefined, { deadlineMs: 4_000 })
+    } finally {
+      agent.destroy()
+    }
+  })
+
+  it('is not ready any more, and says so on connections that are still open', async () => {
+    const player = await world.player('season')
+    service = await startService(world.env)
+    const { port } = new URL(service.baseUrl)
+    const release = await hold([player])
+    const body = JSON.stringify({ ...place, runId: player.runId, amount: 5, source: 'last' })
+    const socket = connect(Number(port), '127.0.0.1')
+    const said = listen(socket)
+    socket.write(
+      [
+        `POST ${XP} HTTP/1.1`,
+        'host: tierway',
+        `authorization: Bearer ${player.token}`,
+        'content-type: application/json',
+        `content-length: ${body.length}`,
+        '',
+        body,
+      ].join('\r\n'),
+    )
+    await until('the call is under way', async () => {
+      const { rows } = await world.pool.query(
+        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+      )
+      return rows.length > 0
+    })
+    service.kill('SIGTERM')
+    await until('the stop is announced', announces('SIGTERM'))
+    socket.write('GET /readyz HTTP/1.1\r\nhost: tierway\r\n\r\n')
+    await release()
+    const answers = await said
+    expect(answers).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(answers).toMatch(/HTTP\/1\.1 503 Service Unavailable[\s\S]*"unavailable"/)
+    expect(await service.exited).toEqual({ code: 0, signal: null })
+  })
+
+  it('answers whatever it has done: no call under load takes effect without its answer', async () => {
+    const players = await Promise.all(times(16, () => world.player('season')))
+    service = await startService(world.env)
+    const running = service
+    const answered = new Set<string>()
+    const broken = new Set<string>()
+    const load = Promise.all(
+      players.map(async (player, index) => {
+        for (let call = 0; running.exit === undefined; call += 1) {
+          const key = `${index} ${call}`
+          const body = { ...place, runId: player.runId, amount: 1, source: 'load' }
+          const answer = await post(running, XP, player.token, body, { 'idempotency-key': key }).catch(() => null)
+          if (answer) expect(answer.status).toBe(200)
+          if (answer) answered.add(key)
+          else broken.add(key)
+          // Refused connections answer at once; the end of the process must be heard meanwhile.
+          if (!answer) await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      }),
+    )
+    await Promise.race([load, until('the load has begun', () => answered.size > 300)])
+    service.kill('SIGTERM')
+    expect(await service.exited).toEqual({ code: 0, signal: null })
+    await load
+    const { rows } = await world.pool.query<{ key: string }>(
+      'SELECT key FROM idempotency_keys WHERE player_id = ANY($1)',
+      [players.map(({ playerId }) => playerId)],
+    )
+    const done = new Set(rows.map(({ key }) => key))
+    expect([...broken].filter((key) => done.has(key))).toEqual([])
+    expect([...answered].filter((key) => !done.has(key))).toEqual([])
+    await auditBooks(world.pool)
+  })
+
+  it('closes WebSockets with 1001', async () => {
+    const players = await Promise.all(times(5, () => world.player('season')))
+    service = await startService(world.env)
+    const running = service
+    const sockets = await Promise.all(players.map((player) => openSocket(running, player)))
+    const closed = Promise.all(sockets.map((socket) => once(socket, 'close')))
+    service.kill('SIGTERM')
+    for (const [code] of await closed) expect(code).toBe(1001)
+    expect(await service.exited).toEqual({ code: 0, signal: null })
+  })
+
+  it('ends at once on a second signal, whatever is under way', async () => {
+    const player = await world.player('season')
+    service = await startService(world.env)
+    const agent = new Agent()
+    const release = await hold([player])
+    const { answer } = await begin(service, agent, player)
+    const broken = expect(answer).rejects.toThrow(/socket hang up|ECONNRESET/)
+    service.kill('SIGTERM')
+    await until('the stop is announced', announces('SIGTERM'))
+    service.kill('SIGTERM')
+    expect(await service.exited).toEqual({ code: 1, signal: null })
+    await broken
+    await release()
+  })
+
+  it('ends in order while the database is away', async () => {
+    const proxy = await startProxy(database.url)
+    service = await startService({ ...world.env, DATABASE_URL: proxy.url })
+    proxy.cut({ refuse: true })
+    await until('the service is not ready', async () => (await fetch(`${service?.baseUrl}/readyz`)).status === 503)
+    service.kill('SIGTERM')
+    expect(await service.exited).toEqual({ code: 0, signal: null })
+    await proxy.close()
+  })
+})
+
+describe('a start that cannot be', () => {
+  it('names every bad variable in one message and ends with code 1', async () => {
+    service = spawnService({
+      PORT: 'http',
+      DATABASE_URL: 'mysql://root:hunter2@db/tierway',
+      DATABASE_CONNECTIONS: '1',
+      TOKEN_KEYS: '[]',
+      ALLOWED_ORIGINS: '*',
+      LOG_LEVEL: 'loud',
+    })
+    expect(await service.exited).toEqual({ code: 1, signal: null })
+    expect(service.errors).toContain('The configuration has 6 faults:')
+    for (const name of ['PORT', 'DATABASE_URL', 'DATABASE_CONNECTIONS', 'TOKEN_KEYS', 'ALLOWED_ORIGINS', 'LOG_LEVEL']) {
+      expect(service.errors).toContain(`  - ${name} must`)
+    }
+    expect(service.output).not.toContain('hunter2')
+    // A message for a person, not the stack of a bug.
+    expect(service.output).not.toContain('    at ')
+  })
+
+  it('ends with code 1 and says why when the database cannot be reached, without its password', async () => {
+    service = spawnService({ ...world.env, DATABASE_URL: 'postgres://tierway:hunter2@127.0.0.1:1/tierway' })
+    expect(await service.exited).toEqual({ code: 1, signal: null })
+    expect(service.output).toContain('Tierway could not start')
+    expect(service.output).toContain('ECONNREFUSED')
+    expect(service.output).not.toContain('hunter2')
+  })
+
+  it('ends with code 1 and says why when the port is taken', async () => {
+    const first = await startService(world.env)
+    try {
+      service = spawnService({ ...world.env, PORT: new URL(first.baseUrl).port })
+      expect(await service.exited).toEqual({ code: 1, signal: null })
+      expect(service.output).toContain('EADDRINUSE')
+    } finally {
+      await stopService(first)
+    }
+  })
+})

@@ -1,0 +1,647 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { type Json, print } from '../../src/json.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { auditBooks } from '../support/audit.ts'
+import { gold, item, passNode, scenario, season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+
+const MAX_INT64 = 2n ** 63n - 1n
+const START = '/sdk/v1/scenarios/start'
+const CROSS = '/sdk/v1/scenarios/cross'
+const RUN = '/sdk/v1/scenarios/run'
+
+let game: Game
+
+beforeAll(async () => {
+  game = await startGame()
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await game.stop()
+})
+
+const edge = (from: string, handle: string, to: string): Json => ({ from, handle, to })
+const popup = (id: string): Json => ({ id, type: 'popup', data: { title: id } })
+const reward = (id: string, ...rewards: Json[]): Json => ({ id, type: 'reward', data: { rewards } })
+
+const enteredStart = { nodeId: 'start', type: 'start', data: {} }
+const enteredPopup = (nodeId: string) => ({ nodeId, type: 'popup', data: { title: nodeId } })
+const enteredReward = (nodeId: string, ...rewards: unknown[]) => ({ nodeId, type: 'reward', data: { rewards } })
+const goldReward = (amount: number) => ({ amount, currency: 'gold', itemId: null })
+const itemReward = (itemId: string) => ({ amount: 1, currency: null, itemId })
+
+async function publish(scenarioId: string, definition: Json): Promise<void> {
+  const { status, text } = await game.publish(scenarioId, definition)
+  expect(status, text).toBe(200)
+}
+
+async function enter(scenarioId: string, options: { wallet?: Record<string, bigint> } = {}) {
+  const player = await game.player(options)
+  const started = (await player.post(START, { scenarioId })).body
+  const { runId } = started
+  return {
+    player,
+    runId,
+    started,
+    cross: (nodeId: string, handle: string) => player.post(CROSS, { scenarioId, nodeId, runId, handle }),
+    read: async () => (await player.post(RUN, { runId })).body,
+  }
+}
+
+async function holdings({ playerId }: TestPlayer) {
+  const { rows } = await game.app.pool.query(
+    `SELECT currency AS name, balance::text AS amount FROM wallets WHERE player_id = $1
+     UNION ALL SELECT item_id, amount::text FROM inventory WHERE player_id = $1`,
+    [playerId],
+  )
+  return Object.fromEntries(rows.map(({ name, amount }) => [name, amount]))
+}
+
+async function written({ playerId }: TestPlayer) {
+  const tables = ['runs', 'wallets', 'wallet_ledger', 'inventory', 'events']
+  const rows = tables.map(async (table) => {
+    const result = await game.app.pool.query(`SELECT * FROM ${table} WHERE player_id = $1 ORDER BY 1, 2, 3`, [playerId])
+    return [table, result.rows]
+  })
+  return Object.fromEntries(await Promise.all(rows))
+}
+
+describe('the start of a run', () => {
+  it('enters the start node, crosses onStart and hands over what follows', async () => {
+    await publish('hello', scenario([popup('a'), popup('b')], [edge('start', 'onStart', 'a')]))
+    const { started } = await enter('hello')
+    expect(started).toEqual({
+      runId: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+      resumed: false,
+      plan: {
+        runId: started.runId,
+        status: 'active',
+        crossed: [{ nodeId: 'start', handle: 'onStart' }],
+        entered: [enteredStart, enteredPopup('a')],
+        granted: [],
+      },
+    })
+  })
+
+  it('is resumed by a second start, with the last plan', async () => {
+    const run = await enter('hello')
+    const again = await run.player.post(START, { scenarioId: 'hello' })
+    expect(again.body).toEqual({ ...run.started, resumed: true })
+    const { body } = await run.cross('a', 'onComplete')
+    expect(body.plan.status).toBe('completed')
+  })
+
+  it('begins a new run once the last one is completed', async () => {
+    const run = await enter('hello')
+    await run.cross('a', 'onComplete')
+    const next = await run.player.post(START, { scenarioId: 'hello' })
+    expect(next.body.resumed).toBe(false)
+    expect(next.body.runId).not.toBe(run.runId)
+    expect((await run.read()).status).toBe('completed')
+  })
+
+  it('may be at a node of the client: nothing is crossed, and the node is handed over', async () => {
+    await publish('direct', { name: 'Direct', start: 'a', nodes: [popup('a')], edges: [] })
+    const { started, runId, read } = await enter('direct')
+    const plan = { runId, status: 'active', crossed: [], entered: [enteredPopup('a')], granted: [] }
+    expect(started.plan).toEqual(plan)
+    expect(await read()).toEqual({ runId, scenarioId: 'direct', status: 'active', active: [enteredPopup('a')], plan })
+  })
+
+  it('may be at a reward node, which grants', async () => {
+    const nodes = [reward('gift', gold(5)), popup('a')]
+    await publish('gift', { name: 'Gift', start: 'gift', nodes, edges: [edge('gift', 'onComplete', 'a')] })
+    const { started, player } = await enter('gift')
+    expect(started.plan).toMatchObject({
+      crossed: [{ nodeId: 'gift', handle: 'onComplete' }],
+      entered: [enteredReward('gift', { currency: 'gold', amount: 5 }), enteredPopup('a')],
+      granted: [goldReward(5)],
+    })
+    expect(await holdings(player)).toEqual({ gold: '5' })
+    await player.post(START, { scenarioId: 'gift' })
+    expect(await holdings(player)).toEqual({ gold: '5' })
+  })
+
+  it('is 404 for an unknown scenario, and 409 when its rewards would overflow: no run is left', async () => {
+    const player = await game.player({ wallet: { gold: MAX_INT64 } })
+    const unknown = await player.post(START, { scenarioId: 'nowhere' })
+    expect([unknown.status, unknown.body.error]).toEqual([404, 'scenario not found'])
+    const before = await written(player)
+    const full = await player.post(START, { scenarioId: 'gift' })
+    expect([full.status, full.body.error]).toEqual([409, 'balance limit exceeded'])
+    expect(await written(player)).toEqual(before)
+  })
+
+  it('hands the data of a node over exactly as it was published', async () => {
+    const data = '{"z": 1.0, "a": 12345678901234567890, "z2":{"2":1,"1":[1e3 , null]}}'
+    const text = `{"name":"Raw","start":"a","nodes":[{"id":"a","type":"popup","data":${data}}],"edges":[]}`
+    const path = `/platform/v1/projects/${game.projectId}/scenarios/raw?environment=production`
+    await game.request('PUT', path, { body: text, headers: { authorization: `Bearer ${game.platformKey}` } })
+    const player = await game.player()
+    const started = await player.post(START, { scenarioId: 'raw' })
+    expect(started.text).toContain(`"data":${data}`)
+    expect((await player.post(START, { scenarioId: 'raw' })).text).toContain(`"data":${data}`)
+    expect((await player.post(RUN, { runId: started.body.runId })).text).toContain(`"data":${data}`)
+  })
+})
+
+describe('a crossing of the client', () => {
+  beforeAll(async () => {
+    const nodes = [popup('a'), popup('b'), popup('c'), reward('gift', gold(1)), passNode()]
+    await publish(
+      'walk',
+      scenario(nodes, [
+        edge('start', 'onStart', 'a'),
+        edge('start', 'onStart', 'pass'),
+        edge('a', 'onShow', 'b'),
+        edge('a', 'onComplete', 'c'),
+        edge('c', 'onComplete', 'gift'),
+      ]),
+    )
+  })
+
+  it('answers the plan: what was crossed, entered and granted', async () => {
+    const { cross, runId } = await enter('walk')
+    expect((await cross('a', 'onShow')).body).toEqual({
+      plan: {
+        runId,
+        status: 'active',
+        crossed: [{ nodeId: 'a', handle: 'onShow' }],
+        entered: [enteredPopup('b')],
+        granted: [],
+      },
+    })
+  })
+
+  it('leaves the node active, unless it is onComplete', async () => {
+    const { cross, read } = await enter('walk')
+    await cross('a', 'onShow')
+    expect((await read()).active.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['a', 'pass', 'b'])
+    await cross('a', 'onComplete')
+    expect((await read()).active.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['pass', 'b', 'c'])
+  })
+
+  it('that leads nowhere is crossed all the same', async () => {
+    const { cross, runId } = await enter('walk')
+    const { status, body } = await cross('a', 'onSomething')
+    const crossed = [{ nodeId: 'a', handle: 'onSomething' }]
+    expect([status, body]).toEqual([200, { plan: { runId, status: 'active', crossed, entered: [], granted: [] } }])
+  })
+
+  it.each([
+    ['a handle of the pass', 'pass', 'onLevelUp'],
+    ['completion of the pass', 'pass', 'onComplete'],
+    ['an unknown handle of the pass', 'pass', 'onAnything'],
+    ['the start', 'start', 'onStart'],
+    ['a reward node', 'gift', 'onComplete'],
+    ['a handle of the service on a node of the client', 'a', 'onLevelUp'],
+    ['onMaxLevel on a node of the client', 'a', 'onMaxLevel'],
+    ['onPremiumPurchase on a node of the client', 'a', 'onPremiumPurchase'],
+    ['onStart on a node of the client', 'a', 'onStart'],
+  ])('is 403 for what the service owns, and writes nothing: %s', async (_, nodeId, handle) => {
+    const { cross, player } = await enter('walk')
+    const before = await written(player)
+    const { status, body } = await cross(nodeId, handle)
+    expect([status, body.error, body.code]).toEqual([403, 'handle is server-owned', 'handle_is_server_owned'])
+    expect(await written(player)).toEqual(before)
+  })
+
+  it('is 409 for a node that is not active: not yet, or not any more', async () => {
+    const { cross, player } = await enter('walk')
+    const early = await cross('c', 'onComplete')
+    expect([early.status, early.body.error, early.body.code]).toEqual([409, 'node not active', 'node_not_active'])
+    await cross('a', 'onComplete')
+    await cross('c', 'onComplete')
+    const before = await written(player)
+    for (const nodeId of ['a', 'c']) expect((await cross(nodeId, 'onComplete')).body.error).toBe('node not active')
+    expect(await written(player)).toEqual(before)
+    expect(await holdings(player)).toEqual({ gold: '1' })
+  })
+
+  it.each([
+    ['an unknown node', { nodeId: 'nowhere' }, 404, 'node not found'],
+    ['an unknown scenario', { scenarioId: 'nowhere' }, 404, 'scenario not found'],
+    ['another scenario', { scenarioId: 'hello' }, 404, 'run not found'],
+    ['what is no run', { runId: 'nothing' }, 404, 'run not found'],
+  ])('is refused for %s', async (_, change, status, error) => {
+    const { player, runId } = await enter('walk')
+    const answer = await player.post(CROSS, { scenarioId: 'walk', nodeId: 'a', runId, handle: 'onShow', ...change })
+    expect([answer.status, answer.body.error]).toEqual([status, error])
+  })
+
+  it("is 404 in another player's run and 409 in one that is over", async () => {
+    const mine = await enter('walk')
+    const theirs = await enter('walk')
+    const body = { scenarioId: 'walk', nodeId: 'a', handle: 'onShow' }
+    expect((await mine.player.post(CROSS, { ...body, runId: theirs.runId })).body.error).toBe('run not found')
+    await publish('short', scenario([popup('a')], [edge('start', 'onStart', 'a')]))
+    const short = await enter('short')
+    await short.cross('a', 'onComplete')
+    const over = await short.cross('a', 'onComplete')
+    expect([over.status, over.body.error]).toEqual([409, 'run not active'])
+  })
+
+  it('happens once when fifty arrive at once', async () => {
+    const { cross, player } = await enter('walk')
+    await cross('a', 'onComplete')
+    const answers = await Promise.all(times(50, () => cross('c', 'onComplete')))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(49)
+    expect(await holdings(player)).toEqual({ gold: '1' })
+  })
+})
+
+describe('reading a run', () => {
+  it('answers its active nodes and its last plan', async () => {
+    const { cross, read, runId } = await enter('walk')
+    const { plan } = (await cross('a', 'onComplete')).body
+    const run = await read()
+    expect(run).toEqual({
+      runId,
+      scenarioId: 'walk',
+      status: 'active',
+      active: [{ nodeId: 'pass', type: 'battle-pass', data: expect.anything() }, enteredPopup('c')],
+      plan,
+    })
+  })
+
+  it('answers the plan that xp, a claim or a purchase caused', async () => {
+    const { player, read, runId } = await enter('walk', { wallet: { gems: 950n } })
+    const place = { scenarioId: 'walk', nodeId: 'pass', runId }
+    const xp = await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 100, source: 'test' })
+    expect((await read()).plan).toEqual(xp.body.plan)
+    const premium = await player.post('/sdk/v1/battlepass/premium', place)
+    expect((await read()).plan).toEqual(premium.body.plan)
+    await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 1, source: 'test' })
+    expect((await read()).plan).toEqual(premium.body.plan)
+  })
+
+  it('takes the id in either case', async () => {
+    const { player, runId } = await enter('walk')
+    expect((await player.post(RUN, { runId: runId.toUpperCase() })).body.runId).toBe(runId)
+  })
+
+  it('shows active nodes as the current version has them, and leaves out those that it has not', async () => {
+    await publish(
+      'edited',
+      scenario([popup('a'), popup('b')], [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'b')]),
+    )
+    const { read, cross } = await enter('edited')
+    const changed = { id: 'a', type: 'cutscene', data: { clip: 'new' } }
+    await publish('edited', scenario([changed], [edge('start', 'onStart', 'a')]))
+    expect((await read()).active).toEqual([{ nodeId: 'a', type: 'cutscene', data: { clip: 'new' } }])
+    expect((await cross('b', 'onComplete')).body.error).toBe('node not found')
+    expect((await cross('a', 'onComplete')).body.plan.status).toBe('completed')
+  })
+})
+
+describe('reward nodes', () => {
+  it('grant in chains, each with its ledger row and its event', async () => {
+    const nodes = [popup('a'), reward('one', gold(1)), reward('two', item('hat'), gold(2)), popup('end')]
+    const edges = [
+      edge('start', 'onStart', 'a'),
+      edge('a', 'onComplete', 'one'),
+      edge('one', 'onComplete', 'two'),
+      edge('two', 'onComplete', 'end'),
+    ]
+    await publish('chain', scenario(nodes, edges))
+    const { cross, player, runId } = await enter('chain')
+    expect((await cross('a', 'onComplete')).body.plan).toEqual({
+      runId,
+      status: 'active',
+      crossed: ['a', 'one', 'two'].map((nodeId) => ({ nodeId, handle: 'onComplete' })),
+      entered: [
+        enteredReward('one', { currency: 'gold', amount: 1 }),
+        enteredReward('two', { itemId: 'hat', amount: 1 }, { currency: 'gold', amount: 2 }),
+        enteredPopup('end'),
+      ],
+      granted: [goldReward(1), itemReward('hat'), goldReward(2)],
+    })
+    expect(await holdings(player)).toEqual({ gold: '3', hat: '1' })
+    const ledger = await game.app.pool.query(
+      'SELECT amount::text, reason, reference FROM wallet_ledger WHERE player_id = $1 ORDER BY id',
+      [player.playerId],
+    )
+    expect(ledger.rows).toEqual([
+      { amount: '1', reason: 'reward_node', reference: `chain/one/${runId}` },
+      { amount: '2', reason: 'reward_node', reference: `chain/two/${runId}` },
+    ])
+    const events = await game.app.pool.query(
+      "SELECT node_id, handle FROM events WHERE player_id = $1 AND type = 'crossing' ORDER BY position",
+      [player.playerId],
+    )
+    expect(events.rows.map(({ node_id, handle }) => `${node_id} ${handle}`)).toEqual([
+      'start onStart',
+      'a onComplete',
+      'one onComplete',
+      'two onComplete',
+    ])
+  })
+
+  it('are entered once from one crossing, however many ways lead to them', async () => {
+    const nodes = [popup('a'), reward('left', gold(1)), reward('right', gold(10)), reward('end', gold(100))]
+    const edges = [
+      edge('start', 'onStart', 'a'),
+      edge('a', 'onDone', 'left'),
+      edge('a', 'onDone', 'right'),
+      edge('left', 'onComplete', 'end'),
+      edge('right', 'onComplete', 'end'),
+    ]
+    await publish('diamond', scenario(nodes, edges))
+    const { cross, player } = await enter('diamond')
+    const { plan } = (await cross('a', 'onDone')).body
+    expect(plan.entered.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['left', 'right', 'end'])
+    expect(await holdings(player)).toEqual({ gold: '111' })
+    await cross('a', 'onDone')
+    expect(await holdings(player)).toEqual({ gold: '222' })
+  })
+
+  it('grant nothing at all when one of a chain would overflow', async () => {
+    const nodes = [popup('a'), reward('one', gold(1)), reward('two', gold(1))]
+    const edges = [edge('start', 'onStart', 'a'), edge('a', 'onComplete', 'one'), edge('one', 'onComplete', 'two')]
+    await publish('brim', scenario(nodes, edges))
+    const { cross, player } = await enter('brim', { wallet: { gold: MAX_INT64 - 1n } })
+    const before = await written(player)
+    const { status, body } = await cross('a', 'onComplete')
+    expect([status, body.error]).toEqual([409, 'balance limit exceeded'])
+    expect(await written(player)).toEqual(before)
+  })
+})
+
+describe('completion', () => {
+  it('comes with the last active node, and says so in plan and run', async () => {
+    const edges = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'b')]
+    await publish('two', scenario([popup('a'), popup('b')], edges))
+    const { cross, read } = await enter('two')
+    expect((await cross('a', 'onComplete')).body.plan.status).toBe('active')
+    expect((await cross('b', 'onComplete')).body.plan.status).toBe('completed')
+    expect(await read()).toMatchObject({ status: 'completed', active: [] })
+  })
+
+  it('comes at once in a scenario without nodes to wait for', async () => {
+    await publish('nothing', scenario([], []))
+    const { started } = await enter('nothing')
+    expect(started.plan).toMatchObject({ status: 'completed', entered: [enteredStart] })
+  })
+
+  it('never comes by itself in a scenario with a pass, whose node stays active after onComplete (spec 6)', async () => {
+    await publish('endless', season({ levels: [0], tiers: [{ level: 1, track: 'free', rewards: [gold(1)] }] }))
+    const { player, runId, read } = await enter('endless')
+    const place = { scenarioId: 'endless', nodeId: 'pass', runId }
+    await player.post('/sdk/v1/battlepass/claim', { ...place, level: 1, track: 'free' })
+    const run = await read()
+    expect(run.plan.crossed).toEqual([{ nodeId: 'pass', handle: 'onComplete' }])
+    expect(run).toMatchObject({ status: 'active', active: [{ nodeId: 'pass' }] })
+    const xp = await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 1, source: 'after' })
+    expect(xp.status).toBe(200)
+  })
+})
+
+describe('publishing a scenario', () => {
+  const place = (scenarioId: string, query = '?environment=production', projectId = game.projectId) =>
+    `/platform/v1/projects/${projectId}/scenarios/${scenarioId}${query}`
+  const headers = (key = game.platformKey) => ({ authorization: `Bearer ${key}` })
+  const put = (path: string, definition: Json | string, key?: string) =>
+    game.request('PUT', path, {
+      body: typeof definition === 'string' ? definition : print(definition),
+      headers: headers(key),
+    })
+  const get = (path: string, key?: string) => game.request('GET', path, { headers: headers(key) })
+
+  it('answers the published version, and reading answers the same', async () => {
+    const sent = await put(place('plain'), season())
+    expect([sent.status, sent.body]).toEqual([
+      200,
+      {
+        scenarioId: 'plain',
+        environment: 'production',
+        version: 1,
+        definition: JSON.parse(print(season())),
+        publishedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      },
+    ])
+    expect((await get(place('plain'))).text).toBe(sent.text)
+  })
+
+  it('gives the definition back byte for byte', async () => {
+    const text =
+      '{ "name":"Bytes",\n "start":"a", "extra": [1.0, 12345678901234567890, 1e3],"nodes":[{"id":"a","type":"x"}],"edges":[ ]}'
+    const sent = await put(place('bytes'), text)
+    expect(sent.text).toContain(`"definition":${text}`)
+    expect((await get(place('bytes'))).text).toContain(`"definition":${text}`)
+  })
+
+  it('counts versions, keeps the old ones readable, and answers the current one to the same text', async () => {
+    for (const amount of [1, 2, 3]) {
+      const { body } = await put(place('versions'), scenario([reward('r', gold(amount))], []))
+      expect(body.version).toBe(amount)
+    }
+    const current = await put(place('versions'), scenario([reward('r', gold(3))], []))
+    expect(current.body.version).toBe(3)
+    expect((await put(place('versions'), scenario([reward('r', gold(1))], []))).body.version).toBe(4)
+    for (const version of [1, 2, 3, 4]) {
+      const { status, body } = await get(place('versions', `?environment=production&version=${version}`))
+      expect([status, body.version]).toEqual([200, version])
+      expect(body.definition.nodes[1].data.rewards[0].amount).toBe(version === 4 ? 1 : version)
+    }
+    expect((await get(place('versions'))).body.version).toBe(4)
+  })
+
+  it('is per environment', async () => {
+    await put(place('apart', '?environment=staging'), scenario([], []))
+    expect((await get(place('apart'))).body.error).toBe('scenario not found')
+    expect((await get(place('apart', '?environment=staging'))).body).toMatchObject({
+      environment: 'staging',
+      version: 1,
+    })
+  })
+
+  it('gives concurrent publications versions of their own', async () => {
+    const answers = await Promise.all(
+      times(20, (index) => put(place('race'), scenario([reward('r', gold(index + 1))], []))),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(times(20, () => 200))
+    expect(answers.map(({ body }) => body.version).sort((a, b) => a - b)).toEqual(times(20, (index) => index + 1))
+    for (const { body } of answers) {
+      const read = await get(place('race', `?environment=production&version=${body.version}`))
+      expect(read.body).toEqual(body)
+    }
+  })
+
+  it('makes one version of concurrent publications of the same text', async () => {
+    const answers = await Promise.all(times(20, () => put(place('same'), season())))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+
+  it('names every fault at once and writes nothing', async () => {
+    const definition: Json = {
+      name: '',
+      start: 'nowhere',
+      nodes: [
+        {
+          id: 'pass',
+          type: 'battle-pass',
+          data: {
+            levels: [
+              { level: 2, xp: 10 },
+              { level: 1, xp: 5 },
+            ],
+            tiers: [
+              { level: 7, track: 'free', rewards: [] },
+              { level: 2, track: 'gold', rewards: [{ amount: 1 }] },
+              { level: 2, track: 'premium', rewards: [{ currency: 'gold', itemId: 'hat', amount: 0 }] },
+            ],
+            startsAt: '2026-02-30T00:00:00Z',
+            endsAt: 'tomorrow',
+          },
+        },
+        { id: 'pass', type: 'popup' },
+        { id: 'level', type: 'battle-pass-level', data: { levelNumber: '2.0', passNodeId: 'gone' } },
+        { id: 'r1', type: 'reward', data: { rewards: [gold(1)] } },
+        { id: 'r2', type: 'reward', data: { rewards: [gold(2n ** 63n)] } },
+        { id: 'late', type: 'start' },
+        7,
+      ],
+      edges: [
+        edge('r1', 'onComplete', 'r2'),
+        edge('r2', 'onComplete', 'r1'),
+        edge('r1', 'onLevelUp', 'gone'),
+        edge('r1', 'onComplete', 'r2'),
+        edge('pass', 'onStart', 'r1'),
+      ],
+    }
+    const { status, body } = await put(place('faulty'), definition)
+    expect([status, body.error]).toEqual([400, 'invalid request'])
+    const paths = body.details.map(({ path }: { path: string }) => path)
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        'name',
+        'start',
+        'nodes[0].data.levels[1].level',
+        'nodes[0].data.levels[1].xp',
+        'nodes[0].data.tiers[0].level',
+        'nodes[0].data.tiers[0].rewards',
+        'nodes[0].data.tiers[1].track',
+        'nodes[0].data.tiers[1].rewards[0]',
+        'nodes[0].data.tiers[2]',
+        'nodes[0].data.tiers[2].rewards[0]',
+        'nodes[0].data.tiers[2].rewards[0].amount',
+        'nodes[0].data.startsAt',
+        'nodes[0].data.endsAt',
+        'nodes[1].id',
+        'nodes[2].data.levelNumber',
+        'nodes[2].data.passNodeId',
+        'nodes[3]',
+        'nodes[4].data.rewards[0].amount',
+        'nodes[5]',
+        'nodes[6]',
+        'edges[2].handle',
+        'edges[2].to',
+        'edges[3]',
+        'edges[4].handle',
+      ]),
+    )
+    expect((await get(place('faulty'))).body.error).toBe('scenario not found')
+  })
+
+  it.each([
+    ['empty', ''],
+    ['not JSON', 'scenario'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['an empty object', '{}'],
+    ['nested too deeply', `{"a":${'['.repeat(65)}${']'.repeat(65)}}`],
+  ])('is 400 for a body that is %s', async (_, text) => {
+    const { status, body } = await put(place('bad'), text)
+    expect([status, body.error]).toEqual([400, 'invalid request'])
+    expect(body.details).not.toEqual([])
+  })
+
+  it('is 413 above 1 MiB', async () => {
+    expect((await put(place('big'), ' '.repeat(1_048_577))).status).toBe(413)
+  })
+
+  it.each([
+    ['viewer', 200, 403],
+    ['operator', 200, 403],
+    ['admin', 200, 200],
+  ] as const)('is for admins only, reading for all: %s', async (role, read, write) => {
+    await put(place('roles'), scenario([], []))
+    const key = await game.key(role)
+    expect((await get(place('roles'), key)).status).toBe(read)
+    const { status, body } = await put(place('roles'), scenario([], []), key)
+    expect(status).toBe(write)
+    if (write === 403) expect([body.error, body.code]).toEqual(['forbidden', 'forbidden'])
+  })
+
+  it("is 403 with another project's key, and for a project that is not there", async () => {
+    const other = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
+    const { key } = await createPlatformKey(game.app.pool, other.projectId, 'admin')
+    for (const [path, token] of [
+      [place('plain'), key],
+      [place('plain', '?environment=production', other.projectId), game.platformKey],
+      [place('plain', '?environment=production', '00000000-0000-7000-8000-000000000000'), game.platformKey],
+      [place('plain', '?environment=production', 'no-uuid'), game.platformKey],
+    ] as const) {
+      for (const answer of [await get(path, token), await put(path, season(), token)])
+        expect([answer.status, answer.body.error]).toEqual([403, 'forbidden'])
+    }
+  })
+
+  it('is 404 in an unknown environment and 400 without one', async () => {
+    for (const query of ['?environment=nowhere', '?environment=Production', '?environment=production%20']) {
+      for (const answer of [await get(place('plain', query)), await put(place('plain', query), season())])
+        expect([answer.status, answer.body.error]).toEqual([404, 'environment not found'])
+    }
+    for (const query of ['', '?environment=', '?environment=%00', `?environment=${'x'.repeat(33)}`]) {
+      for (const answer of [await get(place('plain', query)), await put(place('plain', query), season())]) {
+        expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
+        expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(['environment'])
+      }
+    }
+  })
+
+  it.each(['%00', 'x'.repeat(129)])('is 400 for an id of a scenario that cannot be: %s', async (scenarioId) => {
+    for (const answer of [await get(place(scenarioId)), await put(place(scenarioId), season())]) {
+      expect([answer.status, answer.body.details[0].path]).toEqual([400, 'scenarioId'])
+    }
+  })
+
+  it('takes any other id, decoded', async () => {
+    const sent = await put(place(encodeURIComponent('säson/1 %')), season())
+    expect([sent.status, sent.body.scenarioId]).toEqual([200, 'säson/1 %'])
+    expect((await get(place(encodeURIComponent('säson/1 %')))).text).toBe(sent.text)
+  })
+
+  it.each(['%E0%A4%A', '%ff', '..%2f..', '%'])('answers an id that is badly encoded: %s', async (scenarioId) => {
+    expect((await get(place(scenarioId))).body.error).toBe('scenario not found')
+  })
+
+  it('ignores a version when publishing, and any parameter that it does not know', async () => {
+    const { status, body } = await put(place('ignoring', '?environment=production&version=one&x=1'), scenario([], []))
+    expect([status, body.version]).toEqual([200, 1])
+  })
+
+  it('is 405 to another method', async () => {
+    const { status, headers: answered } = await game.request('DELETE', place('plain'), { headers: headers() })
+    expect([status, answered.get('allow')]).toEqual([405, 'GET, PUT'])
+  })
+
+  it.each(['0', '-1', 'one', '1.0', '', '2147483648', '9'.repeat(30)])('is 400 for version "%s"', async (version) => {
+    const { status, body } = await get(place('plain', `?environment=production&version=${version}`))
+    expect([status, body.details[0].path]).toEqual([400, 'version'])
+  })
+
+  it('names a missing environment and a faulty version at once', async () => {
+    const { body } = await get(place('plain', '?version=one'))
+    expect(body.details.map(({ path }: { path: string }) => path).sort()).toEqual(['environment', 'version'])
+  })
+
+  it('is 404 for a version that is not there', async () => {
+    for (const version of [999, 2 ** 31 - 1]) {
+      const { status, body } = await get(place('plain', `?environment=production&version=${version}`))
+      expect([status, body.error]).toEqual([404, 'not found'])
+    }
+  })
+})
