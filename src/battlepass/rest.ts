@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Fields } from '../fields.ts'
 import type { PlayerHandler } from '../http/route.ts'
 import { readAddXp, readClaimTier, readKey, readNodeInput, readPurchasePremium } from './wire.ts'
@@ -19,8 +20,10 @@ export const postPremium: PlayerHandler = ({ caller, fields, operations }) =>
   operations.purchasePremium(caller, fields.read(readPurchasePremium))
 
 /** Reads a request whose optional key is the header `Idempotency-Key`, so that one answer names all their faults. */
-function readKeyed<T>(fields: Fields, headers: Headers, read: (fields: Fields) => T) {
+function readKeyed<T>(fields: Fields, headers: IncomingHttpHeaders, read: (fields: Fields) => T) {
   return fields
-    .with('idempotencyKey', headers.get('idempotency-key'))
+    .with('idempotencyKey', headerText(headers['idempotency-key']))
     .read((all) => ({ ...read(all), idempotencyKey: readKey(all) }))
 }
+
+const headerText = (value: string | string[] | undefined): string | null => (value === undefined ? null : String(value))

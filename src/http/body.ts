@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
 
@@ -8,21 +9,25 @@ const MAX_DEPTH = 64
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads a request's body up to a limit; beyond it nothing more is taken in. */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const declared = request.headers.get('content-length')
-  if (declared !== null) {
-    if (Number(declared) > maxBytes) throw new Refusal('payloadTooLarge')
-    // The server holds a body to its declared length, so it cannot grow past the limit.
-    return new Uint8Array(await request.arrayBuffer())
-  }
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body ?? []) {
-    length += chunk.byteLength
-    if (length > maxBytes) throw new Refusal('payloadTooLarge')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal('payloadTooLarge')
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > maxBytes) {
+        request.pause()
+        reject(new Refusal('payloadTooLarge'))
+      } else {
+        chunks.push(chunk)
+      }
+    })
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+    request.on('error', reject)
+    // A client that leaves in the middle is owed no answer, but whoever waits for the body is.
+    request.on('close', () => reject(invalidRequest({ path: '', message: 'the body must be whole' })))
+  })
 }
 
 /** The text of a body that is one JSON object; anything else is a 400 that says why. */

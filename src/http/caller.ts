@@ -12,21 +12,24 @@ export interface Authentication {
 /** Who a bearer token names: a player, or a platform key's holder. */
 export async function findCaller(
   { tokens, pool }: Authentication,
-  authorization: string | null,
+  authorization: string | null | undefined,
 ): Promise<PlayerCaller | PlatformCaller> {
   const token = bearer(authorization)
   return isPlatformKey(token) ? findPlatformCaller(pool, token) : tokens.verifyAccessToken(token)
 }
 
 /** The player that calls. Whether it is banned or deleted is read with the call itself. */
-export function requirePlayer({ tokens }: Authentication, authorization: string | null): Promise<PlayerCaller> {
+export function requirePlayer(
+  { tokens }: Authentication,
+  authorization: string | null | undefined,
+): Promise<PlayerCaller> {
   return tokens.verifyAccessToken(bearer(authorization))
 }
 
 /** The operator that calls: a key of this very project, with a role that includes the needed one. */
 export async function requirePlatform(
   { pool }: Authentication,
-  authorization: string | null,
+  authorization: string | null | undefined,
   projectId: string,
   role: Role,
 ): Promise<PlatformCaller> {
@@ -37,7 +40,7 @@ export async function requirePlatform(
   return caller
 }
 
-function bearer(authorization: string | null): string {
+function bearer(authorization: string | null | undefined): string {
   const token = authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
   if (token === undefined) throw new Refusal('invalidToken')
   return token

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import { toRefusal } from '../db/failures.ts'
-import { Refusal } from '../errors.ts'
+import { Refusal, type RefusalKind } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { refusalResponse } from './respond.ts'
+import { type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
 
 export interface RestOptions {
@@ -20,32 +22,38 @@ const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, x-request-id, x-sdk-key'
 
 /** The REST surface: finds the route, runs it, and renders whatever it throws. */
-export function createRest({ routes, context, log, metrics, allowedOrigins }: RestOptions): Hono {
-  const app = new Hono({ strict: true })
+export function createRest({
+  routes,
+  context,
+  log,
+  metrics,
+  allowedOrigins,
+}: RestOptions): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>({ strict: true })
 
-  function cors(request: Request, response: Response): void {
-    const origin = request.headers.get('origin')
-    if (origin === null || !allowedOrigins.includes(origin)) return
-    response.headers.set('access-control-allow-origin', origin)
-    response.headers.append('vary', 'origin')
-    response.headers.set('access-control-expose-headers', 'x-request-id, retry-after')
+  function cors({ headers: { origin } }: IncomingMessage, headers: Record<string, string>): boolean {
+    if (origin === undefined || !allowedOrigins.includes(origin)) return false
+    headers['access-control-allow-origin'] = origin
+    headers['access-control-expose-headers'] = 'x-request-id, retry-after'
+    headers.vary = 'origin'
+    return true
   }
 
-  async function answer(route: Route, request: Request, params: Record<string, string>): Promise<Response> {
+  async function answer(route: Route, request: IncomingMessage, params: Record<string, string>): Promise<Reply> {
     const started = performance.now()
-    const sent = request.headers.get('x-request-id')
-    const requestId = sent !== null && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
-    let response: Response
+    const sent = request.headers['x-request-id']
+    const requestId = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+    let reply: Reply
     try {
-      response = await route.respond(context, request, params)
+      reply = await route.respond(context, request, params)
     } catch (error) {
-      response = refusalResponse(explain(error, route.path, requestId), requestId)
+      reply = refusalReply(explain(error, route.path, requestId), requestId)
     }
-    response.headers.set('x-request-id', requestId)
-    if (allowedOrigins.length > 0) cors(request, response)
-    metrics.requests.inc({ route: route.path, status: response.status })
+    reply.headers['x-request-id'] = requestId
+    cors(request, reply.headers)
+    metrics.requests.inc({ route: route.path, status: reply.status })
     metrics.requestSeconds.observe({ route: route.path }, (performance.now() - started) / 1000)
-    return response
+    return reply
   }
 
   /** A bug is logged whole and answered with nothing of it. */
@@ -57,44 +65,48 @@ export function createRest({ routes, context, log, metrics, allowedOrigins }: Re
     return new Refusal('internalError')
   }
 
-  for (const route of routes)
-    app.on(route.method, route.path, (c) => answer(route, c.req.raw, c.req.param() as Record<string, string>))
+  for (const route of routes) {
+    app.on(route.method, route.path, async (c) =>
+      send(await answer(route, c.env.incoming, c.req.param() as Record<string, string>)),
+    )
+  }
 
   for (const path of new Set(routes.map((route) => route.path))) {
-    const methods = routes.filter((route) => route.path === path).map((route) => route.method)
-    const otherMethod: Route = {
-      method: 'GET',
-      path,
-      respond: async () => {
-        throw new Refusal('methodNotAllowed')
-      },
-    }
+    const methods = routes.flatMap((route) => (route.path === path ? [route.method] : [])).join(', ')
     app.all(path, async (c) => {
-      if (c.req.method === 'OPTIONS') return preflight(c.req.raw, methods)
-      const response = await answer(otherMethod, c.req.raw, {})
-      response.headers.set('allow', methods.join(', '))
-      return response
+      if (c.req.method === 'OPTIONS') return preflight(c.env.incoming, methods)
+      const reply = await answer(refusing('methodNotAllowed', path), c.env.incoming, {})
+      reply.headers.allow = methods
+      return send(reply)
     })
   }
+  app.notFound(async (c) => send(await answer(refusing('notFound', '*'), c.env.incoming, {})))
 
-  function preflight(request: Request, methods: readonly string[]): Response {
-    const response = new Response(null, { status: 204 })
-    cors(request, response)
-    if (response.headers.has('access-control-allow-origin')) {
-      response.headers.set('access-control-allow-methods', methods.join(', '))
-      response.headers.set('access-control-allow-headers', ALLOWED_HEADERS)
-      response.headers.set('access-control-max-age', '600')
+  function preflight(request: IncomingMessage, methods: string): Response {
+    const headers: Record<string, string> = {}
+    if (cors(request, headers)) {
+      headers['access-control-allow-methods'] = methods
+      headers['access-control-allow-headers'] = ALLOWED_HEADERS
+      headers['access-control-max-age'] = '600'
     }
-    return response
+    return new Response(null, { status: 204, headers })
   }
 
-  const unknown: Route = {
+  return app
+}
+
+/** Made whole in one go, headers and all: then it is written to the socket as it is, without the objects of fetch. */
+function send({ status, body, headers }: Reply): Response {
+  return new Response(body, { status, headers })
+}
+
+/** What stands where there is no route, so that it is answered and counted like one. */
+function refusing(kind: RefusalKind, path: string): Route {
+  return {
     method: 'GET',
-    path: '*',
+    path,
     respond: async () => {
-      throw new Refusal('notFound')
+      throw new Refusal(kind)
     },
   }
-  app.notFound((c) => answer(unknown, c.req.raw, {}))
-  return app
 }

@@ -1,10 +1,11 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import { Fields } from '../fields.ts'
 import type { Json } from '../json.ts'
 import type { Operations } from '../operations.ts'
 import { readBody, readJsonObject } from './body.ts'
 import { type Authentication, requirePlatform, requirePlayer } from './caller.ts'
-import { json } from './respond.ts'
+import { json, type Reply } from './respond.ts'
 
 /** What every handler works with. */
 export interface RestContext extends Authentication {
@@ -19,15 +20,15 @@ export interface Route {
   readonly path: string
   readonly respond: (
     context: RestContext,
-    request: Request,
+    request: IncomingMessage,
     params: Readonly<Record<string, string>>,
-  ) => Promise<Response>
+  ) => Promise<Reply>
 }
 
 export interface PlayerRequest {
   readonly caller: PlayerCaller
   readonly fields: Fields
-  readonly headers: Headers
+  readonly headers: IncomingHttpHeaders
   readonly operations: Operations
 }
 
@@ -39,7 +40,7 @@ export function playerPost(path: string, handler: PlayerHandler): Route {
     method: 'POST',
     path,
     async respond(context, request) {
-      const caller = await requirePlayer(context, request.headers.get('authorization'))
+      const caller = await requirePlayer(context, request.headers.authorization)
       const text = readJsonObject(await readBody(request, context.maxBodyBytes))
       const { operations } = context
       return json(await handler({ caller, fields: Fields.ofJson(text), headers: request.headers, operations }))
@@ -69,9 +70,9 @@ export function platform(
     method,
     path,
     async respond(context, request, params) {
-      const caller = await requirePlatform(context, request.headers.get('authorization'), params.projectId ?? '', role)
+      const caller = await requirePlatform(context, request.headers.authorization, params.projectId ?? '', role)
       const { operations, maxBodyBytes } = context
-      const query = new URL(request.url).searchParams
+      const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = async () => readJsonObject(await readBody(request, maxBodyBytes))
       return json(await handler({ caller, params, query, body, operations }))
     },
