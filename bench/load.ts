@@ -13,7 +13,8 @@ export interface LoadPlayer {
 export interface LoadSetup {
   readonly scenarioId: string
   readonly nodeId: string
-  readonly topLevel: number
+  /** The level up to which tiers can be claimed. */
+  readonly reached: number
   readonly players: Readonly<Record<PlayerSet, readonly LoadPlayer[]>>
 }
 
@@ -67,7 +68,7 @@ function nextRequest({ call, players: set }: Load): Request | undefined {
   const turn = turns.get(`${call} ${set}`) ?? 0
   const player = players[turn % players.length]
   const round = Math.floor(turn / players.length)
-  if (!player || (call === 'claim' && round >= setup.topLevel)) return undefined
+  if (!player || (call === 'claim' && round >= setup.reached)) return undefined
   turns.set(`${call} ${set}`, turn + 1)
   const place = `"scenarioId":"${setup.scenarioId}","nodeId":"${setup.nodeId}"`
   const amount = call === 'xp' ? 10 + (turn % 90) : 0
@@ -156,7 +157,7 @@ function asker(socket: Socket): (text: string) => Promise<Reply> {
 }
 
 process.on('message', (message: LoadSetup | Load) => {
-  if ('topLevel' in message) {
+  if ('reached' in message) {
     setup = message
     return
   }

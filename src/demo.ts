@@ -1,6 +1,6 @@
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
-import { ConfigError, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
 import { withDevelopmentPlayers } from './development-players.ts'
 import { type Demo, readDemo } from './seed.ts'
 
@@ -8,6 +8,8 @@ import { type Demo, readDemo } from './seed.ts'
 
 const PLAYERS = 8
 const TOP_LEVEL = 100
+/** A free and a premium one at each level. */
+const TIERS = 2 * TOP_LEVEL
 
 interface PlayerClient {
   readonly name: string
@@ -21,15 +23,18 @@ type Body = any
 const isTerminal = process.stdout.isTTY === true
 const latencies: number[] = []
 const levels = new Map<string, number>()
-let eventsSeen = 0
+/** The positions of the events, in the order in which they were heard. */
+const heard: number[] = []
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const demo = await readDemo(config.dataDir)
-  if (!demo) throw new ConfigError(['there is no demo project yet: run `npm start` in another terminal first'])
-  await fetch(`${demo.baseUrl}/readyz`).catch(() => {
-    throw new Error(`Nothing answers at ${demo.baseUrl}: run \`npm start\` in another terminal first.`)
-  })
+  if (!demo) throw new Error('There is no demo project yet: run `npm start` in another terminal first.')
+  const ready = await fetch(`${demo.baseUrl}/readyz`).catch(() => undefined)
+  if (!ready?.ok) {
+    const found = ready ? `The service at ${demo.baseUrl} is not ready` : `Nothing answers at ${demo.baseUrl}`
+    throw new Error(`${found}: run \`npm start\` in another terminal first.`)
+  }
 
   const players = await withDevelopmentPlayers(config, demo.projectId, demo.environment, async (create) => {
     const made: PlayerClient[] = []
@@ -45,22 +50,27 @@ async function main(): Promise<void> {
   await Promise.all(players.map((player, index) => play(demo, player, random(index + 1))))
   const seconds = (performance.now() - started) / 1000
 
-  const expected = countEvents(before, await streamCursor(demo))
-  await until(() => eventsSeen >= expected, 5_000)
+  const end = positionOf(await streamCursor(demo))
+  const written = end - positionOf(before)
+  await until(() => heard.length >= written, 5_000)
   stop()
   clearBar()
   const faults = await audit(demo, players)
-  if (eventsSeen !== expected) faults.push(`the listener saw ${eventsSeen} events of ${expected}`)
+  // Others may be playing in the same environment: what they did after that moment is not part of the count.
+  const positions = heard.filter((position) => position <= end)
+  if (positions.length !== written) faults.push(`the listener heard ${positions.length} events of ${written}`)
+  const misplaced = positions.findIndex((position, index) => position !== positionOf(before) + index + 1)
+  if (misplaced !== -1) faults.push(`event ${misplaced + 1} was heard out of its order`)
 
   latencies.sort((a, b) => a - b)
   const median = latencies[latencies.length >> 1] ?? 0
   print('')
-  print(`  ${PLAYERS} players reached level ${TOP_LEVEL} and claimed everything.`)
   print(
     `  ${latencies.length} calls in ${seconds.toFixed(1)} s (${Math.round(latencies.length / seconds)} a second), median ${median.toFixed(1)} ms.`,
   )
-  print(`  ${eventsSeen} events written, ${eventsSeen} heard live, in order.`)
   if (faults.length > 0) throw new Error(`What does not hold:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  print(`  ${PLAYERS} players reached level ${TOP_LEVEL}, own premium and claimed all ${TIERS} tiers, each once.`)
+  print(`  ${written} events written, ${positions.length} heard live, in order and without a gap.`)
   print('  Every balance equals the sum of its ledger.')
 }
 
@@ -124,7 +134,7 @@ async function call(demo: Demo, player: PlayerClient, path: string, body: object
 }
 
 const EVENTS = `subscription ($environment: String!, $after: String) {
-  events(environment: $environment, after: $after) { occurredAt playerId nodeId handle data }
+  events(environment: $environment, after: $after) { cursor occurredAt playerId nodeId handle data }
 }`
 
 /** Shows what happens as it happens. */
@@ -140,7 +150,7 @@ function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): 
       next: ({ data }) => {
         const event = data?.events as Body
         if (!event) return
-        eventsSeen += 1
+        heard.push(positionOf(event.cursor))
         const told = tell(event)
         if (told !== undefined)
           printAboveBar(`  ${event.occurredAt.slice(11, 23)}  ${names.get(event.playerId) ?? event.playerId}  ${told}`)
@@ -156,7 +166,8 @@ function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): 
 function tell({ handle, nodeId, data }: Body): string | undefined {
   switch (handle) {
     case 'onLevelUp':
-      return Math.floor(data.toLevel / 20) > Math.floor(data.fromLevel / 20)
+      // The top level is told by an event of its own.
+      return data.toLevel < TOP_LEVEL && Math.floor(data.toLevel / 20) > Math.floor(data.fromLevel / 20)
         ? `reached level ${data.toLevel}`
         : undefined
     case 'onMaxLevel':
@@ -189,31 +200,46 @@ async function streamCursor(demo: Demo): Promise<string> {
   ).streamCursor
 }
 
-/** How many events lie between two cursors: they name gapless positions. */
-function countEvents(from: string, to: string): number {
-  const position = (cursor: string) => Number(Buffer.from(cursor, 'base64url').toString().split(':').at(-1))
-  return position(to) - position(from)
+/** The place in the stream that a cursor names. Clients need not know it; a demo that checks for gaps does. */
+function positionOf(cursor: string): number {
+  return Number(Buffer.from(cursor, 'base64url').toString().split(':').at(-1))
 }
 
-const BOOKS = `{ me { wallet { currency balance } walletLedger(first: 200, after: $after) { edges { node { currency amount } } pageInfo { hasNextPage endCursor } } } }`
+const PASS = `query ($scenarioId: String!, $passNodeId: String!) {
+  battlePass(scenarioId: $scenarioId, nodeId: $passNodeId) { level premiumOwned claimedTiers { level track } }
+}`
+const BOOKS = `query ($after: String) {
+  me {
+    wallet { currency balance }
+    walletLedger(first: 200, after: $after) { edges { node { currency amount } } pageInfo { hasNextPage endCursor } }
+  }
+}`
 
-/** Adds up each player's ledger and compares it with the balances. */
+/** Looks at what each player has at the end, and adds up its ledger to compare it with the balances. */
 async function audit(demo: Demo, players: readonly PlayerClient[]): Promise<string[]> {
   const faults: string[] = []
   for (const player of players) {
+    const { scenarioId, passNodeId } = demo
+    const { battlePass } = await graphql(demo, player.token, PASS, { scenarioId, passNodeId })
+    const tiers = battlePass.claimedTiers.length
+    if (battlePass.level !== TOP_LEVEL || !battlePass.premiumOwned || tiers !== TIERS)
+      faults.push(`${player.name} ended at level ${battlePass.level} with ${tiers} of ${TIERS} tiers claimed`)
+
     const sums = new Map<string, bigint>()
     let after: string | null = null
     let wallet: Body = []
     do {
-      const { me }: Body = await graphql(demo, player.token, `query ($after: String) ${BOOKS}`, { after })
+      const { me }: Body = await graphql(demo, player.token, BOOKS, { after })
       for (const { node } of me.walletLedger.edges)
         sums.set(node.currency, (sums.get(node.currency) ?? 0n) + BigInt(node.amount))
       wallet = me.wallet
       after = me.walletLedger.pageInfo.hasNextPage ? me.walletLedger.pageInfo.endCursor : null
     } while (after !== null)
-    for (const { currency, balance } of wallet) {
-      if (sums.get(currency) !== BigInt(balance))
-        faults.push(`${player.name} holds ${balance} ${currency}, and its ledger says ${sums.get(currency)}`)
+    const balances = new Map<string, bigint>(wallet.map((entry: Body) => [entry.currency, BigInt(entry.balance)]))
+    for (const currency of new Set([...balances.keys(), ...sums.keys()])) {
+      const balance = balances.get(currency) ?? 0n
+      const sum = sums.get(currency) ?? 0n
+      if (balance !== sum) faults.push(`${player.name} holds ${balance} ${currency}, and its ledger says ${sum}`)
     }
   }
   return faults
@@ -225,8 +251,9 @@ let lastTenth = 0
 function drawBar(): void {
   const done = [...levels.values()].reduce((sum, level) => sum + level, 0) / (PLAYERS * TOP_LEVEL)
   const filled = Math.round(done * BAR_WIDTH)
-  const bar = `  ${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.round(done * 100)} %  ${latencies.length} calls, ${eventsSeen} events`
-  if (isTerminal) process.stdout.write(`\r\x1b[2K${bar}`)
+  const bar = `  ${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.round(done * 100)} %  ${latencies.length} calls, ${heard.length} events`
+  // A line that wraps could not be redrawn.
+  if (isTerminal) process.stdout.write(`\r\x1b[2K${bar.slice(0, (process.stdout.columns || 80) - 1)}`)
   else if (Math.floor(done * 10) > lastTenth) {
     lastTenth = Math.floor(done * 10)
     process.stdout.write(`${bar}\n`)

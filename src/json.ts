@@ -66,9 +66,14 @@ export function kindOf(raw: string): JsonKind {
   }
 }
 
+/** Whether a JSON text is a number written as an integer: `1.0` and `1e3` are not. */
+export function isIntegerText(raw: string): boolean {
+  return /^-?(0|[1-9]\d*)$/.test(raw)
+}
+
 /** The integer that a JSON number is written as; undefined for `1.0`, `1e3` and whatever is no number. */
 export function readInt(raw: string): bigint | undefined {
-  return /^-?(0|[1-9]\d*)$/.test(raw) ? BigInt(raw) : undefined
+  return isIntegerText(raw) ? BigInt(raw) : undefined
 }
 
 const QUOTE = 0x22
@@ -160,12 +165,12 @@ function freezeValue(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof RawJson) return { $raw: value.text }
   if (Array.isArray(value)) return value.map(freezeValue)
-  const entries = Object.entries(value).map(([key, member]) => [
-    key,
-    member === undefined ? undefined : freezeValue(member),
-  ])
+  // Undefined members are not printed, so they must not count either when an object looks like a tag.
+  const entries = Object.entries(value).flatMap(([key, member]): [string, Json][] =>
+    member === undefined ? [] : [[key, freezeValue(member)]],
+  )
   const frozen: Json = Object.fromEntries(entries)
-  const [key, ...others] = Object.keys(value)
+  const [key, ...others] = entries.map(([name]) => name)
   return key !== undefined && others.length === 0 && TAGS.has(key) ? { $object: frozen } : frozen
 }
 

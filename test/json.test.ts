@@ -5,6 +5,7 @@ import {
   elements,
   freeze,
   isCleanText,
+  isIntegerText,
   type Json,
   MAX_INT64,
   MIN_INT64,
@@ -65,6 +66,28 @@ describe('members and elements', () => {
     )
   })
 
+  it('agree with JSON.parse on duplicates, escaped keys and white space', () => {
+    const anySpace = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 })
+    const anyKey = fc.oneof(fc.constantFrom('a', 'b', '__proto__', '1', '"', ','), fc.string({ unit: 'binary' }))
+    const escaped = (key: string) =>
+      `"${Array.from({ length: key.length }, (_, at) => `\\u${key.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`
+    const anyMember = fc
+      .record({ key: anyKey, isEscaped: fc.boolean(), value: anyText, before: anySpace, after: anySpace })
+      .map(
+        ({ key, isEscaped, value, before, after }) =>
+          `${before}${isEscaped ? escaped(key) : JSON.stringify(key)}${after}:${before}${value.text}${after}`,
+      )
+    fc.assert(
+      fc.property(fc.array(anyMember, { maxLength: 6 }), anySpace, (parts, space) => {
+        const text = `${space}{${parts.join(',')}${space}}${space}`
+        const expected = new Map(Object.entries(JSON.parse(text)))
+        const found = members(text)
+        expect(new Map([...found].map(([key, raw]) => [key, JSON.parse(raw)]))).toEqual(expected)
+        for (const raw of found.values()) expect(raw).toBe(raw.trim())
+      }),
+    )
+  })
+
   it.each([
     ['the last duplicate', '{"a":1,"a":2}', { a: '2' }],
     ['a key that objects treat specially', '{"__proto__":{"x":1}}', { ['__proto__']: '{"x":1}' }],
@@ -85,10 +108,29 @@ describe('members and elements', () => {
   })
 })
 
+describe('a megabyte', () => {
+  it.each([
+    ['of elements', `[${'1,'.repeat(500_000)}1]`],
+    ['of one string', `["${'\\"'.repeat(500_000)}"]`],
+    ['of white space', `[${' '.repeat(1_000_000)}]`],
+  ])('%s is read', (_what, text) => {
+    expect(elements(text)).toHaveLength(JSON.parse(text).length)
+    expect(depthExceeds(text, 1)).toBe(false)
+  })
+
+  it('of members is read', () => {
+    const text = `{${Array.from({ length: 70_000 }, (_, index) => `"key${index}":${index}`).join(',')}}`
+    expect(members(text).size).toBe(70_000)
+  })
+})
+
 describe('readInt', () => {
   it.each([
     ['9223372036854775807', MAX_INT64],
     ['-9223372036854775808', MIN_INT64],
+    ['9223372036854775808', MAX_INT64 + 1n],
+    ['-9223372036854775809', MIN_INT64 - 1n],
+    ['9007199254740993', 9007199254740993n],
     ['0', 0n],
     ['-0', 0n],
     ['1.0', undefined],
@@ -99,6 +141,7 @@ describe('readInt', () => {
     ['true', undefined],
   ])('reads %s as %s', (text, expected) => {
     expect(readInt(text)).toBe(expected)
+    expect(isIntegerText(text)).toBe(expected !== undefined)
   })
 })
 
@@ -119,6 +162,15 @@ describe('depthExceeds', () => {
 describe('freeze and thaw', () => {
   it('give back the very same value', () => {
     fc.assert(fc.property(anyJson, (value) => void expect(thaw(freeze(value))).toEqual(value)))
+  })
+
+  it.each<[string, Json, Json]>([
+    ['an object that looks like an integer', { $int: '5' }, { $int: '5' }],
+    ['one that looks so once undefined members are left out', { $int: 'x', gone: undefined }, { $int: 'x' }],
+    ['one that looks wrapped', { $object: { $raw: 5n } }, { $object: { $raw: 5n } }],
+    ['a member named __proto__', JSON.parse('{"__proto__":{"$int":"5"}}'), JSON.parse('{"__proto__":{"$int":"5"}}')],
+  ])('give back %s', (_what, value, expected) => {
+    expect(thaw(freeze(value))).toEqual(expected)
   })
 })
 

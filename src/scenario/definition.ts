@@ -1,15 +1,5 @@
 import type { Fault } from '../errors.ts'
-import {
-  depthExceeds,
-  elements,
-  isCleanText,
-  kindOf,
-  MAX_INT32,
-  MAX_INT64,
-  members,
-  RawJson,
-  readInt,
-} from '../json.ts'
+import { depthExceeds, elements, isCleanText, kindOf, MAX_INT64, members, RawJson, readInt } from '../json.ts'
 
 // A scenario's definition: parsed and validated as a whole, every fault at once. Pure; versions never change.
 
@@ -103,17 +93,22 @@ export const HANDLES_OF = {
 export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
 const MAX_DEPTH = 64
+const MAX_NAME = 128
 const MAX_NODES = 1_000
 const MAX_EDGES = 10_000
 const MAX_LEVELS = 1_000
+/** The highest number that a level may have. */
+const MAX_LEVEL = 1_000_000n
 const MAX_REWARDS = 32
 const MAX_ID = 128
 const MAX_TYPE = 64
+const MAX_HANDLE = 64
 const MAX_ASSET = 64
 /** More than a person reads; the last one says how many there are. */
 const MAX_FAULTS = 100
 
-const edgeKey = (nodeId: string, handle: string): string => `${handle}\n${nodeId}`
+// No id and no handle holds a NUL, so no two pairs share a key.
+const edgeKey = (nodeId: string, handle: string): string => `${nodeId}\0${handle}`
 
 /** The nodes that a crossed handle leads to, in the order of the edges. */
 export function nextNodes(definition: Definition, nodeId: string, handle: string): readonly string[] {
@@ -138,6 +133,8 @@ export function parseDefinition(text: string): ParsedDefinition {
 interface Place {
   readonly path: string
   readonly raw: string | undefined
+  /** It lies within something that is itself at fault, which is said once. */
+  readonly isMoot?: boolean
 }
 
 /** Gathers faults while reading on with stand-ins, so that one pass names them all. */
@@ -154,20 +151,31 @@ class Reader {
     this.faults.push({ path, message })
   }
 
-  /** The members of an object as places; every name is absent when it is no object. */
-  object({ path, raw }: Place, what = 'an object'): (name: string) => Place {
+  /** Says that a place is absent, or that it is not what it must be. */
+  unfit({ path, raw, isMoot }: Place, message: string): void {
+    if (!isMoot) this.fault(path, raw === undefined ? 'is required' : message)
+  }
+
+  /** The members of an object as places; every name is absent and moot when it is no object. */
+  object(place: Place): (name: string) => Place {
+    const { path, raw } = place
     const isObject = raw !== undefined && kindOf(raw) === 'object'
-    if (!isObject) this.fault(path, raw === undefined ? 'is required' : `must be ${what}`)
+    if (!isObject) this.unfit(place, 'must be an object')
     const found = isObject ? members(raw) : new Map<string, string>()
     return (name) => {
       const value = found.get(name)
-      return { path: path === '' ? name : `${path}.${name}`, raw: value === 'null' ? undefined : value }
+      return {
+        path: path === '' ? name : `${path}.${name}`,
+        raw: value === 'null' ? undefined : value,
+        isMoot: !isObject,
+      }
     }
   }
 
-  list({ path, raw }: Place, { min, max }: { min: number; max: number }): Place[] {
+  list(place: Place, { min, max }: { min: number; max: number }): Place[] {
+    const { path, raw } = place
     if (raw === undefined || kindOf(raw) !== 'array') {
-      this.fault(path, raw === undefined ? 'is required' : 'must be a list')
+      this.unfit(place, 'must be a list')
       return []
     }
     const places = elements(raw).map((element, index) => ({
@@ -175,31 +183,30 @@ class Reader {
       raw: element === 'null' ? undefined : element,
     }))
     if (places.length < min || places.length > max) {
-      this.fault(
-        path,
-        max === Number.POSITIVE_INFINITY ? `must have at least ${min} entries` : `must have ${min} to ${max} entries`,
-      )
+      this.fault(path, `must have ${min} to ${max} entries`)
       return places.slice(0, max)
     }
     return places
   }
 
-  text({ path, raw }: Place, max: number): string {
-    if (raw === undefined || kindOf(raw) !== 'string') {
-      this.fault(path, raw === undefined ? 'is required' : 'must be a string')
+  text(place: Place, max: number): string {
+    const { path } = place
+    const value = stringOf(place)
+    if (value === undefined) {
+      this.unfit(place, 'must be a string')
       return ''
     }
-    const value: string = JSON.parse(raw)
     const length = [...value].length
     if (!isCleanText(value)) this.fault(path, 'must not contain NUL or a lone surrogate')
     else if (length < 1 || length > max) this.fault(path, `must be 1 to ${max} characters`)
     return value
   }
 
-  integer({ path, raw }: Place, min: bigint, max: bigint): bigint | undefined {
+  integer(place: Place, min: bigint, max: bigint): bigint | undefined {
+    const { path, raw } = place
     const value = raw === undefined ? undefined : readInt(raw)
     if (value === undefined) {
-      this.fault(path, raw === undefined ? 'is required' : 'must be an integer')
+      this.unfit(place, 'must be an integer')
     } else if (value < min || value > max) {
       this.fault(path, `must be ${min} to ${max}`)
       return undefined
@@ -208,18 +215,23 @@ class Reader {
   }
 
   /** An RFC 3339 date-time with its offset; null when absent. */
-  dateTime({ path, raw }: Place): Date | null {
-    if (raw === undefined) return null
-    const text: unknown = kindOf(raw) === 'string' ? JSON.parse(raw) : undefined
-    const date = typeof text === 'string' ? parseDateTime(text) : undefined
-    if (!date) this.fault(path, 'must be a date and time with an offset, such as 2026-12-01T00:00:00Z')
+  dateTime(place: Place): Date | null {
+    if (place.raw === undefined) return null
+    const text = stringOf(place)
+    const date = text === undefined ? undefined : parseDateTime(text)
+    if (!date) this.unfit(place, 'must be a date and time with an offset, such as 2026-12-01T00:00:00Z')
     return date ?? null
   }
 }
 
+/** The decoded string at a place; undefined when it is something else. */
+function stringOf({ raw }: Place): string | undefined {
+  return raw !== undefined && kindOf(raw) === 'string' ? JSON.parse(raw) : undefined
+}
+
 function readDefinition(reader: Reader, text: string): Definition {
   const scenario = reader.object({ path: '', raw: text })
-  const name = reader.text(scenario('name'), 128)
+  const name = reader.text(scenario('name'), MAX_NAME)
   const start = reader.text(scenario('start'), MAX_ID)
   const nodePlaces = reader.list(scenario('nodes'), { min: 1, max: MAX_NODES })
   const edgePlaces = reader.list(scenario('edges'), { min: 0, max: MAX_EDGES })
@@ -244,7 +256,7 @@ function readDefinition(reader: Reader, text: string): Definition {
   if (start !== '' && !nodes.has(start)) reader.fault('start', `names no node: "${start}"`)
   for (const node of nodes.values()) {
     const path = paths.get(node.id) ?? ''
-    if (node.type === 'start' && node.id !== start)
+    if (node.type === 'start' && start !== '' && node.id !== start)
       reader.fault(path, 'has type start, but is not where the scenario starts')
     if (node.type === 'battle-pass-level') checkLevelNode(reader, path, node, nodes)
   }
@@ -296,13 +308,14 @@ function readRewards(reader: Reader, place: Place): Reward[] {
 function readPass(reader: Reader, data: (name: string) => Place): Omit<PassNode, 'id' | 'data' | 'type'> {
   const levels = readLevels(reader, data('levels'))
   const known = new Set(levels.map(({ level }) => level))
+  const areLevelsRead = levels.length > 0
   const premium = data('premium').raw === undefined ? null : readPrice(reader, data('premium'))
   const tiers = new Map<TierKey, Tier>()
   for (const place of reader.list(data('tiers'), { min: 0, max: TRACKS.length * MAX_LEVELS })) {
     const tier = readTier(reader, place)
     if (!tier) continue
     const { level, track } = tier
-    if (!known.has(level)) reader.fault(`${place.path}.level`, `names no level of this pass: ${level}`)
+    if (areLevelsRead && !known.has(level)) reader.fault(`${place.path}.level`, `names no level of this pass: ${level}`)
     if (tiers.has(tierKey(level, track))) reader.fault(place.path, `repeats the ${track} tier of level ${level}`)
     if (track === 'premium' && !premium) reader.fault(place.path, 'is a premium tier of a pass without premium')
     tiers.set(tierKey(level, track), tier)
@@ -318,29 +331,34 @@ function readPass(reader: Reader, data: (name: string) => Place): Omit<PassNode,
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil }
 }
 
+/** The levels in order; none when one of them cannot be named, so that no tier is blamed for it. */
 function readLevels(reader: Reader, place: Place): { level: number; xp: bigint }[] {
   const levels: { level: number; xp: bigint }[] = []
+  let areAllNamed = true
+  let lastLevel: bigint | undefined
+  let lastXp: bigint | undefined
   for (const entry of reader.list(place, { min: 1, max: MAX_LEVELS })) {
     const member = reader.object(entry)
-    const level = reader.integer(member('level'), 1n, BigInt(MAX_INT32))
+    const level = reader.integer(member('level'), 1n, MAX_LEVEL)
     const xp = reader.integer(member('xp'), 0n, MAX_INT64)
-    if (level === undefined || xp === undefined) continue
-    const last = levels.at(-1)
-    if (last && Number(level) <= last.level)
+    if (level !== undefined && lastLevel !== undefined && level <= lastLevel)
       reader.fault(`${entry.path}.level`, 'must be higher than the level before it')
-    if (last && xp <= last.xp) reader.fault(`${entry.path}.xp`, 'must be more than the xp of the level before it')
-    levels.push({ level: Number(level), xp })
+    if (xp !== undefined && lastXp !== undefined && xp <= lastXp)
+      reader.fault(`${entry.path}.xp`, 'must be more than the xp of the level before it')
+    lastLevel = level ?? lastLevel
+    lastXp = xp ?? lastXp
+    if (level === undefined) areAllNamed = false
+    else levels.push({ level: Number(level), xp: xp ?? 0n })
   }
-  return levels
+  return areAllNamed ? levels : []
 }
 
 function readTier(reader: Reader, place: Place): Tier | undefined {
   const tier = reader.object(place)
-  const level = reader.integer(tier('level'), 1n, BigInt(MAX_INT32))
-  const trackPlace = tier('track')
-  const track = TRACKS.find((known) => trackPlace.raw === `"${known}"`)
-  if (!track)
-    reader.fault(trackPlace.path, trackPlace.raw === undefined ? 'is required' : `must be one of ${TRACKS.join(', ')}`)
+  const level = reader.integer(tier('level'), 1n, MAX_LEVEL)
+  const trackText = stringOf(tier('track'))
+  const track = TRACKS.find((known) => known === trackText)
+  if (!track) reader.unfit(tier('track'), `must be one of ${TRACKS.join(', ')}`)
   const rewards = readRewards(reader, tier('rewards'))
   return level === undefined || !track ? undefined : { level: Number(level), track, rewards }
 }
@@ -356,8 +374,7 @@ function readPrice(reader: Reader, place: Place): { currency: string; amount: bi
 function readLevelNode(reader: Reader, data: (name: string) => Place): Omit<LevelNode, 'id' | 'data' | 'type'> {
   const numberPlace = data('levelNumber')
   // A number or a decimal string: level editors write both.
-  const digits = numberPlace.raw?.match(/^"(\d+)"$/)?.[1]
-  const levelNumber = reader.integer({ path: numberPlace.path, raw: digits ?? numberPlace.raw }, 1n, BigInt(MAX_INT32))
+  const levelNumber = reader.integer({ ...numberPlace, raw: stringOf(numberPlace) ?? numberPlace.raw }, 1n, MAX_LEVEL)
   const passNodeId = reader.text(data('passNodeId'), MAX_ID)
   const own: { [T in Track]?: readonly Reward[] } = {}
   const rewardsPlace = data('rewards')
@@ -376,7 +393,8 @@ function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: Re
     return
   }
   const { levelNumber, rewards } = node
-  if (levelNumber === 0) return
+  if (rewards.premium && !pass.premium) reader.fault(`${path}.data.rewards.premium`, 'is for a pass without premium')
+  if (levelNumber === 0 || pass.levels.length === 0) return
   if (!pass.levels.some(({ level }) => level === levelNumber)) {
     reader.fault(`${path}.data.levelNumber`, `names no level of the pass: ${levelNumber}`)
   } else if (!TRACKS.some((track) => rewards[track] ?? pass.tiers.get(tierKey(levelNumber, track)))) {
@@ -385,26 +403,27 @@ function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: Re
       `names a level without a tier, and the node has no rewards of its own: ${levelNumber}`,
     )
   }
-  if (rewards.premium && !pass.premium) reader.fault(`${path}.data.rewards.premium`, 'is for a pass without premium')
 }
 
 function readEdges(reader: Reader, places: readonly Place[], nodes: ReadonlyMap<string, Node>): Map<string, string[]> {
-  const edges = new Map<string, string[]>()
+  const edges = new Map<string, Set<string>>()
   for (const place of places) {
     const edge = reader.object(place)
     const from = reader.text(edge('from'), MAX_ID)
-    const handle = reader.text(edge('handle'), MAX_TYPE)
+    const handle = reader.text(edge('handle'), MAX_HANDLE)
     const to = reader.text(edge('to'), MAX_ID)
     if (from !== '' && !nodes.has(from)) reader.fault(`${place.path}.from`, `names no node: "${from}"`)
     if (to !== '' && !nodes.has(to)) reader.fault(`${place.path}.to`, `names no node: "${to}"`)
     if (nodes.get(to)?.type === 'start') reader.fault(`${place.path}.to`, 'leads back into the start')
     const node = nodes.get(from)
     if (node && handle !== '') checkHandle(reader, `${place.path}.handle`, node, handle)
-    const targets = edges.get(edgeKey(from, handle)) ?? []
-    if (targets.includes(to)) reader.fault(place.path, 'repeats an edge')
-    edges.set(edgeKey(from, handle), [...targets, to])
+    if (from === '' || handle === '' || to === '') continue
+    const key = edgeKey(from, handle)
+    const targets = edges.get(key) ?? new Set()
+    if (targets.has(to)) reader.fault(place.path, 'repeats an edge')
+    edges.set(key, targets.add(to))
   }
-  return edges
+  return new Map([...edges].map(([key, targets]) => [key, [...targets]]))
 }
 
 /** An edge that nothing ever crosses is a mistake of the designer. */
@@ -421,7 +440,8 @@ function checkHandle(reader: Reader, path: string, node: Node, handle: string): 
 /** Reward nodes run by themselves: a cycle of them would never end. */
 function checkCycles(reader: Reader, definition: Definition, paths: ReadonlyMap<string, string>): void {
   const done = new Set<string>()
-  const visit = (nodeId: string, trail: readonly string[]): void => {
+  const trail: string[] = []
+  const visit = (nodeId: string): void => {
     if (definition.nodes.get(nodeId)?.type !== 'reward' || done.has(nodeId)) return
     const loop = trail.indexOf(nodeId)
     if (loop >= 0) {
@@ -431,15 +451,19 @@ function checkCycles(reader: Reader, definition: Definition, paths: ReadonlyMap<
       )
       return
     }
-    for (const next of nextNodes(definition, nodeId, 'onComplete')) visit(next, [...trail, nodeId])
+    trail.push(nodeId)
+    for (const next of nextNodes(definition, nodeId, 'onComplete')) visit(next)
+    trail.pop()
     done.add(nodeId)
   }
-  for (const nodeId of definition.nodes.keys()) visit(nodeId, [])
+  for (const nodeId of definition.nodes.keys()) visit(nodeId)
 }
 
-/** RFC 3339, with real calendar dates only. */
+/** RFC 3339, with real calendar dates only. `Date` alone would take hour 24 and February 30. */
 function parseDateTime(text: string): Date | undefined {
-  const match = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/.exec(text)
+  const match = /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/.exec(
+    text,
+  )
   if (!match) return undefined
   const [, year, month, day] = match.map(Number)
   const date = new Date(text.toUpperCase())

@@ -1,6 +1,4 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { levelAt } from '../../src/battlepass/levels.ts'
 import { type Json, MAX_INT64, print } from '../../src/json.ts'
 import { nextNodes, parseDefinition } from '../../src/scenario/definition.ts'
 import { demoSeason } from '../../src/season.ts'
@@ -46,6 +44,35 @@ describe('a valid definition', () => {
       data: { text: '{ "b":1.0, "a":1e2 }' },
     })
     expect(nextNodes(parsed.definition, 'start', 'onStart')).toEqual(['pass', 'level'])
+  })
+
+  it('may write its words with escapes', () => {
+    const escaped = print(
+      scenario([passNode('p', { tiers: [tier(1, 'free')] }), levelNode({ levelNumber: '1', passNodeId: 'p' })], []),
+    )
+      .replace('"free"', '"\\u0066ree"')
+      .replace('"levelNumber":"1"', '"levelNumber":"\\u0031"')
+    expect(escaped).toContain('\\u0031')
+    expect(faultsOf(escaped)).toEqual([])
+  })
+
+  it('keeps edges apart whatever their ids and handles hold', () => {
+    const parsed = parseDefinition(
+      print(
+        scenario(
+          [
+            { id: 'b\na', type: 'popup' },
+            { id: 'a', type: 'popup' },
+            { id: 'b', type: 'popup' },
+          ],
+          [edge('b\na', 'x', 'a'), edge('b', 'a\nx', 'b'), edge('a', 'x\nb', 'b')],
+        ),
+      ),
+    )
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+    expect(nextNodes(parsed.definition, 'b\na', 'x')).toEqual(['a'])
+    expect(nextNodes(parsed.definition, 'b', 'a\nx')).toEqual(['b'])
+    expect(nextNodes(parsed.definition, 'a', 'x\nb')).toEqual(['b'])
   })
 
   it('may be the demo season', () => {
@@ -226,8 +253,74 @@ describe('a faulty definition', () => {
       scenario([{ id: 'a'.repeat(129), type: 'popup' }], []),
       'nodes[1].id: must be 1 to 128 characters',
     ],
+    [
+      'a level past a million',
+      scenario([{ id: 'p', type: 'battle-pass', data: { levels: [{ level: 1_000_001, xp: 0 }], tiers: [] } }], []),
+      'nodes[1].data.levels[0].level: must be 1 to 1000000',
+    ],
+    [
+      'an hour that no clock shows',
+      scenario([passNode('p', { more: { startsAt: '2026-12-01T24:00:00Z' } })], []),
+      'nodes[1].data.startsAt: must be a date and time with an offset, such as 2026-12-01T00:00:00Z',
+    ],
+    [
+      'premium rewards of a level node whose pass has no premium',
+      scenario(
+        [
+          passNode('p', { price: null, tiers: [] }),
+          levelNode({ levelNumber: 1, passNodeId: 'p', rewards: { premium: [gold(1)] } }),
+        ],
+        [],
+      ),
+      'nodes[2].data.rewards.premium: is for a pass without premium',
+    ],
+    [
+      'a node that follows itself',
+      scenario([reward('a')], [edge('a', 'onComplete', 'a')]),
+      'nodes[1]: is part of a cycle of nodes that run by themselves: a → a',
+    ],
+    [
+      'too many nodes',
+      scenario(Array(1000).fill({ id: 'c', type: 'popup' }), []),
+      'nodes: must have 1 to 1000 entries',
+    ],
   ])('names %s', (_what, definition, fault) => {
     expect(faultsOf(definition)).toContain(fault)
+  })
+
+  it.each<[string, Json | string, string[]]>([
+    ['a list for a scenario', '[]', [': must be an object']],
+    ['a number for a node', scenario([5], []), ['nodes[1]: must be an object']],
+    ['a number for an edge', scenario([], [5]), ['edges[0]: must be an object']],
+    [
+      'a number for a price',
+      scenario([passNode('p', { price: 5 })], []),
+      ['nodes[1].data.premium.price: must be an object'],
+    ],
+    ['a number for a reward', scenario([reward('a', [5])], []), ['nodes[1].data.rewards[0]: must be an object']],
+    [
+      'a level without its number, which tiers and level nodes may name',
+      scenario(
+        [
+          {
+            id: 'p',
+            type: 'battle-pass',
+            data: { levels: [{ xp: 0 }], tiers: [tier(1, 'free')] },
+          },
+          levelNode({ levelNumber: 1, passNodeId: 'p' }),
+        ],
+        [],
+      ),
+      ['nodes[1].data.levels[0].level: is required'],
+    ],
+    [
+      'a level without its xp',
+      scenario([{ id: 'p', type: 'battle-pass', data: { levels: [{ level: 1 }], tiers: [tier(1, 'free')] } }], []),
+      ['nodes[1].data.levels[0].xp: is required'],
+    ],
+    ['a start that is not named', { ...(scenario([], []) as object), start: null }, ['start: is required']],
+  ])('names %s once', (_what, definition, faults) => {
+    expect(faultsOf(definition)).toEqual(faults)
   })
 
   it('has every fault named at once', () => {
@@ -258,31 +351,5 @@ describe('a faulty definition', () => {
     )
     expect(faults).toHaveLength(101)
     expect(faults.at(-1)).toMatch(/^: and \d+ more faults$/)
-  })
-})
-
-describe('levelAt', () => {
-  const anyLevels = fc
-    .uniqueArray(fc.bigInt({ min: 0n, max: MAX_INT64 }), { minLength: 1, maxLength: 50 })
-    .map((totals) => totals.sort((a, b) => (a < b ? -1 : 1)).map((xp, index) => ({ level: index + 1, xp })))
-  const anyXp = fc.bigInt({ min: 0n, max: MAX_INT64 })
-
-  it('is the highest level whose xp is reached, 0 if none', () => {
-    fc.assert(
-      fc.property(
-        anyLevels,
-        anyXp,
-        (levels, xp) => void expect(levelAt({ levels }, xp)).toBe(levels.filter((entry) => entry.xp <= xp).length),
-      ),
-    )
-  })
-
-  it('never falls as xp grows', () => {
-    fc.assert(
-      fc.property(anyLevels, anyXp, anyXp, (levels, a, b) => {
-        const [less, more] = a < b ? [a, b] : [b, a]
-        expect(levelAt({ levels }, less)).toBeLessThanOrEqual(levelAt({ levels }, more))
-      }),
-    )
   })
 })

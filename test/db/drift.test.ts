@@ -1,0 +1,332 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { PrismaPg } from '@prisma/adapter-pg'
+import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils'
+import type { SchemaEngine } from '@prisma/schema-engine-wasm'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+
+const NO_DIFFERENCE = '-- This is an empty migration.'
+
+/** What the migrations hold and `schema.prisma` cannot say, beside the checks. */
+const PARTIAL_INDEXES = ['runs_one_active_key']
+const FILLFACTORS = { inventory: 80, passes: 70, runs: 80, streams: 10, wallets: 80 }
+
+const PROJECT = '00000000-0000-7000-8000-000000000001'
+const ENVIRONMENT = '00000000-0000-7000-8000-000000000002'
+const PLAYER = '00000000-0000-7000-8000-000000000003'
+const ID = '00000000-0000-7000-8000-000000000004'
+const OWNER = { environment_id: ENVIRONMENT, player_id: PLAYER }
+const PASS = { ...OWNER, scenario_id: 'season', node_id: 'pass' }
+const HASH = Buffer.alloc(32)
+
+type Row = Readonly<Record<string, unknown>>
+
+/** For every check: a table, a row that it takes, and what makes the same row one that must never be. */
+const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
+  ['projects_name_check', 'projects', { id: ID, name: 'n' }, { name: '' }, { name: 'n'.repeat(129) }],
+  ['environments_name_check', 'environments', { id: ID, project_id: PROJECT, name: 'staging' }, { name: 'A' }],
+  ['sdk_keys_hash_check', 'sdk_keys', { id: ID, environment_id: ENVIRONMENT, prefix: 'p', hash: HASH }, { hash: '' }],
+  ...each(
+    'platform_keys',
+    { id: ID, project_id: PROJECT, role: 'viewer', prefix: 'p', hash: HASH },
+    { platform_keys_role_check: [{ role: 'owner' }], platform_keys_hash_check: [{ hash: 'short' }] },
+  ),
+  ['players_status_check', 'players', { environment_id: ENVIRONMENT, id: ID }, { status: 'asleep' }],
+  [
+    'identities_subject_check',
+    'identities',
+    { ...OWNER, provider: 'custom', subject: 's' },
+    { subject: '' },
+    { subject: 's'.repeat(256) },
+  ],
+  ...each(
+    'player_storage',
+    { ...OWNER, key: 'k', value: 'v'.repeat(65_536) },
+    {
+      player_storage_key_check: [{ key: '' }, { key: 'k'.repeat(129) }],
+      player_storage_value_check: [{ value: 'v'.repeat(65_537) }, { value: 'ü'.repeat(32_769) }],
+    },
+  ),
+  ...each(
+    'auth_providers',
+    { environment_id: ENVIRONMENT, kind: 'custom', name: 'default' },
+    {
+      auth_providers_kind_check: [{ kind: 'other' }],
+      auth_providers_name_check: [{ name: 'google' }, { name: 'device' }, { name: 'A' }, { name: '' }],
+    },
+  ),
+  ['scenarios_version_check', 'scenarios', { environment_id: ENVIRONMENT, id: 'other', version: 1 }, { version: 0 }],
+  [
+    'scenario_versions_version_check',
+    'scenario_versions',
+    { environment_id: ENVIRONMENT, scenario_id: 'season', version: 2, definition: '{}' },
+    { version: 0 },
+  ],
+  ['runs_status_check', 'runs', { ...OWNER, id: ID, scenario_id: 'season' }, { status: 'paused' }],
+  ...each('passes', PASS, { passes_xp_check: [{ xp: -1 }], passes_level_check: [{ level: -1 }] }),
+  ...each(
+    'tier_claims',
+    { ...PASS, level: 0, track: 'free', granted: '[]', run_id: ID },
+    { tier_claims_level_check: [{ level: -1 }], tier_claims_track_check: [{ track: 'gold' }] },
+  ),
+  [
+    'xp_ledger_amount_check',
+    'xp_ledger',
+    { ...PASS, id: ID, run_id: ID, amount: 1, source: '' },
+    { amount: 0 },
+    { amount: -1 },
+  ],
+  ['wallets_balance_check', 'wallets', { ...OWNER, currency: 'gems' }, { balance: -1 }],
+  ...each(
+    'wallet_ledger',
+    { ...OWNER, id: ID, currency: 'gems', amount: -1, balance: 0, reason: '', reference: '' },
+    { wallet_ledger_amount_check: [{ amount: 0 }], wallet_ledger_balance_check: [{ balance: -1 }] },
+  ),
+  ['inventory_amount_check', 'inventory', { ...OWNER, item_id: 'hat' }, { amount: -1 }],
+  [
+    'idempotency_keys_key_check',
+    'idempotency_keys',
+    { ...OWNER, operation: 'xp', key: 'k', request: '', response: '' },
+    { key: '' },
+    { key: 'k'.repeat(256) },
+  ],
+  ['streams_position_check', 'streams', { environment_id: ENVIRONMENT }, { position: -1 }],
+  [
+    'events_position_check',
+    'events',
+    { environment_id: ENVIRONMENT, position: 1, type: 'crossing', player_id: PLAYER, data: '{}' },
+    { position: 0 },
+  ],
+]
+
+let database: TestDatabase
+let pool: pg.Pool
+
+beforeAll(async () => {
+  database = await createDatabase()
+  pool = new pg.Pool({ connectionString: database.url, max: 2 })
+  await insert(pool, 'projects', { id: PROJECT, name: 'drift' })
+  await insert(pool, 'environments', { id: ENVIRONMENT, project_id: PROJECT, name: 'production' })
+  await insert(pool, 'players', { environment_id: ENVIRONMENT, id: PLAYER })
+  await insert(pool, 'scenarios', { environment_id: ENVIRONMENT, id: 'season', version: 1 })
+})
+
+afterAll(async () => {
+  await pool?.end()
+  await database?.drop()
+})
+
+describe('schema.prisma and the migrations', () => {
+  test('describe the same database', async () => {
+    expect(await differences(database.url)).toBe(NO_DIFFERENCE)
+  })
+
+  test.each([
+    ['a column', 'ALTER TABLE passes ADD COLUMN streak int', 'DROP COLUMN "streak"'],
+    ['a type', 'ALTER TABLE passes ALTER COLUMN xp TYPE int', 'ALTER COLUMN "xp" SET DATA TYPE BIGINT'],
+    ['a default', 'ALTER TABLE runs ALTER COLUMN active DROP DEFAULT', `ALTER COLUMN "active" SET DEFAULT '[]'`],
+    ['a NOT NULL', 'ALTER TABLE events ALTER COLUMN data DROP NOT NULL', 'ALTER COLUMN "data" SET NOT NULL'],
+    ['an index', 'DROP INDEX identities_environment_id_player_id_idx', 'CREATE INDEX "identities_environment_id_pla'],
+    ['a key', 'ALTER TABLE events DROP CONSTRAINT events_pkey', 'ADD CONSTRAINT "events_pkey"'],
+  ])('show when they differ by %s', async (_, change, difference) => {
+    const changed = await createDatabase()
+    const client = new pg.Client({ connectionString: changed.url })
+    try {
+      await client.connect()
+      await client.query(change)
+      expect(await differences(changed.url)).toContain(difference)
+    } finally {
+      await client.end()
+      await changed.drop()
+    }
+  })
+
+  test('leave to the migrations what Prisma cannot say', async () => {
+    const indexes = await pool.query(
+      'SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indpred IS NOT NULL AND indrelid >= 16384',
+    )
+    expect(indexes.rows.map(({ name }) => name)).toEqual(PARTIAL_INDEXES)
+    const tables = await pool.query(
+      "SELECT relname AS name, reloptions AS options FROM pg_class WHERE relnamespace = 'public'::regnamespace AND reloptions IS NOT NULL",
+    )
+    expect(Object.fromEntries(tables.rows.map(({ name, options }) => [name, options]))).toEqual(
+      Object.fromEntries(Object.entries(FILLFACTORS).map(([name, factor]) => [name, [`fillfactor=${factor}`]])),
+    )
+  })
+})
+
+describe('the database refuses what must never be', () => {
+  test('every check has its row below', async () => {
+    const { rows } = await pool.query(
+      "SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace",
+    )
+    expect(CHECKS.map(([check]) => check).sort()).toEqual(rows.map(({ conname }) => conname).sort())
+  })
+
+  test.each(CHECKS)('%s', async (check, table, row, ...faults) => {
+    await rolledBack((client) => insert(client, table, row))
+    expect(faults.length).toBeGreaterThan(0)
+    for (const fault of faults) {
+      await expect(rolledBack((client) => insert(client, table, { ...row, ...fault }))).rejects.toMatchObject({
+        code: '23514',
+        constraint: check,
+      })
+    }
+  })
+
+  test.each([
+    ['wallets', { ...OWNER, currency: 'gold', balance: 5 }, 'balance = balance - 6'],
+    ['passes', { ...PASS, xp: 5 }, 'xp = xp - 6'],
+    ['inventory', { ...OWNER, item_id: 'hat', amount: 5 }, 'amount = amount - 6'],
+  ])('a change of %s that takes more than is there', async (table, row, change) => {
+    const taken = rolledBack(async (client) => {
+      await insert(client, table, row)
+      await client.query(`UPDATE ${table} SET ${change}`)
+    })
+    await expect(taken).rejects.toMatchObject({ code: '23514' })
+  })
+
+  test('a second active run of a player and scenario, but not one beside completed ones', async () => {
+    const run = { ...OWNER, scenario_id: 'season' }
+    await rolledBack(async (client) => {
+      await insert(client, 'runs', { ...run, id: ID, status: 'active' })
+      await insert(client, 'runs', { ...run, id: PROJECT, status: 'completed' })
+      await insert(client, 'runs', { ...run, id: ENVIRONMENT, status: 'completed' })
+      await insert(client, 'runs', { ...run, id: PLAYER, scenario_id: 'other' })
+      await expect(
+        insert(client, 'runs', { ...run, id: OWNER.environment_id.replace('2', '9') }),
+      ).rejects.toMatchObject({
+        code: '23505',
+        constraint: 'runs_one_active_key',
+      })
+    })
+  })
+
+  test('a second claim of a tier', async () => {
+    const claim = { ...PASS, level: 1, track: 'free', granted: '[]' }
+    await rolledBack(async (client) => {
+      await insert(client, 'tier_claims', { ...claim, run_id: ID })
+      await expect(insert(client, 'tier_claims', { ...claim, run_id: PLAYER })).rejects.toMatchObject({
+        code: '23505',
+        constraint: 'tier_claims_pkey',
+      })
+    })
+  })
+})
+
+/** Several checks of one table. */
+function each(
+  table: string,
+  row: Row,
+  checks: Readonly<Record<string, readonly Row[]>>,
+): [check: string, table: string, row: Row, ...faults: Row[]][] {
+  return Object.entries(checks).map(([check, faults]) => [check, table, row, ...faults])
+}
+
+async function insert(client: pg.Pool | pg.ClientBase, table: string, row: Row): Promise<void> {
+  const names = Object.keys(row)
+  const places = names.map((_, index) => `$${index + 1}`)
+  await client.query(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places.join(', ')})`, Object.values(row))
+}
+
+async function rolledBack(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    await work(client)
+  } finally {
+    await client.query('ROLLBACK')
+    client.release()
+  }
+}
+
+/** The SQL that would make the database what `schema.prisma` describes. */
+async function differences(url: string): Promise<string> {
+  const content = await readFile(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8')
+  const schema = { path: 'schema.prisma', content }
+  const engine = await openEngine(url, schema)
+  try {
+    const { stdout } = await engine.diff({
+      from: { tag: 'schemaDatasource', files: [schema], configDir: '.' },
+      to: { tag: 'schemaDatamodel', files: [schema] },
+      script: true,
+      exitCode: null,
+      filters: { externalTables: [], externalEnums: [] },
+    })
+    return stdout?.trim() ?? ''
+  } finally {
+    engine.free()
+  }
+}
+
+let loading: Promise<typeof SchemaEngine> | undefined
+
+async function openEngine(url: string, { path, content }: { path: string; content: string }): Promise<SchemaEngine> {
+  loading ??= loadEngine()
+  const { new: open } = await loading
+  const adapter = bindMigrationAwareSqlAdapterFactory(new CatalogueReader({ connectionString: url, max: 1 }))
+  return open({ datamodels: [[path, content]] }, () => {}, adapter)
+}
+
+/** Prisma's schema engine. Node does not import WebAssembly by itself, so it is put together here, once. */
+async function loadEngine(): Promise<typeof SchemaEngine> {
+  const { resolve } = createRequire(import.meta.url)
+  const glue = await import('@prisma/schema-engine-wasm/schema_engine_bg')
+  const binary = await readFile(
+    resolve('@prisma/schema-engine-wasm').replace('schema_engine.js', 'schema_engine_bg.wasm'),
+  )
+  const { instance } = await WebAssembly.instantiate(binary, { './schema_engine_bg.js': glue })
+  const start = instance.exports.__wbindgen_start as () => void
+  glue.__wbg_set_wasm(instance.exports)
+  start()
+  // Where the engine leaves word before it gives up.
+  const PRISMA_WASM_PANIC_REGISTRY = {
+    set_message(message: string) {
+      throw new Error(message)
+    },
+  }
+  Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY })
+  return glue.SchemaEngine
+}
+
+/** Postgres's type of one byte, which its own catalogue is written in. */
+const CHAR = 18
+const MARK = 'char:'
+
+/**
+ * Prisma's adapter cannot read "char", and its schema engine asks for it. Such columns pass the adapter as text under a
+ * marked name, and get their type back behind it.
+ */
+class CatalogueReader extends PrismaPg {
+  override async connect(): ReturnType<PrismaPg['connect']> {
+    const adapter = await super.connect()
+    const client = adapter.underlyingDriver()
+    const query = client.query.bind(client) as (...call: unknown[]) => unknown
+    const queryRaw = adapter.queryRaw.bind(adapter)
+    Object.assign(client, {
+      async query(...call: unknown[]) {
+        const result = (await query(...call)) as pg.QueryResult
+        for (const field of result.fields) {
+          if (field.dataTypeID !== CHAR) continue
+          field.dataTypeID = pg.types.builtins.TEXT
+          field.name = MARK + field.name
+        }
+        return result
+      },
+    })
+    return Object.assign(adapter, {
+      async queryRaw(...call: Parameters<typeof queryRaw>) {
+        const { columnNames, columnTypes, rows } = await queryRaw(...call)
+        return {
+          columnNames: columnNames.map((name) => name.replace(MARK, '')),
+          columnTypes: columnTypes.map((type, at) =>
+            columnNames[at]?.startsWith(MARK) ? ColumnTypeEnum.Character : type,
+          ),
+          rows,
+        }
+      },
+    })
+  }
+}
