@@ -71,9 +71,14 @@ export function isIntegerText(raw: string): boolean {
   return /^-?(0|[1-9]\d*)$/.test(raw)
 }
 
+/** Far more than int64 has: what is longer is not told exactly, only as too large. */
+const MAX_DIGITS = 64
+
 /** The integer that a JSON number is written as; undefined for `1.0`, `1e3` and whatever is no number. */
 export function readInt(raw: string): bigint | undefined {
-  return isIntegerText(raw) ? BigInt(raw) : undefined
+  if (!isIntegerText(raw)) return undefined
+  // A million digits would take their time, and are past int64 however they go on.
+  return BigInt(raw.length > MAX_DIGITS ? raw.slice(0, MAX_DIGITS) : raw)
 }
 
 const QUOTE = 0x22
