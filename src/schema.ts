@@ -4,10 +4,6 @@ import './events/graphql.ts'
 import './players/graphql.ts'
 import './scenario/graphql.ts'
 import './wallet/graphql.ts'
-import { lexicographicSortSchema, printSchema } from 'graphql'
 import { builder } from './graphql/builder.ts'
 
 export const schema = builder.toSchema()
-
-/** The text of `schema.graphql`. */
-export const printedSchema = `${printSchema(lexicographicSortSchema(schema))}\n`

@@ -1,9 +1,111 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import {
+  type GraphQLOutputType,
+  isInputObjectType,
+  isInterfaceType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { printedSchema } from '../src/schema.ts'
+import { schema } from '../src/schema.ts'
 
-describe('schema.graphql', () => {
-  it('is current; `npm run schema` writes it', async () => {
-    expect(await readFile(new URL('../schema.graphql', import.meta.url), 'utf8')).toBe(printedSchema)
+const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
+const fields = types
+  .filter((type) => isObjectType(type) || isInterfaceType(type))
+  .flatMap((type) => Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}`, field })))
+
+describe('the schema (decisions 9)', () => {
+  it('stands in schema.graphql as it is', async () => {
+    const committed = await readFile(new URL('../schema.graphql', import.meta.url), 'utf8')
+    const current = `${printSchema(lexicographicSortSchema(schema))}\n`
+    expect(committed === current, 'schema.graphql is stale: run `npm run schema` and commit what it writes').toBe(true)
+  })
+
+  it('answers null only where something may be absent (decisions 2)', () => {
+    const mayBeAbsent = new Set([
+      'AddXpResult.plan',
+      'ClaimTierResult.error',
+      'CrossHandleResult.plan',
+      'PurchasePremiumResult.error',
+      'PurchasePremiumResult.plan',
+      'ScenarioRun.plan',
+      'StartRunResult.plan',
+      'Reward.currency',
+      'Reward.itemId',
+      'PageInfo.startCursor',
+      'PageInfo.endCursor',
+      'Player.nickname',
+      'Player.avatarUrl',
+      'Player.region',
+      'Player.language',
+      'PlayerCreatedEvent.nickname',
+    ])
+    const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/
+    const nullable = fields.filter(({ field }) => !isNonNullType(field.type)).map(({ name }) => name)
+    expect(nullable.filter((name) => !mayBeAbsent.has(name) && !ofAnyEvent.test(name))).toEqual([])
+    expect([...mayBeAbsent].filter((name) => !nullable.includes(name))).toEqual([])
+  })
+
+  it('has no list with holes', () => {
+    const holed = (type: GraphQLOutputType): boolean => {
+      if (isNonNullType(type)) return holed(type.ofType)
+      return isListType(type) && (!isNonNullType(type.ofType) || holed(type.ofType.ofType))
+    }
+    expect(fields.filter(({ field }) => holed(field.type)).map(({ name }) => name)).toEqual([])
+  })
+
+  it('requires of an input what REST requires', () => {
+    const optional = types
+      .filter(isInputObjectType)
+      .flatMap((type) =>
+        Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}`, field })),
+      )
+      .filter(({ field }) => !isNonNullType(field.type))
+      .map(({ name }) => name)
+    expect(optional.sort()).toEqual([
+      'AddXpInput.idempotencyKey',
+      'ClaimTierInput.idempotencyKey',
+      'ClaimTierInput.level',
+      'PurchasePremiumInput.idempotencyKey',
+    ])
+  })
+
+  it('takes one input of the field’s own name in every mutation', () => {
+    const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})
+    expect(mutations.length).toBeGreaterThan(0)
+    for (const { name, args } of mutations) {
+      const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input!`
+      expect(args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual([`input: ${type}`])
+    }
+  })
+
+  it('is built without a database', async () => {
+    let connections = 0
+    const database = createServer((socket) => {
+      connections += 1
+      socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await once(database, 'listening')
+    const { port } = database.address() as AddressInfo
+    const child = spawn(process.execPath, ['--import', 'tsx', '--eval', "await import('./src/schema.ts')"], {
+      cwd: new URL('..', import.meta.url),
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none`,
+        PGHOST: '127.0.0.1',
+        PGPORT: String(port),
+      },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    // It ends by itself: nothing is left open.
+    expect(await once(child, 'close')).toEqual([0, null])
+    expect(connections).toBe(0)
+    database.close()
   })
 })

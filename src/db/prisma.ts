@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
-import { PrismaClient } from './generated/prisma/client.ts'
+import { Prisma, PrismaClient } from './generated/prisma/client.ts'
 
 export type { PrismaClient }
 
@@ -15,4 +15,10 @@ export function createPrisma(pool: Pool): PrismaClient {
     statementNameGenerator: ({ sql }) => createHash('sha1').update(sql).digest('base64url'),
   })
   return new PrismaClient({ adapter })
+}
+
+/** Whether Prisma, or the database behind it, could not make sense of a value: no such type, no such UUID. */
+export function isUnreadableArgument(error: unknown): boolean {
+  if (error instanceof Prisma.PrismaClientValidationError) return true
+  return error instanceof Prisma.PrismaClientKnownRequestError && (error.code === 'P2007' || error.code === 'P2023')
 }

@@ -18,6 +18,7 @@ export interface Feeds {
    * duplicate. Refuses with `cursor expired` a position that is gone or to come. End it with `return()`.
    */
   follow(follower: Follower): Promise<AsyncIterableIterator<StreamEvent>>
+  /** Ends every follower, and refuses new ones. */
   close(): Promise<void>
 }
 
@@ -25,6 +26,8 @@ export interface Follower {
   readonly environmentId: string
   readonly after: bigint | null
   readonly matches: (event: StreamEvent) => boolean
+  /** Told once when the follower has ended, whoever ended it. */
+  readonly onEnd?: () => void
 }
 
 /** Events kept at hand per environment, so that followers near the end need no database. */
@@ -43,6 +46,7 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
   const feeds = new Map<string, Promise<Feed>>()
   const open = new Map<string, Feed>()
   let quiet: NodeJS.Timeout | undefined
+  let closed = false
 
   async function end(environmentId: string): Promise<bigint> {
     const { rows } = await pool.query<{ position: string }>({
@@ -86,7 +90,12 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
     } catch (error) {
       onError(error)
     }
-    if (open.size > 0) quiet = setTimeout(compareEnds, QUIET_MS).unref()
+    if (open.size > 0) scheduleQuiet()
+  }
+
+  function scheduleQuiet(): void {
+    clearTimeout(quiet)
+    quiet = setTimeout(compareEnds, QUIET_MS).unref()
   }
 
   function acquire(environmentId: string): Promise<Feed> {
@@ -123,13 +132,20 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
       leave()
       feeds.delete(environmentId)
       open.delete(environmentId)
+      if (open.size === 0) clearTimeout(quiet)
     }
-    if (open.size === 0) quiet = setTimeout(compareEnds, QUIET_MS).unref()
+    if (open.size === 0) scheduleQuiet()
     open.set(environmentId, feed)
     return feed
   }
 
-  async function follow({ environmentId, after, matches }: Follower): Promise<AsyncIterableIterator<StreamEvent>> {
+  async function follow({
+    environmentId,
+    after,
+    matches,
+    onEnd,
+  }: Follower): Promise<AsyncIterableIterator<StreamEvent>> {
+    if (closed) throw new Refusal('unavailable')
     const feed = await join(environmentId)
     try {
       // The cursor may come from another instance that is ahead of what this one has heard.
@@ -137,15 +153,19 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
       if (after !== null && after > feed.target) throw new Refusal('cursorExpired')
       const position = after ?? feed.head
       const first = feed.recentAfter(position) ?? (await pageAfter(position))
-      return new Following(feed, pageAfter, matches, position, first)
+      if (closed) throw new Refusal('unavailable')
+      return new Following({ feed, pageAfter, matches, position, first, onEnd })
     } catch (error) {
       feed.leave()
       throw error
     }
 
     async function pageAfter(position: bigint): Promise<readonly StreamEvent[]> {
+      const { head } = feed
       const page = await read(environmentId, position)
-      if (page[0] && page[0].position !== position + 1n) throw new Refusal('cursorExpired')
+      // What is known to be committed and is not there is past retention.
+      const next = page[0]?.position ?? head + 1n
+      if (next > position + 1n) throw new Refusal('cursorExpired')
       return page
     }
   }
@@ -154,10 +174,21 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
     end,
     follow,
     async close() {
+      closed = true
       clearTimeout(quiet)
-      for (const feed of open.values()) feed.onIdle()
+      for (const feed of open.values()) for (const following of feed.followings) following.end()
     },
   }
+}
+
+/** Where a follower starts, and how it goes on. */
+interface Way {
+  readonly feed: Feed
+  readonly pageAfter: (position: bigint) => Promise<readonly StreamEvent[]>
+  readonly matches: (event: StreamEvent) => boolean
+  readonly position: bigint
+  readonly first: readonly StreamEvent[]
+  readonly onEnd?: () => void
 }
 
 /**
@@ -165,47 +196,50 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
  * when nothing was ever asked for.
  */
 class Following implements AsyncIterableIterator<StreamEvent> {
-  private readonly feed: Feed
-  private readonly pageAfter: (position: bigint) => Promise<readonly StreamEvent[]>
-  private readonly matches: (event: StreamEvent) => boolean
+  private readonly way: Way
   private readonly ended = new AbortController()
   private position: bigint
   private batch: readonly StreamEvent[]
   private at = 0
 
-  constructor(
-    feed: Feed,
-    pageAfter: (position: bigint) => Promise<readonly StreamEvent[]>,
-    matches: (event: StreamEvent) => boolean,
-    position: bigint,
-    first: readonly StreamEvent[],
-  ) {
-    this.feed = feed
-    this.pageAfter = pageAfter
-    this.matches = matches
-    this.position = position
-    this.batch = first
+  constructor(way: Way) {
+    this.way = way
+    this.position = way.position
+    this.batch = way.first
+    way.feed.followings.add(this)
   }
 
   async next(): Promise<IteratorResult<StreamEvent>> {
+    const { feed, pageAfter, matches } = this.way
     while (!this.ended.signal.aborted) {
       for (let event = this.batch[this.at]; event; event = this.batch[this.at]) {
         this.at += 1
         this.position = event.position
-        if (this.matches(event)) return { done: false, value: event }
+        if (matches(event)) return { done: false, value: event }
       }
-      this.batch = this.feed.recentAfter(this.position) ?? (await this.pageAfter(this.position))
+      try {
+        this.batch = feed.recentAfter(this.position) ?? (await pageAfter(this.position))
+      } catch (error) {
+        // Whoever pulls does not call `return()` after an error.
+        this.end()
+        throw error
+      }
       this.at = 0
-      if (this.batch.length === 0) await this.feed.moved(this.position, this.ended.signal)
+      if (this.batch.length === 0) await feed.moved(this.position, this.ended.signal)
     }
     return { done: true, value: undefined }
   }
 
+  end(): void {
+    if (this.ended.signal.aborted) return
+    this.ended.abort()
+    this.way.feed.followings.delete(this)
+    this.way.feed.leave()
+    this.way.onEnd?.()
+  }
+
   async return(): Promise<IteratorResult<StreamEvent>> {
-    if (!this.ended.signal.aborted) {
-      this.ended.abort()
-      this.feed.leave()
-    }
+    this.end()
     return { done: true, value: undefined }
   }
 
@@ -226,6 +260,7 @@ class Feed {
   /** The furthest position that is known to exist. */
   target = 0n
   onIdle = (): void => {}
+  readonly followings = new Set<Following>()
   private readonly readAfter: (position: bigint) => Promise<StreamEvent[]>
   private readonly onError: (error: unknown) => void
   private recent: StreamEvent[] = []

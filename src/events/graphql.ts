@@ -1,4 +1,4 @@
-import { Refusal } from '../errors.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, requirePlatform } from '../graphql/context.ts'
@@ -160,14 +160,22 @@ async function readScope(
     // A player has one environment, whatever its name: it need not be given, and no other can be.
     if (
       environment !== null &&
-      (await context.operations.findEnvironment(caller.projectId, environment)) !== caller.environmentId
+      (await context.operations.findEnvironment(caller.projectId, readName(environment))) !== caller.environmentId
     ) {
       throw new Refusal('forbidden')
     }
     return { environmentId: caller.environmentId, playerId: caller.playerId }
   }
-  const name = Fields.ofInput({ environment }).read((fields) => fields.text('environment', { max: 32 }))
-  return { environmentId: await context.operations.findEnvironment(caller.projectId, name), playerId }
+  return { environmentId: await context.operations.findEnvironment(caller.projectId, readName(environment)), playerId }
+}
+
+const readName = (environment: string | null): string =>
+  Fields.ofInput({ environment }).read((fields) => fields.text('environment', { max: 32 }))
+
+function namesOf(path: string, names: readonly string[] | null | undefined): ReadonlySet<string> | null {
+  if (!names) return null
+  if (names.length > MAX_NAMES) throw invalidRequest({ path, message: `must have at most ${MAX_NAMES} entries` })
+  return new Set(names)
 }
 
 const crossed = (handle: string) => (event: StreamEvent) => event.handle === handle
@@ -214,8 +222,8 @@ builder.subscriptionFields((t) => {
       description: 'All events, in the order of the stream.',
       args: { ...place, types: t.arg({ type: [EventTypeEnum] }), handles: t.arg.stringList() },
       subscribe: (_root, args, context) => {
-        const types = args.types ? new Set<string>(args.types.slice(0, MAX_NAMES)) : null
-        const handles = args.handles ? new Set(args.handles.slice(0, MAX_NAMES)) : null
+        const types = namesOf('types', args.types)
+        const handles = namesOf('handles', args.handles)
         return follow(
           context,
           args,

@@ -1,14 +1,16 @@
+import { PothosValidationError } from '@pothos/core'
 import { GraphQLError } from 'graphql'
 import { createGraphQLError, type Plugin } from 'graphql-yoga'
 import { toRefusal } from '../db/failures.ts'
-import { Refusal } from '../errors.ts'
+import { isUnreadableArgument } from '../db/prisma.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
 import type { Logger } from '../log.ts'
 
 /** A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing. */
 export function mask(error: unknown, log: Logger): Error {
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (original instanceof GraphQLError) return original
-  const refusal = toRefusal(original) ?? new Refusal('internalError')
+  const refusal = toRefusal(original) ?? badPage(original) ?? new Refusal('internalError')
   if (refusal.kind === 'internalError') log.error({ err: original }, 'internal error')
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
   return createGraphQLError(refusal.message, {
@@ -22,18 +24,47 @@ export function mask(error: unknown, log: Logger): Error {
   })
 }
 
-/** Faults that GraphQL itself finds (syntax, unknown fields, wrong types) carry a code too. */
-export function codedErrors(): Plugin {
-  return {
-    onResultProcess({ result }) {
-      for (const one of Array.isArray(result) ? result : [result]) {
-        if (one && 'errors' in one && one.errors) withCodes(one.errors)
-      }
-    },
+/** Arguments of a connection that make no sense. Only its cursors carry values to Prisma that nobody has checked. */
+function badPage(error: unknown): Refusal | undefined {
+  if (error instanceof PothosValidationError) return invalidRequest({ path: '', message: error.message })
+  return isUnreadableArgument(error)
+    ? invalidRequest({ path: '', message: 'the cursor is none that this service gave' })
+    : undefined
+}
+
+/** How Yoga names what is wrong with a request. Ours is one name for all of it, as on REST. */
+const FOREIGN_CODES: ReadonlySet<unknown> = new Set([
+  undefined,
+  'BAD_REQUEST',
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'OPERATION_RESOLUTION_FAILURE',
+])
+const SUGGESTION = / Did you mean .*\?$/s
+
+export type TidyErrors = (errors: readonly GraphQLError[]) => readonly GraphQLError[]
+
+/**
+ * The faults that GraphQL itself finds (syntax, unknown fields, wrong types) carry a code too, and
+ * suggest names of the schema only where it may be seen.
+ */
+export function createTidyErrors({ suggest }: { suggest: boolean }): TidyErrors {
+  return (errors) => {
+    for (const error of errors) {
+      if (FOREIGN_CODES.has(error.extensions.code)) error.extensions.code = 'INVALID_REQUEST'
+      if (!suggest) error.message = error.message.replace(SUGGESTION, '')
+    }
+    return errors
   }
 }
 
-export function withCodes(errors: readonly GraphQLError[]): readonly GraphQLError[] {
-  for (const error of errors) error.extensions.code ??= 'INVALID_REQUEST'
-  return errors
+/** Tidies what leaves over HTTP. */
+export function tidyResults(tidy: TidyErrors): Plugin {
+  return {
+    onResultProcess({ result }) {
+      for (const one of Array.isArray(result) ? result : [result]) {
+        if (one && 'errors' in one && one.errors) tidy(one.errors)
+      }
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { ExecutionArgs } from 'graphql'
+import { type ExecutionArgs, GraphQLError } from 'graphql'
 import { CloseCode } from 'graphql-ws'
 import { useServer } from 'graphql-ws/use/ws'
 import type { YogaServerInstance } from 'graphql-yoga'
@@ -11,7 +11,7 @@ import type { Config } from '../config.ts'
 import { findCaller } from '../http/caller.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Context, ServerContext } from './context.ts'
-import { withCodes } from './failures.ts'
+import type { TidyErrors } from './failures.ts'
 
 export interface SocketOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
@@ -19,6 +19,7 @@ export interface SocketOptions {
   readonly tokens: Tokens
   readonly pool: Pool
   readonly metrics: Metrics
+  readonly tidy: TidyErrors
 }
 
 const MAX_MESSAGE_BYTES = 64 * 1024
@@ -38,7 +39,7 @@ interface Execution {
  * GraphQL over WebSocket, in the protocol `graphql-transport-ws`. The credentials of `connectionParams` are checked
  * before the acknowledgement and again with every operation; the socket ends with its token (4403, which clients retry).
  */
-export function createSocketServer({ yoga, config, tokens, pool, metrics }: SocketOptions) {
+export function createSocketServer({ yoga, config, tokens, pool, metrics, tidy }: SocketOptions) {
   const wss = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false })
 
   const server = useServer<{ authorization?: unknown }, { expiry?: NodeJS.Timeout }>(
@@ -46,7 +47,6 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics }: Sock
       connectionInitWaitTimeout: INIT_TIMEOUT_MS,
 
       async onConnect({ connectionParams, extra }) {
-        metrics.sockets.inc()
         const authorization = readAuthorization(connectionParams)
         if (authorization === null) return true
         try {
@@ -54,6 +54,8 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics }: Sock
           if (caller.kind === 'player') {
             const end = () => extra.socket.close(CloseCode.Forbidden, 'token expired')
             extra.expiry = setTimeout(end, caller.expiresAt - Date.now()).unref()
+            // It may have closed meanwhile, and then nothing else clears the timer.
+            if (extra.socket.readyState !== extra.socket.OPEN) clearTimeout(extra.expiry)
           }
           return true
         } catch {
@@ -61,8 +63,7 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics }: Sock
         }
       },
 
-      onDisconnect({ extra }) {
-        metrics.sockets.dec()
+      onClose({ extra }) {
         clearTimeout(extra.expiry)
       },
 
@@ -73,9 +74,10 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics }: Sock
           params,
           socket: extra.socket,
         } as never)
-        const document = parse(params.query)
-        const errors = validate(schema, document)
-        if (errors.length > 0) return withCodes(errors)
+        const document = checked(() => parse(params.query))
+        if (Array.isArray(document)) return tidy(document)
+        const errors = checked(() => validate(schema, document))
+        if (errors.length > 0) return tidy(errors)
         return {
           schema,
           document,
@@ -87,15 +89,9 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics }: Sock
       },
       execute: (args) => (args.rootValue as Execution).execute(args),
       subscribe: (args) => (args.rootValue as Execution).subscribe(args),
-      onError: (_context, _id, _payload, errors) => withCodes(errors),
+      onError: (_context, _id, _payload, errors) => tidy(errors),
       onNext: (_context, _id, _payload, _args, result) => {
-        if (result.errors) withCodes(result.errors)
-      },
-      onOperation: () => {
-        metrics.subscriptions.inc()
-      },
-      onComplete: () => {
-        metrics.subscriptions.dec()
+        if (result.errors) tidy(result.errors)
       },
     },
     wss,
@@ -106,7 +102,15 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics }: Sock
     const path = request.url?.split('?', 1)[0]
     if (path !== '/graphql') refuse(socket, '404 Not Found')
     else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
-    else wss.handleUpgrade(request, socket, head, (client: WebSocket) => wss.emit('connection', client, request))
+    else wss.handleUpgrade(request, socket, head, (client: WebSocket) => open(client, request))
+  }
+
+  function open(client: WebSocket, request: IncomingMessage): void {
+    metrics.sockets.inc()
+    client.once('close', () => metrics.sockets.dec())
+    wss.emit('connection', client, request)
+    // graphql-ws prints a stack trace for whatever a client sends wrongly; ws closes the socket by itself.
+    client.removeAllListeners('error').on('error', () => undefined)
   }
 
   async function stop(): Promise<void> {
@@ -126,6 +130,16 @@ function isAllowedOrigin({ headers }: IncomingMessage, allowed: readonly string[
   const { origin, host } = headers
   if (origin === undefined || allowed.includes(origin)) return true
   return URL.canParse(origin) && new URL(origin).host === host
+}
+
+/** A document that does not parse, or breaks a limit, is thrown: an answer to its sender, not an end of the socket. */
+function checked<T>(read: () => T): T | GraphQLError[] {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof GraphQLError) return [error]
+    throw error
+  }
 }
 
 function refuse(socket: Duplex, status: string): void {

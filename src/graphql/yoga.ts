@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions'
 import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives'
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
-import { useDisableIntrospection } from '@graphql-yoga/plugin-disable-introspection'
-import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
+import { NoSchemaIntrospectionCustomRule } from 'graphql'
+import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import type { Pool } from 'pg'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
@@ -20,7 +19,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Operations } from '../operations.ts'
 import { schema } from '../schema.ts'
 import type { Context, ServerContext } from './context.ts'
-import { codedErrors, mask } from './failures.ts'
+import { createTidyErrors, mask, tidyResults } from './failures.ts'
 import { createSocketServer } from './socket.ts'
 
 export interface GraphqlOptions {
@@ -40,8 +39,22 @@ const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
 const MAX_DIRECTIVES = 50
 
+const ALLOWED_HEADERS = ['authorization', 'content-type', 'x-request-id']
+
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma }: GraphqlOptions) {
+  // Counted here, since they come over WebSockets and as SSE.
+  const counted: Feeds = {
+    ...feeds,
+    async follow(follower) {
+      const events = await feeds.follow({ ...follower, onEnd: () => metrics.subscriptions.dec() })
+      metrics.subscriptions.inc()
+      return events
+    },
+  }
+
+  const tidy = createTidyErrors({ suggest: config.introspection })
+
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -49,7 +62,7 @@ export async function createGraphql({ config, log, metrics, operations, tokens, 
     batching: false,
     multipart: false,
     logging: false,
-    cors: { origin: [...config.allowedOrigins], methods: ['GET', 'POST'], credentials: false },
+    cors: (request: Request) => cors(request.headers.get('origin'), config.allowedOrigins),
     graphiql: config.graphiql && { title: 'Tierway', subscriptionsProtocol: 'WS', defaultQuery: DEFAULT_QUERY },
     ...(config.graphiql && (await graphiqlPage(log))),
     maskedErrors: { maskError: (error) => mask(error, log) },
@@ -59,15 +72,15 @@ export async function createGraphql({ config, log, metrics, operations, tokens, 
       maxAliasesPlugin({ n: MAX_ALIASES }),
       maxTokensPlugin({ n: MAX_TOKENS }),
       maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
-      ...(config.introspection ? [] : [useDisableIntrospection(), blockFieldSuggestionsPlugin()]),
-      codedErrors(),
+      ...(config.introspection ? [] : [noIntrospection()]),
+      tidyResults(tidy),
     ],
     context: ({ request, authorization, requestId }) => {
       const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
       let caller: ReturnType<Context['caller']> | undefined
       return {
         operations,
-        feeds,
+        feeds: counted,
         prisma,
         requestId: requestId ?? randomUUID(),
         caller: () => {
@@ -78,7 +91,7 @@ export async function createGraphql({ config, log, metrics, operations, tokens, 
     },
   })
 
-  const sockets = createSocketServer({ yoga, config, tokens, pool, metrics })
+  const sockets = createSocketServer({ yoga, config, tokens, pool, metrics, tidy })
 
   function serve(request: IncomingMessage, response: ServerResponse): unknown {
     if (request.method === 'POST') {
@@ -94,8 +107,17 @@ export async function createGraphql({ config, log, metrics, operations, tokens, 
     serve,
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
     /** Ends every socket with 1001 and every stream of events. */
-    stop: () => sockets.stop(),
+    async stop() {
+      await Promise.all([sockets.stop(), feeds.close()])
+    },
   }
+}
+
+/** By origin, since Yoga takes an empty list for "all" and answers a single entry to everybody. */
+function cors(origin: string | null, allowed: readonly string[]): CORSOptions {
+  if (origin === null || !allowed.includes(origin)) return false
+  // Two entries make Yoga vary its answer by origin.
+  return { origin: [origin, origin], methods: ['GET', 'POST'], allowedHeaders: ALLOWED_HEADERS, credentials: false }
 }
 
 function refuse(response: ServerResponse, status: number, text: string): void {
@@ -113,6 +135,11 @@ async function graphiqlPage(log: Logger) {
     log.warn('GraphiQL is off: the optional package @graphql-yoga/render-graphiql is not installed')
     return { graphiql: false }
   }
+}
+
+/** Yoga's own plugin for this knows HTTP only: over a WebSocket it lets introspection through. */
+function noIntrospection(): Plugin {
+  return { onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule) }
 }
 
 /** A form or a plain text could be posted by any web page without asking; JSON cannot. */

@@ -112,8 +112,9 @@ builder.queryFields((t) => ({
     cursor: 'environmentId_id',
     description: 'The scenarios of an environment, by id.',
     args: { environment: t.arg.string({ required: true }) },
-    resolve: async (query, _root, { environment }, context) => {
+    resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
+      const environment = Fields.ofInput(args).read((fields) => fields.text('environment', { max: 32 }))
       const environmentId = await context.operations.findEnvironment(projectId, environment)
       return context.prisma.scenario.findMany({ ...query, where: { environmentId }, orderBy: { id: 'asc' } })
     },
@@ -175,9 +176,12 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: PublishScenarioInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'admin')
-      const { environment, scenarioId } = Fields.ofInput(input).read(readVersionedScenario)
+      const { environment, scenarioId, definition } = Fields.ofInput(input).read((fields) => ({
+        ...readVersionedScenario(fields),
+        definition: fields.text('definition', { max: Number.MAX_SAFE_INTEGER, min: 0 }).trim(),
+      }))
       const environmentId = await context.operations.findEnvironment(projectId, environment)
-      const published = await context.operations.publishScenario({ environmentId, scenarioId }, input.definition)
+      const published = await context.operations.publishScenario({ environmentId, scenarioId }, definition)
       return { scenario: { environment, ...published } }
     },
   }),

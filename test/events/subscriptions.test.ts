@@ -1,293 +1,633 @@
+import { createClient } from 'graphql-ws'
+import pg from 'pg'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { type App, createApp } from '../../src/app.ts'
 import { createPlatformKey } from '../../src/auth/keys.ts'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
+import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config.ts'
+import { type Bus, createLocalBus } from '../../src/events/bus.ts'
 import { printCursor } from '../../src/events/cursor.ts'
+import { createFeeds } from '../../src/events/feed.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { auditBooks } from '../support/audit.ts'
-import { season } from '../support/definitions.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
+// biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+type Event = any
+
+/** What both ways of subscribing give. */
+interface Subscriber {
+  next(): Promise<Event>
+  take(count: number): Promise<Event[]>
+  close(): Promise<void>
+}
+
+let key: TokenKey
 let game: Game
+let second: App
+let otherKey: string
+let stagingId: string
+
 const place = { scenarioId: 'season', nodeId: 'pass' }
+const EVENT = 'cursor type occurredAt playerId scenarioId nodeId runId handle data'
+const ALL = `subscription ($environment: String, $types: [EventType!], $handles: [String!], $scenarioId: String,
+  $nodeId: String, $playerId: String, $after: String) { events(environment: $environment, types: $types,
+  handles: $handles, scenarioId: $scenarioId, nodeId: $nodeId, playerId: $playerId, after: $after) { __typename ${EVENT} } }`
+const production = { environment: 'production' }
 
 beforeAll(async () => {
-  game = await startGame()
+  key = await generateTokenKey()
+  game = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
   await game.publish('season', season())
-  await game.publish('other', season())
+  await game.publish(
+    'two',
+    scenario([passNode('a'), passNode('b', { tiers: [tier(1, 'free', [gold(1), item('x')])] })], []),
+  )
+  const other = await createProject(game.app.pool, { name: 'Other', environments: ['production', 'elsewhere'] })
+  otherKey = (await createPlatformKey(game.app.pool, other.projectId, 'admin')).key
+  const { rows } = await game.app.pool.query("SELECT id FROM environments WHERE project_id = $1 AND name = 'staging'", [
+    game.projectId,
+  ])
+  stagingId = rows[0].id
+  second = await createApp({
+    config: readConfig({ NODE_ENV: 'test', DATABASE_URL: game.databaseUrl, TOKEN_KEYS: JSON.stringify([key]) }),
+    log: pino({ level: 'silent' }),
+    databaseUrl: game.databaseUrl,
+    tokenKeys: [key],
+  })
+})
+const opened: Subscriber[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((subscriber) => subscriber.close()))
+  await until('no subscription is left', async () => (await subscriptions()) === 0)
 })
 afterAll(async () => {
-  await auditBooks(game.app.pool)
-  await game.stop()
+  await second?.stop()
+  await game?.stop()
 })
 
-const xp = (player: TestPlayer, runId: string, amount: number) =>
-  player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount, source: 'match' })
+const subscriptions = async (): Promise<number> => (await game.app.metrics.subscriptions.get()).values[0]?.value ?? 0
 
-const cursorNow = async (): Promise<string> =>
-  (await game.graphql(game.platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor
+function overSocket(token: string, query: string, variables: Record<string, unknown> = {}): Subscriber {
+  const subscriber = game.subscribe(token, query, variables)
+  opened.push(subscriber)
+  return subscriber
+}
 
-const ALL = `subscription ($after: String, $playerId: String, $handles: [String!], $types: [EventType!], $scenarioId: String, $nodeId: String) {
-  events(environment: "production", after: $after, playerId: $playerId, handles: $handles, types: $types, scenarioId: $scenarioId, nodeId: $nodeId) {
-    cursor playerId scenarioId nodeId runId handle data
-  }
-}`
-
-describe('the four subscriptions of a battle pass (spec 6)', () => {
-  it('tell each crossing with its own members, and only to its player', async () => {
-    const after = await cursorNow()
-    const player = await game.player({ wallet: { gems: 950n } })
-    const stranger = await game.player()
-    const runId = await player.start('season')
-    const common = 'playerId scenarioId nodeId runId handle'
-    const subscriptions = {
-      onLevelUp: game.subscribe(
-        player.token,
-        `subscription ($after: String) { onLevelUp(after: $after) { ${common} fromLevel toLevel xp source } }`,
-        { after },
-      ),
-      onMaxLevel: game.subscribe(
-        player.token,
-        `subscription ($after: String) { onMaxLevel(after: $after) { ${common} level xp source } }`,
-        { after },
-      ),
-      onPremiumPurchase: game.subscribe(
-        player.token,
-        `subscription ($after: String) { onPremiumPurchase(after: $after) { ${common} price { currency amount } } }`,
-        { after },
-      ),
-      onComplete: game.subscribe(
-        player.token,
-        `subscription ($after: String) { onComplete(after: $after) { ${common} data } }`,
-        { after },
-      ),
-    }
-    const strangers = game.subscribe(
-      stranger.token,
-      'subscription ($after: String) { events(after: $after) { playerId handle } }',
-      { after },
-    )
-
-    await xp(player, runId, 150)
-    await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
-    await xp(player, runId, 250)
-    await player.graphql('mutation ($input: ClaimAllInput!) { claimAll(input: $input) { claimed { level } } }', {
-      input: { ...place, runId },
-    })
-    await stranger.start('season')
-
-    const base = { playerId: player.playerId, ...place, runId }
-    expect(await subscriptions.onLevelUp.take(2)).toEqual([
-      { ...base, handle: 'onLevelUp', fromLevel: 1, toLevel: 2, xp: '150', source: 'match' },
-      { ...base, handle: 'onLevelUp', fromLevel: 2, toLevel: 5, xp: '400', source: 'match' },
-    ])
-    expect(await subscriptions.onMaxLevel.next()).toEqual({
-      ...base,
-      handle: 'onMaxLevel',
-      level: 5,
-      xp: '400',
-      source: 'match',
-    })
-    expect(await subscriptions.onPremiumPurchase.next()).toEqual({
-      ...base,
-      handle: 'onPremiumPurchase',
-      price: { currency: 'gems', amount: '950' },
-    })
-    expect(await subscriptions.onComplete.next()).toEqual({ ...base, handle: 'onComplete', data: {} })
-    // The stream is in order: had the stranger been told anything of the player, it would have come before its own start.
-    expect(await strangers.take(2)).toEqual([
-      { playerId: stranger.playerId, handle: null },
-      { playerId: stranger.playerId, handle: 'onStart' },
-    ])
-    for (const subscription of [...Object.values(subscriptions), strangers]) await subscription.close()
-  })
-
-  it('narrow by scenario, node, player, handle and type', async () => {
-    const after = await cursorNow()
-    const [one, two] = [await game.player(), await game.player()]
-    for (const player of [one, two]) {
-      await player.start('other')
-      await xp(player, await player.start('season'), 100)
-    }
-    const take = async (filter: Record<string, unknown>, count: number) => {
-      const subscription = game.subscribe(game.platformKey, ALL, { after, ...filter })
-      const events = await subscription.take(count)
-      await subscription.close()
-      return events.map(({ playerId, scenarioId, handle }) => [
-        playerId === one.playerId ? 'one' : 'two',
-        scenarioId,
-        handle,
-      ])
-    }
-    expect(await take({ playerId: two.playerId }, 4)).toEqual([
-      ['two', null, null],
-      ['two', 'other', 'onStart'],
-      ['two', 'season', 'onStart'],
-      ['two', 'season', 'onLevelUp'],
-    ])
-    expect(await take({ scenarioId: 'other' }, 2)).toEqual([
-      ['one', 'other', 'onStart'],
-      ['two', 'other', 'onStart'],
-    ])
-    expect(await take({ nodeId: 'pass' }, 2)).toEqual([
-      ['one', 'season', 'onLevelUp'],
-      ['two', 'season', 'onLevelUp'],
-    ])
-    expect(await take({ handles: ['onLevelUp'] }, 1)).toEqual([['one', 'season', 'onLevelUp']])
-    expect(await take({ types: ['playerCreated'] }, 2)).toEqual([
-      ['one', null, null],
-      ['two', null, null],
-    ])
-  })
-})
-
-describe('who may listen', () => {
-  const refused = async (token: string, query: string, variables: Record<string, unknown> = {}) => {
-    const subscription = game.subscribe(token, query, variables)
-    const error = await subscription.next().catch((thrown) => thrown)
-    await subscription.close()
-    return (error.errors ?? error)?.[0]?.extensions?.code
-  }
-
-  it('refuses a player that asks for another player, and an operator of another project', async () => {
-    const [player, other] = [await game.player(), await game.player()]
-    const { projectId } = await createProject(game.app.pool, { name: 'Other', environments: ['elsewhere'] })
-    const foreignKey = (await createPlatformKey(game.app.pool, projectId, 'admin')).key
-    expect(await refused(player.token, ALL, { playerId: other.playerId })).toBe('FORBIDDEN')
-    expect(await refused(foreignKey, ALL)).toBe('ENVIRONMENT_NOT_FOUND')
-    expect(await refused(game.platformKey, 'subscription { events { cursor } }')).toBe('INVALID_REQUEST')
-    await game.app.pool.query(`UPDATE players SET status = 'banned' WHERE id = $1`, [player.playerId])
-    expect(await refused(player.token, 'subscription { events { cursor } }')).toBe('PLAYER_BANNED')
-  })
-
-  it('refuses cursors that cannot be honoured: of another stream, of the future, past retention, of nowhere', async () => {
-    const position = (await game.app.feeds.end(game.environmentId)) + 1_000n
-    expect(await refused(game.platformKey, ALL, { after: printCursor(game.environmentId, position) })).toBe(
-      'CURSOR_EXPIRED',
-    )
-    expect(await refused(game.platformKey, ALL, { after: printCursor(game.projectId, 0n) })).toBe('CURSOR_EXPIRED')
-    expect(await refused(game.platformKey, ALL, { after: 'nonsense' })).toBe('INVALID_REQUEST')
-  })
-})
-
-describe('replay joined to the live stream (decisions: no gap, no duplicate, in order)', () => {
-  it('gives every listener the very stream, from whatever cursor, while sixteen writers go on', async () => {
-    const after = await cursorNow()
-    const players = await Promise.all(times(16, () => game.player()))
-    const runs = await Promise.all(players.map((player) => player.start('season')))
-    const writers = players.map(async (player, index) => {
-      for (const _ of times(20, () => 0)) await xp(player, runs[index] ?? '', 25)
-    })
-    const listeners = times(10, () => game.subscribe(game.platformKey, ALL, { after }))
-    await Promise.all(writers)
-    const { rows } = await game.app.pool.query<{ position: string }>(
-      'SELECT position FROM events WHERE environment_id = $1 ORDER BY position',
-      [game.environmentId],
-    )
-    const all = rows.map(({ position }) => printCursor(game.environmentId, BigInt(position)))
-    const expected = all.slice(all.indexOf(after) + 1)
-    for (const listener of listeners)
-      expect((await listener.take(expected.length)).map(({ cursor }) => cursor)).toEqual(expected)
-    for (const from of times(20, (index) => Math.floor((index / 20) * expected.length))) {
-      const late = game.subscribe(game.platformKey, ALL, { after: expected[from] })
-      expect((await late.take(expected.length - from - 1)).map(({ cursor }) => cursor)).toEqual(
-        expected.slice(from + 1),
-      )
-      await late.close()
-    }
-    for (const listener of listeners) await listener.close()
-  })
-
-  it('misses nothing that happens right after a cursor was read, in a hundred rounds', async () => {
-    for (const _ of times(100, () => 0)) {
-      const after = await cursorNow()
-      const player = await game.player()
-      const subscription = game.subscribe(game.platformKey, ALL, { after })
-      expect((await subscription.next()).playerId).toBe(player.playerId)
-      await subscription.close()
-    }
-  })
-
-  it('brings what another instance wrote, without any signal between them', async () => {
-    const keys = [await generateTokenKey()]
-    const config = readConfig({
-      NODE_ENV: 'test',
-      PORT: '0',
-      HOST: '127.0.0.1',
-      DATABASE_URL: game.databaseUrl,
-      TOKEN_KEYS: JSON.stringify(keys),
-    })
-    const other = await createApp({
-      config,
-      log: pino({ level: 'silent' }),
-      databaseUrl: game.databaseUrl,
-      tokenKeys: keys,
-    })
-    const listener = game.subscribe(game.platformKey, ALL, { after: await cursorNow() })
-    const made = await Promise.all(times(5, () => other.operations.createPlayer(game.environmentId, 'From afar')))
-    const heard = await listener.take(5)
-    expect(heard.map(({ playerId }) => playerId).sort()).toEqual(made.map(({ playerId }) => playerId).sort())
-    await listener.close()
-    await other.stop()
-  })
-
-  it('frees what a listener held, also when nothing ever came', async () => {
-    const player = await game.player()
-    const subscription = game.subscribe(player.token, 'subscription { onMaxLevel { cursor } }')
-    const waiting = subscription.next().catch(() => undefined)
-    const open = async () => (await game.app.metrics.subscriptions.get()).values[0]?.value
-    await until('the subscription is open', async () => (await open()) === 1)
-    await subscription.close()
-    await waiting
-    await until('the subscription is gone', async () => (await open()) === 0)
-  })
-})
-
-describe('server-sent events', () => {
-  it('carry the same stream over HTTP', async () => {
-    const after = await cursorNow()
-    const player = await game.player()
-    const aborted = new AbortController()
+/** The same over server-sent events, read frame by frame. */
+function overSse(token: string, query: string, variables: Record<string, unknown> = {}): Subscriber {
+  const abort = new AbortController()
+  async function* read() {
     const response = await fetch(`${game.baseUrl}/graphql`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         accept: 'text/event-stream',
-        authorization: `Bearer ${game.platformKey}`,
+        authorization: `Bearer ${token}`,
       },
-      body: JSON.stringify({
-        query: 'subscription ($after: String) { playerCreated(environment: "production", after: $after) { playerId } }',
-        variables: { after },
-      }),
-      signal: aborted.signal,
+      body: JSON.stringify({ query, variables }),
+      signal: abort.signal,
     })
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
     let text = ''
-    for await (const chunk of response.body ?? []) {
-      text += Buffer.from(chunk).toString()
-      if (text.includes(player.playerId)) break
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk
+      const frames = text.split('\n\n')
+      text = frames.pop() ?? ''
+      for (const frame of frames) {
+        const fields = new Map(
+          frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+        )
+        if (fields.get('event') === 'complete') return
+        if (fields.get('event') === 'next') yield JSON.parse(fields.get('data') ?? '')
+      }
     }
-    aborted.abort()
-    expect(text).toContain('event: next')
+  }
+  const frames = read()
+  async function next() {
+    const { value, done } = await frames.next()
+    if (done) throw new Error('the subscription ended')
+    if (value.errors) throw Object.assign(new Error(value.errors[0].message), { errors: value.errors })
+    return Object.values(value.data)[0]
+  }
+  const subscriber: Subscriber = {
+    next,
+    async take(count) {
+      const events = []
+      while (events.length < count) events.push(await next())
+      return events
+    },
+    close: async () => abort.abort(),
+  }
+  opened.push(subscriber)
+  return subscriber
+}
+
+const ways = { WebSocket: overSocket, SSE: overSse }
+
+async function codeOf(subscriber: Subscriber): Promise<string> {
+  try {
+    await subscriber.next()
+  } catch (error) {
+    const [first] = Array.isArray(error) ? error : ((error as { errors?: Event[] }).errors ?? [])
+    return first?.extensions?.code ?? String(error)
+  }
+  return 'none'
+}
+
+const cursorOf = async (token: string, variables: Record<string, unknown> = {}): Promise<string> =>
+  (await game.graphql(token, 'query ($environment: String) { streamCursor(environment: $environment) }', variables))
+    .data.streamCursor
+const endOf = () => cursorOf(game.platformKey, production)
+
+const add = (player: TestPlayer, runId: string, amount: number | bigint, at = place) =>
+  player.post('/sdk/v1/battlepass/xp', { ...at, runId, amount, source: 'quest' })
+
+/** The events table from a position on, as cursors. */
+async function stored(afterCursor: string): Promise<string[]> {
+  const after = Buffer.from(afterCursor, 'base64url').toString().split(':')[2]
+  const { rows } = await game.app.pool.query(
+    'SELECT position FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
+    [game.environmentId, after],
+  )
+  return rows.map(({ position }) => printCursor(game.environmentId, BigInt(position)))
+}
+
+for (const [way, subscribe] of Object.entries(ways)) {
+  describe(`subscriptions over ${way} (decisions 8)`, () => {
+    it('give onLevelUp, onMaxLevel, onPremiumPurchase and onComplete with their own data', async () => {
+      const player = await game.player({ wallet: { gems: 950n } })
+      const runId = await player.start('season')
+      const after = await cursorOf(player.token)
+      const common = { playerId: player.playerId, scenarioId: 'season', nodeId: 'pass', runId }
+      const open = (name: string, own: string) =>
+        subscribe(player.token, `subscription ($after: String) { ${name}(after: $after) { ${EVENT} ${own} } }`, {
+          after,
+        })
+      const [levelUp, maxLevel, premium, complete] = [
+        open('onLevelUp', 'fromLevel toLevel xp source'),
+        open('onMaxLevel', 'level xp source'),
+        open('onPremiumPurchase', 'price { currency amount }'),
+        open('onComplete', ''),
+      ] as const
+      await add(player, runId, 150)
+      await add(player, runId, 2n ** 60n)
+      await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
+      await player.graphql(`mutation ($input: ClaimAllInput!) { claimAll(input: $input) { claimed { level } } }`, {
+        input: { ...place, runId },
+      })
+      expect(await levelUp.take(2)).toMatchObject([
+        { ...common, type: 'crossing', handle: 'onLevelUp', fromLevel: 1, toLevel: 2, xp: '150', source: 'quest' },
+        { ...common, fromLevel: 2, toLevel: 5, xp: String(2n ** 60n + 150n), data: { xp: String(2n ** 60n + 150n) } },
+      ])
+      expect(await maxLevel.next()).toMatchObject({ ...common, handle: 'onMaxLevel', level: 5, source: 'quest' })
+      expect(await premium.next()).toMatchObject({ ...common, price: { currency: 'gems', amount: '950' } })
+      const completed = await complete.next()
+      expect(completed).toMatchObject({ ...common, handle: 'onComplete' })
+      expect(Math.abs(Date.now() - Date.parse(completed.occurredAt))).toBeLessThan(60_000)
+    })
+
+    it('give playerCreated, and all of it as events in the order of the stream', async () => {
+      const after = await endOf()
+      const created = subscribe(
+        game.platformKey,
+        'subscription ($after: String) { playerCreated(environment: "production", after: $after) { playerId nickname scenarioId } }',
+        { after },
+      )
+      const all = subscribe(game.platformKey, ALL, { ...production, after })
+      const player = await game.player()
+      const runId = await player.start('season')
+      await add(player, runId, 100)
+      expect(await created.next()).toEqual({ playerId: player.playerId, nickname: null, scenarioId: null })
+      const events = await all.take(3)
+      expect(events).toMatchObject([
+        { __typename: 'PlayerCreatedEvent', type: 'playerCreated', handle: null, runId: null },
+        { __typename: 'HandleCrossedEvent', handle: 'onStart', nodeId: 'start', runId },
+        { __typename: 'LevelUpEvent', handle: 'onLevelUp', nodeId: 'pass', runId },
+      ])
+      expect(events.map(({ cursor }) => cursor)).toEqual(await stored(after))
+    })
+
+    it('are narrowed by scenario, node, player, handles and types, alone and together', async () => {
+      const after = await endOf()
+      const [a, b] = [await game.player(), await game.player()]
+      for (const player of [a, b]) {
+        await add(player, await player.start('season'), 400)
+        const runId = await player.start('two')
+        for (const nodeId of ['a', 'b']) await add(player, runId, 100, { scenarioId: 'two', nodeId })
+      }
+      const everything = await subscribe(game.platformKey, ALL, { ...production, after }).take(
+        (await stored(after)).length,
+      )
+      const filters: [Record<string, unknown>, (event: Event) => boolean][] = [
+        [{ scenarioId: 'two' }, (event) => event.scenarioId === 'two'],
+        [{ nodeId: 'b' }, (event) => event.nodeId === 'b'],
+        [{ playerId: a.playerId }, (event) => event.playerId === a.playerId],
+        [{ playerId: a.playerId.toUpperCase() }, (event) => event.playerId === a.playerId],
+        [{ handles: ['onMaxLevel', 'onStart'] }, ({ handle }) => ['onMaxLevel', 'onStart'].includes(handle)],
+        [{ types: ['playerCreated'] }, ({ type }) => type === 'playerCreated'],
+        [
+          { types: ['crossing'], handles: ['onLevelUp'], scenarioId: 'two', playerId: b.playerId },
+          (event) => event.handle === 'onLevelUp' && event.scenarioId === 'two' && event.playerId === b.playerId,
+        ],
+      ]
+      for (const [filter, keeps] of filters) {
+        const expected = everything.filter(keeps)
+        expect(expected.length).toBeGreaterThan(0)
+        expect(
+          await subscribe(game.platformKey, ALL, { ...production, after, ...filter }).take(expected.length),
+        ).toEqual(expected)
+      }
+      for (const none of [{ types: [] }, { handles: [] }]) {
+        const empty = subscribe(game.platformKey, ALL, { ...production, after, ...none })
+        const seen: Event[] = []
+        void empty.next().then(
+          (event) => seen.push(event),
+          () => undefined,
+        )
+        await subscribe(game.platformKey, ALL, { ...production, after }).take(everything.length)
+        expect(seen).toEqual([])
+      }
+    })
+
+    it('show a player its own events only, and refuse it another’s', async () => {
+      const [a, b] = [await game.player(), await game.player()]
+      const after = await endOf()
+      const [runOfA, runOfB] = [await a.start('season'), await b.start('season')]
+      await add(b, runOfB, 100)
+      await add(a, runOfA, 100)
+      const own = await subscribe(a.token, ALL, { after }).take(2)
+      expect(own.map(({ playerId, handle }) => [playerId, handle])).toEqual([
+        [a.playerId, 'onStart'],
+        [a.playerId, 'onLevelUp'],
+      ])
+      for (const field of ['onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', 'events']) {
+        const query = `subscription { ${field}(playerId: "${b.playerId}") { cursor } }`
+        expect([field, await codeOf(subscribe(a.token, query))]).toEqual([field, 'FORBIDDEN'])
+      }
+      expect(await codeOf(subscribe(a.token, ALL, { environment: 'staging' }))).toBe('FORBIDDEN')
+      expect(await codeOf(subscribe(a.token, ALL, { environment: 'elsewhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
+      expect(await codeOf(withoutCredentials(subscribe))).toBe('INVALID_TOKEN')
+    })
+
+    it('need the environment of a platform key’s own project', async () => {
+      expect(await codeOf(subscribe(game.platformKey, ALL))).toBe('INVALID_REQUEST')
+      expect(await codeOf(subscribe(game.platformKey, ALL, { environment: 'elsewhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
+      expect(await codeOf(subscribe(otherKey, ALL, { environment: 'staging' }))).toBe('ENVIRONMENT_NOT_FOUND')
+      expect(await codeOf(subscribe(otherKey, ALL, { ...production, after: await endOf() }))).toBe('CURSOR_EXPIRED')
+
+      const seen: Event[] = []
+      const foreign = subscribe(otherKey, ALL, production)
+      void foreign.next().then(
+        (event) => seen.push(event),
+        () => undefined,
+      )
+      await until('it is open', async () => (await subscriptions()) === 1)
+      const own = subscribe(game.platformKey, ALL, { ...production, after: await endOf() })
+      await game.player()
+      await own.next()
+      expect(seen).toEqual([])
+    })
+
+    it('refuse a cursor of another stream, of the future, past retention, and what is no cursor', async () => {
+      const future = printCursor(game.environmentId, 10n ** 9n)
+      for (const after of [printCursor(stagingId, 0n), future]) {
+        expect(await codeOf(subscribe(game.platformKey, ALL, { ...production, after }))).toBe('CURSOR_EXPIRED')
+      }
+      const env = game.environmentId
+      const junk = [
+        '',
+        'junk',
+        'x'.repeat(257),
+        '\0',
+        Buffer.from(`2:${env}:1`).toString('base64url'),
+        ...[`1:${env}:-1`, `1:${env}:1.5`, `1:${env}`, `1:${env}:9223372036854775808`, `1:${env}: 1`].map((text) =>
+          Buffer.from(text).toString('base64url'),
+        ),
+      ]
+      for (const after of junk) {
+        const code = await codeOf(subscribe(game.platformKey, ALL, { ...production, after }))
+        expect([after, code]).toEqual([after, 'INVALID_REQUEST'])
+      }
+      expect(await codeOf(subscribe(game.platformKey, ALL, { ...production, handles: times(101, String) }))).toBe(
+        'INVALID_REQUEST',
+      )
+    })
+  })
+}
+
+function withoutCredentials(subscribe: typeof overSocket): Subscriber {
+  // A socket with bad credentials is closed before it may ask; one without any is answered.
+  if (subscribe === overSse) return overSse('junk', ALL)
+  const client = createClient({
+    url: `${game.baseUrl.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+  })
+  const results = client.iterate({ query: ALL })
+  const next = async () => {
+    const { value } = await results.next()
+    throw Object.assign(new Error('refused'), { errors: value.errors })
+  }
+  return { next, take: next, close: async () => client.dispose() }
+}
+
+describe('retention', () => {
+  it('refuses a cursor whose next events are gone, also when nothing newer is there, and keeps the newest', async () => {
+    const aged = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
+    try {
+      await Promise.all(times(10, () => aged.player()))
+      const follow = async (position: bigint) => {
+        const feeds = createFeeds({ pool: aged.app.pool, bus: createLocalBus() })
+        try {
+          const events = await feeds.follow({ environmentId: aged.environmentId, after: position, matches: () => true })
+          if (position < 10n) await events.next()
+          await events.return?.()
+          return 'followed'
+        } catch (error) {
+          return (error as Error).message
+        } finally {
+          await feeds.close()
+        }
+      }
+      expect([await follow(0n), await follow(9n), await follow(10n), await follow(11n)]).toEqual([
+        'followed',
+        'followed',
+        'followed',
+        'cursor expired',
+      ])
+      await aged.app.pool.query('DELETE FROM events WHERE position <= 5')
+      expect([await follow(4n), await follow(5n)]).toEqual(['cursor expired', 'followed'])
+      await aged.app.pool.query('DELETE FROM events')
+      expect([await follow(5n), await follow(9n), await follow(10n)]).toEqual([
+        'cursor expired',
+        'cursor expired',
+        'followed',
+      ])
+      const subscriber = aged.subscribe(aged.platformKey, ALL, {
+        ...production,
+        after: printCursor(aged.environmentId, 3n),
+      })
+      expect(await codeOf(subscriber)).toBe('CURSOR_EXPIRED')
+      await subscriber.close()
+    } finally {
+      await aged.stop()
+    }
   })
 })
 
-describe('positions', () => {
-  it('are gapless and in commit order, with an idle transaction open beside them', async () => {
-    const idle = await game.app.pool.connect()
-    await idle.query('BEGIN')
-    await idle.query('SELECT count(*) FROM events')
-    const players = await Promise.all(times(16, () => game.player()))
-    await Promise.all(players.map((player) => player.start('season')))
-    await idle.query('ROLLBACK')
-    idle.release()
-    const { rows } = await game.app.pool.query(
-      'SELECT count(*)::int AS events, max(position)::int AS last, count(DISTINCT position)::int AS positions FROM events WHERE environment_id = $1',
-      [game.environmentId],
+describe('a cursor and the live stream are joined without a gap, a duplicate or a change of order (decisions 8)', () => {
+  it('from several cut points, over both ways, while sixteen writers keep writing', async () => {
+    const writers = await Promise.all(times(16, () => game.player()))
+    await game.publish('long', scenario([passNode('pass', { levels: times(200, (index) => index), tiers: [] })], []))
+    const runs = await Promise.all(writers.map((writer) => writer.start('long')))
+    const at = { scenarioId: 'long', nodeId: 'pass' }
+    const start = await endOf()
+    let writing = true
+    const work = writers.map(async (writer, index) => {
+      for (let count = 0; writing && count < 190; count += 1) await add(writer, runs[index] ?? '', 1, at)
+    })
+    const first = await overSocket(game.platformKey, ALL, { ...production, after: start }).take(300)
+    const cuts = [start, ...times(5, () => first[Math.floor(Math.random() * first.length)].cursor), await endOf()]
+    const followers = cuts.flatMap((after) =>
+      Object.values(ways).map((subscribe) => ({
+        after,
+        subscriber: subscribe(game.platformKey, ALL, { ...production, after }),
+      })),
     )
-    expect(rows[0].events).toBe(rows[0].last)
-    expect(rows[0].positions).toBe(rows[0].last)
+    const joined = await Promise.all(followers.map(({ subscriber }) => subscriber.take(100)))
+    writing = false
+    await Promise.all(work)
+    for (const [index, { after, subscriber }] of followers.entries()) {
+      const expected = await stored(after)
+      const seen = joined[index] ?? []
+      seen.push(...(await subscriber.take(expected.length - seen.length)))
+      expect(seen.map(({ cursor }) => cursor)).toEqual(expected)
+    }
+  })
+
+  it('hears each of a hundred events that are caused right after its cursor was given', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    await add(player, runId, 1)
+    await game.publish('hundred', scenario([passNode('pass', { levels: times(101, (index) => index), tiers: [] })], []))
+    const run = await player.start('hundred')
+    const seen = []
+    for (const _ of times(100, String)) {
+      const after = await cursorOf(player.token)
+      const subscriber = overSocket(
+        player.token,
+        'subscription ($after: String) { onLevelUp(after: $after) { toLevel } }',
+        { after },
+      )
+      await add(player, run, 1, { scenarioId: 'hundred', nodeId: 'pass' })
+      seen.push((await subscriber.next()).toLevel)
+      await subscriber.close()
+    }
+    expect(seen).toEqual(times(100, (index) => index + 2))
+  })
+
+  it('numbers events 1 to N in commit order while sixteen writers write and a transaction idles beside them', async () => {
+    const idle = new pg.Client({ connectionString: game.databaseUrl })
+    await idle.connect()
+    await idle.query('BEGIN')
+    await idle.query('SELECT txid_current(), count(*) FROM events')
+    const writers = await Promise.all(times(16, () => game.player()))
+    const heard = overSocket(game.platformKey, ALL, { ...production, after: await endOf() })
+    await Promise.all(
+      writers.map(async (writer) => {
+        const runId = await writer.start('season')
+        for (const _ of times(4, String)) await add(writer, runId, 100)
+      }),
+    )
+    await idle.query('COMMIT')
+    await idle.end()
+    const events = await heard.take(16 * 6)
+    expect(events.map(({ cursor }) => cursor)).toEqual(
+      (await stored(printCursor(game.environmentId, 0n))).slice(-events.length),
+    )
+    const { rows } = await game.app.pool.query(
+      `SELECT e.environment_id, count(*)::int AS events, min(position)::int AS first, max(position)::int AS last,
+         bool_and(ordered) AS ordered FROM (
+           SELECT *, occurred_at >= lag(occurred_at, 1, occurred_at) OVER (PARTITION BY environment_id ORDER BY position) AS ordered
+           FROM events) e GROUP BY e.environment_id`,
+    )
+    for (const { events: count, first, last, ordered } of rows)
+      expect({ first, last, ordered }).toEqual({ first: 1, last: count, ordered: true })
+    // Each player's own events stand in the order in which its calls were answered.
+    for (const { playerId } of writers) {
+      const levels = events.filter((event) => event.playerId === playerId && event.handle === 'onLevelUp')
+      expect(levels.map(({ data }) => data.toLevel)).toEqual([2, 3, 4, 5])
+    }
+  })
+})
+
+describe('a subscription is let go of', () => {
+  const listeners = () => {
+    const bus = createLocalBus()
+    let count = 0
+    const counting: Bus = {
+      ...bus,
+      async subscribe(environmentId, listener) {
+        const leave = await bus.subscribe(environmentId, listener)
+        count += 1
+        return () => {
+          count -= 1
+          leave()
+        }
+      },
+    }
+    return { bus: counting, count: () => count }
+  }
+
+  it('when it is completed, when its socket is closed or broken, and when a stream is cancelled', async () => {
+    const player = await game.player()
+    const url = `${game.baseUrl.replace('http', 'ws')}/graphql`
+    const connectionParams = { authorization: `Bearer ${player.token}` }
+    let socket: WebSocket | undefined
+    const client = createClient({
+      url,
+      connectionParams,
+      retryAttempts: 0,
+      webSocketImpl: class extends WebSocket {
+        constructor(...args: ConstructorParameters<typeof WebSocket>) {
+          super(...args)
+          socket = this
+        }
+      },
+      onNonLazyError: () => undefined,
+    })
+    const sink = { next: () => undefined, error: () => undefined, complete: () => undefined }
+    const ends = times(5, () => client.subscribe({ query: ALL }, sink))
+    await until('five are open', async () => (await subscriptions()) === 5)
+    for (const end of ends.slice(0, 3)) end()
+    await until('two are left', async () => (await subscriptions()) === 2)
+    socket?.terminate()
+    await until('none is left', async () => (await subscriptions()) === 0)
+
+    const stream = overSse(player.token, ALL)
+    void stream.next().catch(() => undefined)
+    await until('one is open', async () => (await subscriptions()) === 1)
+    await stream.close()
+    await until('none is left again', async () => (await subscriptions()) === 0)
+    await client.dispose()
+  })
+
+  it('when it was refused: nothing is counted', async () => {
+    for (const subscribe of Object.values(ways)) await codeOf(subscribe(game.platformKey, ALL))
+    expect(await subscriptions()).toBe(0)
+  })
+
+  it('so that its environment is no longer listened to, even when nothing ever arrived', async () => {
+    const { bus, count } = listeners()
+    const feeds = createFeeds({ pool: game.app.pool, bus })
+    const matches = () => true
+    const open = () => feeds.follow({ environmentId: stagingId, after: null, matches })
+    const ended: number[] = []
+    const [one, two] = await Promise.all([
+      open(),
+      feeds.follow({ environmentId: stagingId, after: null, matches, onEnd: () => ended.push(1) }),
+    ])
+    expect(count()).toBe(1)
+    const waiting = one.next()
+    await one.return?.()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(count()).toBe(1)
+    await two.return?.()
+    await two.return?.()
+    expect([count(), ended]).toEqual([0, [1]])
+    await Promise.all(times(20, async () => (await open()).return?.()))
+    expect(count()).toBe(0)
+
+    const last = await open()
+    const pending = last.next()
+    await feeds.close()
+    expect(await pending).toEqual({ done: true, value: undefined })
+    expect(count()).toBe(0)
+    await expect(open()).rejects.toThrow('unavailable')
+  })
+
+  it('when the database fails it in the middle of a replay', async () => {
+    const broken = await startGame()
+    const { bus, count } = listeners()
+    const feeds = createFeeds({ pool: broken.app.pool, bus })
+    try {
+      const { environmentId } = broken
+      await Promise.all(times(600, () => broken.app.operations.createPlayer(environmentId, null)))
+      let ended = 0
+      const onEnd = () => {
+        ended += 1
+      }
+      const events = await feeds.follow({ environmentId, after: 0n, matches: () => true, onEnd })
+      await broken.app.pool.query('ALTER TABLE events RENAME TO gone')
+      const replay = async () => {
+        for (let read = 0; read < 600; read += 1) await events.next()
+      }
+      await expect(replay()).rejects.toThrow('events')
+      expect([count(), ended]).toEqual([0, 1])
+      expect(await events.next()).toEqual({ done: true, value: undefined })
+    } finally {
+      await feeds.close()
+      await broken.stop()
+    }
+  })
+})
+
+describe('followers do not wait for each other', () => {
+  it('serves the quick at once while a slow one takes nothing', async () => {
+    const player = await game.player()
+    await game.publish('many', scenario([passNode('pass', { levels: times(900, (index) => index), tiers: [] })], []))
+    const runId = await player.start('many')
+    const after = await endOf()
+    // It asks, and then reads nothing of what is sent.
+    const slow = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    await new Promise((resolve) => slow.once('open', resolve))
+    const acknowledged = new Promise((resolve) => slow.once('message', resolve))
+    slow.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${player.token}` } }))
+    await acknowledged
+    slow.pause()
+    slow.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: ALL, variables: { after } } }))
+    const quick = overSocket(player.token, ALL, { after })
+    await until('both are open', async () => (await subscriptions()) === 2)
+    const waits: number[] = []
+    for (const _ of times(800, String)) {
+      const sent = performance.now()
+      await add(player, runId, 1, { scenarioId: 'many', nodeId: 'pass' })
+      await quick.next()
+      waits.push(performance.now() - sent)
+    }
+    expect(waits.sort((a, b) => a - b)[Math.floor(waits.length * 0.95)]).toBeLessThan(500)
+    slow.terminate()
+  })
+})
+
+describe('signals that are lost', () => {
+  it('make events late, by the quiet check, and never lost: another instance commits and tells nobody', async () => {
+    const player = await game.player()
+    const after = await endOf()
+    const subscriber = overSocket(player.token, ALL, { after })
+    await until('it is open', async () => (await subscriptions()) === 1)
+    const { runId } = await second.operations.startRun(player, { scenarioId: 'season' })
+    const sent = performance.now()
+    expect(await subscriber.next()).toMatchObject({ handle: 'onStart', runId })
+    expect(performance.now() - sent).toBeLessThan(4_000)
+
+    // Writers on both instances at once: one stream, heard whole.
+    const [here, there] = [
+      (async () => {
+        for (const _ of times(40, String)) await game.player()
+      })(),
+      (async () => {
+        for (const _ of times(40, String)) await second.operations.createPlayer(game.environmentId, 'Ada')
+      })(),
+    ]
+    const from = await endOf()
+    const all = overSocket(game.platformKey, ALL, { ...production, after: from })
+    await Promise.all([here, there])
+    const expected = await stored(from)
+    expect((await all.take(expected.length)).map(({ cursor }) => cursor)).toEqual(expected)
   })
 })

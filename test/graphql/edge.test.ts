@@ -1,0 +1,815 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { createClient } from 'graphql-ws'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { print } from '../../src/json.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
+import {
+  ADD_XP,
+  CLAIM,
+  CLAIM_ALL,
+  CROSS,
+  graphqlOf,
+  outcomeOfGraphql,
+  outcomeOfRest,
+  PREMIUM,
+  PROGRESS,
+  plain,
+  RUN,
+  restOf,
+  START,
+} from '../support/surfaces.ts'
+
+let game: Game
+let locked: Game
+let otherKey: string
+
+const MAX_INT64 = 2n ** 63n - 1n
+const place = { scenarioId: 'season', nodeId: 'pass' }
+const clientSeason = scenario(
+  [passNode(), { id: 'shop', type: 'shop', data: { offer: 9007199254740993n, sizes: [1, 2.5] } }],
+  [
+    { from: 'start', handle: 'onStart', to: 'pass' },
+    { from: 'start', handle: 'onStart', to: 'shop' },
+    { from: 'shop', handle: 'onBought', to: 'pass' },
+  ],
+)
+
+beforeAll(async () => {
+  game = await startGame({ ALLOWED_ORIGINS: 'https://dashboard.example.com' })
+  locked = await startGame({ INTROSPECTION: 'false', GRAPHIQL: 'false' })
+  await game.publish('season', season())
+  await game.publish('shop', clientSeason)
+  const other = await createProject(game.app.pool, { name: 'Other', environments: ['production', 'elsewhere'] })
+  otherKey = (await createPlatformKey(game.app.pool, other.projectId, 'admin')).key
+})
+afterAll(async () => {
+  await game?.stop()
+  await locked?.stop()
+})
+
+/** A raw request: what a careless or hostile client may send. */
+async function send(
+  { baseUrl }: Game,
+  { method = 'POST', path = '/graphql', headers = {}, body }: RequestInit & { path?: string } = {},
+) {
+  const response = await fetch(`${baseUrl}${path}`, { method, headers, body })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text }
+}
+
+/** The same document over a WebSocket. */
+async function overSocket(
+  { baseUrl }: Game,
+  token: string | null,
+  query: string,
+  variables: Record<string, unknown> = {},
+): Promise<GraphqlAnswer> {
+  const client = createClient({
+    url: `${baseUrl.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: token === null ? {} : { authorization: `Bearer ${token}` },
+    retryAttempts: 0,
+  })
+  try {
+    const { value } = await client.iterate({ query, variables }).next()
+    return value as GraphqlAnswer
+  } catch (errors) {
+    if (!Array.isArray(errors)) throw errors
+    return { data: null, errors }
+  } finally {
+    await client.dispose()
+  }
+}
+
+const codeOf = (answer: GraphqlAnswer): string | undefined => answer.errors?.[0]?.extensions?.code
+
+describe('every field of a player (decisions 9) answers what REST answers', () => {
+  it('plays a season alike: start, progress, xp, claims, premium, run', async () => {
+    const wallet = { gems: 1000n }
+    const surfaces = [restOf(await game.player({ wallet })), graphqlOf(await game.player({ wallet }))]
+    const [rest, graphql] = await Promise.all(
+      surfaces.map(async (surface) => {
+        const started = await surface.start({ scenarioId: 'season' })
+        return { surface, outcomes: [started, await surface.start({ scenarioId: 'season' })] }
+      }),
+    )
+    expect(graphql?.outcomes).toEqual(rest?.outcomes)
+    expect(graphql?.outcomes).toMatchObject([{ ok: { resumed: false } }, { ok: { resumed: true } }])
+  })
+
+  it('gives progress, xp, claims and the run alike, call by call', async () => {
+    const wallet = { gems: 1000n }
+    const [one, two] = [await game.player({ wallet }), await game.player({ wallet })]
+    const both = [
+      { surface: restOf(one), runId: await one.start('season') },
+      { surface: graphqlOf(two), runId: await two.start('season') },
+    ] as const
+    const alike = async (call: (each: (typeof both)[number]) => Promise<unknown>) => {
+      const [rest, graphql] = [await call(both[0]), await call(both[1])]
+      expect(graphql).toEqual(rest)
+      return graphql
+    }
+    await alike(({ surface }) => surface.progress(place))
+    await alike(({ surface, runId }) => surface.addXp({ ...place, runId, amount: 150, source: 'quest' }))
+    await alike(({ surface, runId }) => surface.addXp({ ...place, runId, amount: 300, source: '' }))
+    await alike(({ surface, runId }) => surface.claim({ ...place, runId, level: 2, track: 'free' }))
+    await alike(({ surface, runId }) => surface.claim({ ...place, runId, level: 2, track: 'free' }))
+    await alike(({ surface, runId }) => surface.claim({ ...place, runId, level: 2, track: 'premium' }))
+    await alike(({ surface, runId }) => surface.claim({ ...place, runId, level: 77, track: 'free' }))
+    await alike(({ surface, runId }) => surface.premium({ ...place, runId, idempotencyKey: 'k' }))
+    await alike(({ surface, runId }) => surface.premium({ ...place, runId, idempotencyKey: 'k' }))
+    await alike(({ surface, runId }) => surface.premium({ ...place, runId }))
+    expect(await alike(({ surface }) => surface.progress(place))).toEqual({
+      ok: { level: 5, xp: '450', premiumOwned: true, claimedTiers: [{ level: 2, track: 'free' }] },
+    })
+    await alike(({ surface, runId }) => surface.run({ runId }))
+  })
+
+  it('honours an idempotency key on xp and claims alike, and refuses its reuse (decisions 2)', async () => {
+    for (const of of [restOf, graphqlOf]) {
+      const player = await game.player()
+      const [surface, runId] = [of(player), await player.start('season')]
+      const xp = { ...place, runId, amount: 100, source: 'quest', idempotencyKey: 'x' }
+      expect(await surface.addXp(xp)).toEqual(await surface.addXp(xp))
+      expect(await surface.addXp({ ...xp, amount: 101 })).toEqual({
+        code: 'IDEMPOTENCY_KEY_REUSED',
+        message: 'idempotency key reused',
+      })
+      expect(await surface.progress(place)).toMatchObject({ ok: { xp: '100' } })
+      const claim = { ...place, runId, level: 1, track: 'free', idempotencyKey: 'x' }
+      expect(await surface.claim(claim)).toEqual(await surface.claim(claim))
+    }
+  })
+
+  it('hands over to client nodes and crosses their handles alike, with exact data', async () => {
+    const [one, two] = [await game.player(), await game.player()]
+    const ids = { scenarioId: 'shop', nodeId: 'shop' }
+    const outcomes = await Promise.all(
+      [
+        { surface: restOf(one), runId: await one.start('shop') },
+        { surface: graphqlOf(two), runId: await two.start('shop') },
+      ].map(async ({ surface, runId }) => [
+        await surface.cross({ ...ids, runId, handle: 'onBought' }),
+        await surface.cross({ ...ids, runId, handle: 'onLevelUp' }),
+        await surface.cross({ ...ids, nodeId: 'pass', runId, handle: 'onComplete' }),
+        await surface.cross({ ...ids, runId, handle: 'onComplete' }),
+        await surface.cross({ ...ids, runId, handle: 'onBought' }),
+      ]),
+    )
+    expect(outcomes[1]).toEqual(outcomes[0])
+    expect(outcomes[1]).toMatchObject([
+      { ok: { plan: { crossed: [{ nodeId: 'shop', handle: 'onBought' }] } } },
+      { code: 'HANDLE_IS_SERVER_OWNED' },
+      { code: 'HANDLE_IS_SERVER_OWNED' },
+      { ok: { plan: { status: 'active' } } },
+      { code: 'NODE_NOT_ACTIVE' },
+    ])
+    const { data } = await two.graphql(START, { input: { scenarioId: 'shop' } })
+    const run = await two.graphql(RUN, { runId: data.startRun.runId })
+    expect(run.errors).toBeUndefined()
+    const { data: entered } = await (await game.player()).graphql(START, { input: { scenarioId: 'shop' } })
+    const shop = entered.startRun.plan.entered.find(({ nodeId }: { nodeId: string }) => nodeId === 'shop')
+    expect(shop.data).toEqual({ offer: '9007199254740993', sizes: [1, 2.5] })
+  })
+
+  it('claims all that can be claimed, which is what single claims over REST grant', async () => {
+    const [one, two] = [await game.player(), await game.player()]
+    const [runOne, runTwo] = [await one.start('season'), await two.start('season')]
+    for (const [player, runId] of [
+      [one, runOne],
+      [two, runTwo],
+    ] as const)
+      await player.graphql(ADD_XP, { input: { ...place, runId, amount: '250', source: 'quest' } })
+    const all = await two.graphql(CLAIM_ALL, { input: { ...place, runId: runTwo } })
+    const single = []
+    for (const level of [1, 2, 3]) {
+      const { body } = await one.post('/sdk/v1/battlepass/claim', { ...place, runId: runOne, level, track: 'free' })
+      single.push({ level, track: 'free', granted: plain(body.granted) })
+    }
+    expect(all.data.claimAll.claimed).toEqual(single)
+    expect((await two.graphql(CLAIM_ALL, { input: { ...place, runId: runTwo } })).data.claimAll).toEqual({
+      claimed: [],
+    })
+    const held = '{ me { wallet { currency balance } inventory { itemId amount } } }'
+    expect((await two.graphql(held)).data).toEqual((await one.graphql(held)).data)
+  })
+
+  it('shows the player with its wallet, its inventory and its ledger', async () => {
+    const player = await game.player({ wallet: { gems: 5n, ash: MAX_INT64 } })
+    await game.publish('gifts', season({ tiers: [tier(1, 'free', [item('hat', 2), item('cap', MAX_INT64), gold(1)])] }))
+    const runId = await player.start('gifts')
+    await player.graphql(CLAIM, { input: { scenarioId: 'gifts', nodeId: 'pass', runId, level: 1, track: 'free' } })
+    const { data, errors } = await player.graphql(`{ me {
+      id status nickname avatarUrl region language createdAt identities { provider subject }
+      wallet { currency balance } inventory { itemId amount }
+      walletLedger { edges { node { currency amount balance reason reference createdAt } } }
+    } }`)
+    expect(errors).toBeUndefined()
+    expect(data.me).toMatchObject({
+      id: player.playerId,
+      status: 'active',
+      nickname: null,
+      identities: [],
+      wallet: [
+        { currency: 'ash', balance: String(MAX_INT64) },
+        { currency: 'gems', balance: '5' },
+        { currency: 'gold', balance: '1' },
+      ],
+      inventory: [
+        { itemId: 'cap', amount: String(MAX_INT64) },
+        { itemId: 'hat', amount: '2' },
+      ],
+    })
+    expect(data.me.walletLedger.edges[0].node).toMatchObject({
+      currency: 'gold',
+      amount: '1',
+      balance: '1',
+      reason: 'tier_claim',
+      reference: 'gifts/pass/free/1',
+    })
+    expect(data.me.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  })
+
+  it('pages through a ledger, 20 by default and never more than 200, without a gap or a duplicate', async () => {
+    const player = await game.player()
+    for (const index of times(30, (at) => at))
+      await Promise.all(
+        times(10, (at) =>
+          game.app.operations.adjustWallet(player, { currency: 'gold', amount: 1n, reference: `${index}/${at}` }),
+        ),
+      )
+    const ledger = `query ($first: Int, $after: String, $last: Int, $before: String) {
+      me { walletLedger(first: $first, after: $after, last: $last, before: $before) {
+        edges { cursor node { id balance } } pageInfo { hasNextPage hasPreviousPage endCursor startCursor } } } }`
+    const page = async (variables: Record<string, unknown>) =>
+      (await player.graphql(ledger, variables)).data.me.walletLedger
+    expect((await page({})).edges).toHaveLength(20)
+    expect((await page({ first: 201 })).edges).toHaveLength(200)
+    expect((await page({ first: 2_000_000_000 })).edges).toHaveLength(200)
+    const seen: string[] = []
+    for (let after: string | undefined, more = true; more; ) {
+      const { edges, pageInfo } = await page({ first: 70, after })
+      seen.push(...edges.map(({ node }: { node: { balance: string } }) => node.balance))
+      after = pageInfo.endCursor
+      more = pageInfo.hasNextPage
+    }
+    expect(seen).toEqual(times(300, (index) => String(300 - index)))
+    expect((await page({ last: 2 })).edges.map(({ node }: { node: { balance: string } }) => node.balance)).toEqual([
+      '2',
+      '1',
+    ])
+  })
+
+  it('refuses page arguments that make no sense as INVALID_REQUEST', async () => {
+    const player = await game.player({ wallet: { gold: 1n } })
+    const base64 = (text: string) => Buffer.from(text).toString('base64')
+    for (const args of [
+      'first: -1',
+      'last: -5',
+      'first: 0.5',
+      'first: 3000000000',
+      'after: ""',
+      'after: "junk"',
+      `after: "${base64('GPC:J:["x","y","z"]')}"`,
+      `after: "${base64('GPC:J:[1]')}"`,
+      `after: "${base64('GPC:S:x')}"`,
+      `before: "${base64('GPC:J:[{},null,"z"]')}"`,
+      `after: "${'a'.repeat(900)}"`,
+      `after: "\\u0000"`,
+    ]) {
+      const answer = await player.graphql(`{ me { walletLedger(${args}) { edges { cursor } } } }`)
+      expect([args, codeOf(answer) ?? 'ok']).toEqual([args, 'INVALID_REQUEST'])
+      const scenarios = await game.graphql(
+        game.platformKey,
+        `{ scenarios(environment: "production", ${args}) { edges { cursor } } }`,
+      )
+      expect([args, codeOf(scenarios) ?? 'ok']).toEqual([args, 'INVALID_REQUEST'])
+    }
+  })
+
+  it('publishes, reads and lists scenarios as REST does, faults included', async () => {
+    const publish = `mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) {
+      scenario { scenarioId environment version definition publishedAt } } }`
+    const send = async (scenarioId: string, definition: string, environment = 'production') =>
+      outcomeOfGraphql(
+        await game.graphql(game.platformKey, publish, { input: { environment, scenarioId, definition } }),
+      )
+    const put = async (scenarioId: string, definition: string, environment = 'production') =>
+      outcomeOfRest(
+        await game.request(
+          'PUT',
+          `/platform/v1/projects/${game.projectId}/scenarios/${scenarioId}?environment=${environment}`,
+          { body: definition, headers: { authorization: `Bearer ${game.platformKey}` } },
+        ),
+      )
+    const without = (outcome: unknown) =>
+      JSON.parse(JSON.stringify(outcome).replaceAll(/"publishedAt":"[^"]+"/g, '"publishedAt":""'))
+    const text = print(season())
+    const [one, two] = [await put('by-rest', text), await send('by-graphql', `${text}\n`)]
+    expect(without(two)).toEqual(without({ ok: { scenario: (one as { ok: unknown }).ok } }))
+    expect(await send('by-graphql', text)).toEqual(two)
+
+    const faulty = print({ name: '', start: 'nowhere', nodes: [{ id: 'a', type: 'battle-pass' }], edges: [{}] })
+    const fault = await send('by-graphql', faulty)
+    expect(fault).toEqual(await put('by-rest', faulty))
+    expect((fault as { details: unknown[] }).details.length).toBeGreaterThan(4)
+    expect(await send('by-graphql', text, 'nowhere')).toEqual(await put('by-rest', text, 'nowhere'))
+    expect(await send('by-graphql', '{"name": "\ud800"}')).toMatchObject({
+      code: 'INVALID_REQUEST',
+      details: [{ path: 'definition', message: 'must not contain NUL or a lone surrogate' }],
+    })
+
+    const read = `query ($version: Int) { scenario(environment: "production", scenarioId: "by-graphql", version: $version) {
+      scenarioId environment version definition publishedAt } }`
+    const { data } = await game.graphql(game.platformKey, read)
+    const rest = await game.request(
+      'GET',
+      `/platform/v1/projects/${game.projectId}/scenarios/by-graphql?environment=production`,
+      { headers: { authorization: `Bearer ${game.platformKey}` } },
+    )
+    expect(data.scenario).toEqual(rest.body)
+    expect(codeOf(await game.graphql(game.platformKey, read, { version: 7 }))).toBe('NOT_FOUND')
+    expect(codeOf(await game.graphql(game.platformKey, read, { version: 0 }))).toBe('INVALID_REQUEST')
+
+    const list = `{ scenarios(environment: "production", first: 200) { edges { node { scenarioId version publishedAt } } } }`
+    const listed = (await game.graphql(game.platformKey, list)).data.scenarios.edges.map(
+      ({ node }: { node: { scenarioId: string } }) => node.scenarioId,
+    )
+    expect(listed).toEqual([...listed].sort())
+    expect(listed).toEqual(expect.arrayContaining(['by-graphql', 'by-rest', 'season']))
+  })
+
+  it('gives the end of the stream to a player and to a platform key alike', async () => {
+    const player = await game.player()
+    const own = (await player.graphql('{ streamCursor }')).data.streamCursor
+    const named = (await player.graphql('{ streamCursor(environment: "production") }')).data.streamCursor
+    const platform = await game.graphql(game.platformKey, '{ streamCursor(environment: "production") }')
+    expect(new Set([own, named, platform.data.streamCursor]).size).toBe(1)
+    expect(codeOf(await game.graphql(game.platformKey, '{ streamCursor }'))).toBe('INVALID_REQUEST')
+    expect(codeOf(await player.graphql('{ streamCursor(environment: "staging") }'))).toBe('FORBIDDEN')
+    for (const name of ['', '\\u0000', 'x'.repeat(33)]) {
+      const query = `{ streamCursor(environment: "${name}") }`
+      const list = `{ scenarios(environment: "${name}") { edges { cursor } } }`
+      for (const answer of [
+        await player.graphql(query),
+        await game.graphql(game.platformKey, query),
+        await game.graphql(game.platformKey, list),
+      ])
+        expect([name, codeOf(answer)]).toEqual([name, 'INVALID_REQUEST'])
+    }
+  })
+})
+
+describe('the scalar Int64 (decisions 2)', () => {
+  const literal = (runId: string, amount: string) =>
+    `mutation { addXp(input: { scenarioId: "season", nodeId: "pass", runId: "${runId}", amount: ${amount}, source: "" }) { xp } }`
+
+  it('is a decimal string out, and a string or an integer literal in, exact over int64', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    const add = async (amount: string) => (await player.graphql(literal(runId, amount))).data.addXp.xp
+    expect(await add('9007199254740993')).toBe('9007199254740993')
+    expect(await add('"1"')).toBe('9007199254740994')
+    const { data } = await player.graphql(ADD_XP, { input: { ...place, runId, amount: 6, source: '' } })
+    expect(data.addXp.xp).toBe('9007199254741000')
+    expect(await add(String(MAX_INT64 - 9007199254741000n))).toBe(String(MAX_INT64))
+    expect(codeOf(await player.graphql(literal(runId, '1')))).toBe('XP_LIMIT_EXCEEDED')
+    const { body, text } = await player.post('/sdk/v1/battlepass/progress', place)
+    expect([text.includes(`"xp":${MAX_INT64}`), body.level]).toEqual([true, 5])
+  })
+
+  it('refuses what is no 64-bit integer as INVALID_REQUEST, as a literal and as a variable', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    const literals = [
+      '1.0',
+      '1e3',
+      '""',
+      '" 1"',
+      '"1 "',
+      '"+1"',
+      '"0x10"',
+      '"1.0"',
+      '"1e3"',
+      '"01"',
+      'true',
+      'null',
+      '[1]',
+      '{}',
+      'ONE',
+      String(MAX_INT64 + 1n),
+      `"${MAX_INT64 + 1n}"`,
+      '-9223372036854775809',
+      '1'.repeat(400),
+    ]
+    for (const junk of literals) {
+      expect([junk, codeOf(await player.graphql(literal(runId, junk)))]).toEqual([junk, 'INVALID_REQUEST'])
+    }
+    const variables = [
+      1.5,
+      2 ** 53,
+      '',
+      ' 1',
+      '+1',
+      '1.0',
+      '1e3',
+      'ten',
+      '٣',
+      true,
+      null,
+      [],
+      {},
+      String(MAX_INT64 + 1n),
+    ]
+    for (const amount of variables) {
+      const answer = await player.graphql(ADD_XP, { input: { ...place, runId, amount, source: '' } })
+      expect([amount, codeOf(answer)]).toEqual([amount, 'INVALID_REQUEST'])
+    }
+    expect((await player.graphql(PROGRESS, place)).data.battlePass.xp).toBe('0')
+  })
+})
+
+describe('errors carry the codes of REST in upper case (decisions 2)', () => {
+  it('answers each refusal as REST does', async () => {
+    const [player, other, banned] = await Promise.all(times(3, () => game.player()))
+    if (!player || !other || !banned) throw new Error('three players')
+    const runId = await player.start('season')
+    const othersRun = await other.start('season')
+    const bannedRun = await banned.start('season')
+    await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [banned.playerId])
+    const xp = { ...place, runId, amount: 1, source: '' }
+    const cases: [string, TestPlayer, Record<string, unknown>][] = [
+      ['RUN_NOT_FOUND', player, { ...xp, runId: othersRun }],
+      ['RUN_NOT_FOUND', player, { ...xp, runId: 'no such run' }],
+      ['SCENARIO_NOT_FOUND', player, { ...xp, scenarioId: 'nowhere' }],
+      ['NODE_NOT_FOUND', player, { ...xp, nodeId: 'nowhere' }],
+      ['NODE_NOT_FOUND', player, { ...xp, nodeId: 'start' }],
+      ['PLAYER_BANNED', banned, { ...xp, runId: bannedRun }],
+    ]
+    for (const [code, caller, input] of cases) {
+      const [rest, graphql] = [await restOf(caller).addXp(input), await graphqlOf(caller).addXp(input)]
+      expect(graphql).toEqual(rest)
+      expect(graphql).toMatchObject({ code })
+    }
+    for (const query of ['{ me { id } }', '{ streamCursor }'])
+      expect(codeOf(await banned.graphql(query))).toBe('PLAYER_BANNED')
+    expect(await graphqlOf(banned).progress(place)).toEqual(await restOf(banned).progress(place))
+    expect(await graphqlOf(player).run({ runId: othersRun })).toMatchObject({ code: 'RUN_NOT_FOUND' })
+  })
+
+  it('refuses a caller without credentials, with bad ones, or with the wrong kind', async () => {
+    const player = await game.player()
+    for (const token of [null, 'junk', `${player.token}x`, 'twplat_nothing', 'twsdk_nothing'])
+      expect(codeOf(await game.graphql(token, '{ me { id } }'))).toBe('INVALID_TOKEN')
+    expect(codeOf(await game.graphql(game.platformKey, '{ me { id } }'))).toBe('FORBIDDEN')
+    expect(codeOf(await player.graphql('{ scenarios(environment: "production") { edges { cursor } } }'))).toBe(
+      'FORBIDDEN',
+    )
+    const publish = `mutation { publishScenario(input: { environment: "production", scenarioId: "x", definition: "{}" }) { scenario { version } } }`
+    for (const role of ['viewer', 'operator'] as const)
+      expect(codeOf(await game.graphql(await game.key(role), publish))).toBe('FORBIDDEN')
+    expect(codeOf(await player.graphql(publish))).toBe('FORBIDDEN')
+  })
+
+  it('names all faults of an input at once, in the words of REST', async () => {
+    const player = await game.player()
+    const input = { scenarioId: '', nodeId: 'n\0', runId: 'r'.repeat(129), amount: 0, source: 's'.repeat(65) }
+    const [rest, graphql] = [await restOf(player).addXp(input), await graphqlOf(player).addXp(input)]
+    expect(graphql).toEqual(rest)
+    expect(graphql).toMatchObject({ code: 'INVALID_REQUEST', message: 'invalid request' })
+    expect((graphql as { details: unknown[] }).details).toHaveLength(5)
+  })
+
+  it('refuses every bad text and number in every input as REST does', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    const bad: unknown[] = ['', '\0', 'a\0b', '\ud800', '\udfff!', 'x'.repeat(129), '😀'.repeat(129)]
+    const base = { ...place, runId }
+    const [rest, graphql] = [restOf(player), graphqlOf(player)]
+    const inputs: [keyof typeof rest, Record<string, unknown>, string[]][] = [
+      ['start', { scenarioId: 'season' }, ['scenarioId']],
+      ['run', { runId }, ['runId']],
+      ['progress', place, ['scenarioId', 'nodeId']],
+      ['addXp', { ...base, amount: 1, source: 'q' }, ['scenarioId', 'nodeId', 'runId']],
+      ['claim', { ...base, level: 1, track: 'free' }, ['scenarioId', 'nodeId', 'runId']],
+      ['premium', base, ['scenarioId', 'nodeId', 'runId']],
+      ['cross', { ...base, handle: 'onX' }, ['scenarioId', 'nodeId', 'runId', 'handle']],
+    ]
+    for (const [call, input, fields] of inputs) {
+      for (const field of fields) {
+        for (const value of bad) {
+          const sent = { ...input, [field]: value } as never
+          const [one, two] = [await rest[call](sent), await graphql[call](sent)]
+          expect([call, field, value, two]).toEqual([call, field, value, one])
+          expect(two).toMatchObject({ code: 'INVALID_REQUEST' })
+        }
+      }
+    }
+    for (const amount of [0, -1, -MAX_INT64 - 1n]) {
+      const sent = { ...base, amount, source: 'q' }
+      expect(await graphql.addXp(sent)).toEqual(await rest.addXp(sent))
+    }
+    for (const level of [-1]) {
+      const sent = { ...base, level, track: 'free' }
+      expect(await graphql.claim(sent)).toEqual(await rest.claim(sent))
+    }
+    // Beyond what the scalars hold, GraphQL itself refuses: the code is the same.
+    for (const sent of [
+      { ...base, amount: MAX_INT64 + 1n, source: 'q' },
+      { ...base, amount: 1, source: null },
+    ]) {
+      expect(await rest.addXp(sent)).toMatchObject({ code: 'INVALID_REQUEST' })
+      expect(await graphql.addXp(sent)).toMatchObject({ code: 'INVALID_REQUEST' })
+    }
+    for (const level of [2 ** 31, 1.5, '1']) {
+      const sent = { ...base, level, track: 'free' }
+      expect(await rest.claim(sent)).toMatchObject({ code: 'INVALID_REQUEST' })
+      expect(await graphql.claim(sent)).toMatchObject({ code: 'INVALID_REQUEST' })
+    }
+    for (const idempotencyKey of ['', 'k'.repeat(256), '\0']) {
+      const sent = { ...base, idempotencyKey }
+      expect(await graphql.premium(sent)).toEqual(await rest.premium(sent))
+    }
+    expect(await graphql.progress(place)).toMatchObject({ ok: { xp: '0', premiumOwned: false, claimedTiers: [] } })
+  })
+
+  it('says nothing of an unexpected error', async () => {
+    const broken = await startGame()
+    try {
+      await broken.publish('season', season())
+      const player = await broken.player()
+      const runId = await player.start('season')
+      await broken.app.pool.query('DROP TABLE wallet_ledger, wallets, xp_ledger CASCADE')
+      const input = { ...place, runId, amount: 1, source: '' }
+      const answers = [
+        await player.graphql('{ me { id wallet { balance } } }'),
+        await player.graphql('{ me { id walletLedger { edges { cursor } } } }'),
+        await player.graphql(ADD_XP, { input }),
+        await player.graphql(PREMIUM, { input: { ...place, runId } }),
+        await overSocket(broken, player.token, ADD_XP, { input }),
+        await overSocket(broken, player.token, '{ me { wallet { balance } } }'),
+      ]
+      for (const answer of answers) {
+        expect(answer.errors).toHaveLength(1)
+        expect(answer.errors?.[0]).toMatchObject({ message: 'internal error', extensions: { code: 'INTERNAL_ERROR' } })
+        expect(JSON.stringify(answer)).not.toMatch(/relation|wallets|xp_ledger|prisma|stack|\.ts|42P01/i)
+      }
+    } finally {
+      await broken.stop()
+    }
+  })
+})
+
+describe('limits hold over HTTP and over WebSocket alike', () => {
+  const deep = (levels: number) => `{ ${'a { '.repeat(levels - 1)}a${' }'.repeat(levels - 1)} }`
+  const fragments = `{ me { ...A } } ${times(12, (index) => `fragment ${String.fromCharCode(65 + index)} on Player { ...${String.fromCharCode(66 + index)} }`).join(' ')} fragment M on Player { id }`
+  const refused: Record<string, string> = {
+    'a depth over 10': deep(11),
+    'a depth of 3,000': deep(400),
+    'a depth hidden in fragments': fragments,
+    '16 aliases': `{ ${times(16, (index) => `a${index}: me { id }`).join(' ')} }`,
+    '51 directives': `{ me { id ${'@include(if: true) '.repeat(51)} } }`,
+    'over 1,000 tokens': `{ me { ${'id '.repeat(1000)} } }`,
+    'a document that does not parse': '{ me { id ',
+    'an empty document': '',
+    'an unknown field': '{ me { nothing } }',
+    'a cycle of fragments': '{ me { ...A } } fragment A on Player { ...B } fragment B on Player { ...A }',
+    'no operation of that name': 'fragment A on Player { id }',
+  }
+
+  for (const [what, query] of Object.entries(refused)) {
+    it(`refuses ${what}`, async () => {
+      const player = await game.player()
+      const http = await player.graphql(query)
+      expect([what, codeOf(http)]).toEqual([what, 'INVALID_REQUEST'])
+      expect(http.data ?? null).toBeNull()
+      const socket = await overSocket(game, player.token, query)
+      expect([what, codeOf(socket)]).toEqual([what, 'INVALID_REQUEST'])
+    })
+  }
+
+  it('lets through what stays within them', async () => {
+    const player = await game.player()
+    const within = [
+      `{ ${times(15, (index) => `a${index}: me { id }`).join(' ')} }`,
+      `{ me { id ${'@include(if: true) '.repeat(1)} } }`,
+      `{ me { ${'id '.repeat(300)} } }`,
+    ]
+    for (const query of within) {
+      expect((await player.graphql(query)).errors).toBeUndefined()
+      expect((await overSocket(game, player.token, query)).errors).toBeUndefined()
+    }
+  })
+
+  it('refuses a batch', async () => {
+    const player = await game.player()
+    const one = { query: START, variables: { input: { scenarioId: 'season' } } }
+    const answer = await send(game, {
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${player.token}` },
+      body: JSON.stringify([one, one]),
+    })
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+    expect(await runsOf(player)).toBe(0)
+  })
+
+  it('refuses a body over 1 MiB with 413, and one of an unknown length with 411', async () => {
+    const player = await game.player()
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${player.token}` }
+    const query = '{ me { id } }'
+    const padded = (bytes: number) => {
+      const body = JSON.stringify({ query })
+      return body + ' '.repeat(bytes - body.length)
+    }
+    expect((await send(game, { headers, body: padded(1_048_576) })).status).toBe(200)
+    const over = await send(game, { headers, body: padded(1_048_577) })
+    expect([over.status, JSON.parse(over.text).errors[0].extensions.code]).toEqual([413, 'PAYLOAD_TOO_LARGE'])
+    const chunked = request(`${game.baseUrl}/graphql`, { method: 'POST', headers })
+    chunked.on('error', () => undefined)
+    chunked.write(padded(100))
+    chunked.end(padded(2_000_000))
+    const [response] = await once(chunked, 'response')
+    expect(response.statusCode).toBe(411)
+    response.resume()
+  })
+
+  it('runs no mutation that a web page could send without asking: form, multipart, text, GET', async () => {
+    const player = await game.player()
+    const query = 'mutation { startRun(input: { scenarioId: "season" }) { runId } }'
+    const form = new FormData()
+    form.set('operations', JSON.stringify({ query }))
+    form.set('map', '{}')
+    const authorization = `Bearer ${player.token}`
+    const attempts: (RequestInit & { path?: string })[] = [
+      {
+        headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ query }),
+      },
+      { headers: { authorization }, body: form },
+      { headers: { authorization, 'content-type': 'text/plain' }, body: JSON.stringify({ query }) },
+      { headers: { authorization, 'content-type': 'application/graphql' }, body: query },
+      { headers: { authorization, 'content-type': '' }, body: JSON.stringify({ query }) },
+      { method: 'GET', path: `/graphql?${new URLSearchParams({ query })}`, headers: { authorization } },
+      {
+        method: 'PUT',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+      },
+    ]
+    for (const attempt of attempts) {
+      const { status } = await send(game, attempt)
+      expect(status).toBeGreaterThanOrEqual(400)
+      expect(status).toBeLessThan(500)
+    }
+    expect(await runsOf(player)).toBe(0)
+  })
+
+  async function runsOf({ playerId }: TestPlayer): Promise<number> {
+    const { rows } = await game.app.pool.query('SELECT count(*)::int AS runs FROM runs WHERE player_id = $1', [
+      playerId,
+    ])
+    return rows[0].runs
+  }
+})
+
+describe('CORS', () => {
+  const preflight = (server: Game, origin: string) =>
+    send(server, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    })
+  const query = (server: Game, origin: string) =>
+    send(server, {
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ __typename }' }),
+    })
+
+  it('lets a listed origin in, without credentials', async () => {
+    const origin = 'https://dashboard.example.com'
+    for (const { headers } of [await preflight(game, origin), await query(game, origin)]) {
+      expect(headers.get('access-control-allow-origin')).toBe(origin)
+      expect(headers.get('access-control-allow-credentials')).not.toBe('true')
+      expect(headers.get('vary')?.toLowerCase()).toContain('origin')
+    }
+  })
+
+  it('lets no other origin in, whether any is listed or none', async () => {
+    for (const server of [game, locked]) {
+      for (const origin of ['https://evil.example', 'null', 'https://dashboard.example.com.evil.example']) {
+        for (const { headers } of [await preflight(server, origin), await query(server, origin)]) {
+          expect([origin, headers.get('access-control-allow-origin')]).toEqual([origin, null])
+          expect(headers.get('access-control-allow-credentials')).not.toBe('true')
+        }
+      }
+    }
+  })
+})
+
+describe('introspection and GraphiQL', () => {
+  const INTROSPECTION = '{ __schema { types { name } } }'
+
+  it('shows the schema where it is on', async () => {
+    expect((await game.graphql(null, INTROSPECTION)).data.__schema.types.length).toBeGreaterThan(10)
+  })
+
+  it('shows and suggests nothing with INTROSPECTION=false, over HTTP and over WebSocket', async () => {
+    const hidden = [
+      INTROSPECTION,
+      '{ __type(name: "Player") { fields { name } } }',
+      '{ mee { id } }',
+      'mutation { addX { xp } }',
+      '{ me { walet { balance } } }',
+      'mutation { addXp(inputt: 1) { xp } }',
+      'mutation { addXp(input: { scenarioIdd: "x" }) { xp } }',
+      'query ($a: AddXpInpu!) { __typename }',
+      'mutation { claimTier(input: { track: fre }) { success } }',
+    ]
+    const unknownTrack = { input: { ...place, runId: 'x', track: 'fre' } }
+    for (const answer of [
+      await locked.graphql(null, CLAIM, unknownTrack),
+      await overSocket(locked, null, CLAIM, unknownTrack),
+    ])
+      expect(JSON.stringify(answer)).not.toMatch(/did you mean/i)
+    for (const query of hidden) {
+      for (const answer of [await locked.graphql(null, query), await overSocket(locked, null, query)]) {
+        expect([query, codeOf(answer)]).toEqual([query, 'INVALID_REQUEST'])
+        expect(JSON.stringify(answer)).not.toMatch(/did you mean/i)
+        expect(answer.data ?? null).toBeNull()
+      }
+    }
+    expect((await locked.graphql(null, '{ __typename }')).data).toEqual({ __typename: 'Query' })
+  })
+
+  it('serves GraphiQL from itself alone', async () => {
+    const page = await send(game, { method: 'GET', headers: { accept: 'text/html' } })
+    expect([page.status, page.headers.get('content-type')?.startsWith('text/html')]).toEqual([200, true])
+    expect(page.text).toContain('Tierway')
+    // What the page loads: tags, styles, imports and fetches that name another host.
+    const loaded = page.text.matchAll(
+      /(?:<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?|@import\s+["']?|url\(["']?|import\(["']|\bfrom ?["'])(?:https?:)?\/\/[^"')\s]+/gi,
+    )
+    expect([...loaded].map(([text]) => text)).toEqual([])
+  })
+
+  it('serves no page with GRAPHIQL=false', async () => {
+    const page = await send(locked, { method: 'GET', headers: { accept: 'text/html' } })
+    expect(page.status).toBeGreaterThanOrEqual(400)
+    expect(page.text).not.toMatch(/<html|graphiql/i)
+  })
+})
+
+describe('who sees what', () => {
+  it('shows a player nothing of another', async () => {
+    const [a, b] = [await game.player(), await game.player({ wallet: { gold: 7n } })]
+    const [runOfB, runOfA] = [await b.start('season'), await a.start('season')]
+    await b.graphql(ADD_XP, { input: { ...place, runId: runOfB, amount: 100, source: '' } })
+    expect(codeOf(await a.graphql(RUN, { runId: runOfB }))).toBe('RUN_NOT_FOUND')
+    for (const [query, input] of [
+      [ADD_XP, { ...place, runId: runOfB, amount: 1, source: '' }],
+      [CLAIM, { ...place, runId: runOfB, level: 1, track: 'free' }],
+      [CLAIM_ALL, { ...place, runId: runOfB }],
+      [PREMIUM, { ...place, runId: runOfB }],
+      [CROSS, { ...place, runId: runOfB, handle: 'onX' }],
+    ] as const)
+      expect(codeOf(await a.graphql(query, { input }))).toBe('RUN_NOT_FOUND')
+    const { data } = await b.graphql('{ me { walletLedger { edges { cursor } } } }')
+    const after = data.me.walletLedger.edges[0].cursor
+    const paged = await a.graphql(
+      'query ($after: String, $before: String) { me { id walletLedger(after: $after, before: $before) { edges { node { id } } } } }',
+      { after },
+    )
+    expect(paged.data?.me?.walletLedger.edges ?? []).toEqual([])
+    expect((await a.graphql(PROGRESS, place)).data.battlePass.xp).toBe('0')
+    expect((await a.graphql('{ me { wallet { balance } } }')).data.me.wallet).toEqual([])
+    expect(runOfA).not.toBe(runOfB)
+  })
+
+  it('shows a platform key nothing of another project', async () => {
+    const ask = (query: string) => game.graphql(otherKey, query)
+    const listed = await ask('{ scenarios(environment: "production") { edges { node { scenarioId } } } }')
+    expect(listed.data.scenarios.edges).toEqual([])
+    expect(codeOf(await ask('{ scenario(environment: "production", scenarioId: "season") { version } }'))).toBe(
+      'SCENARIO_NOT_FOUND',
+    )
+    expect(codeOf(await ask('{ scenarios(environment: "staging") { edges { cursor } } }'))).toBe(
+      'ENVIRONMENT_NOT_FOUND',
+    )
+    expect(codeOf(await ask('{ streamCursor(environment: "staging") }'))).toBe('ENVIRONMENT_NOT_FOUND')
+    expect(codeOf(await game.graphql(game.platformKey, '{ streamCursor(environment: "elsewhere") }'))).toBe(
+      'ENVIRONMENT_NOT_FOUND',
+    )
+    const published = await ask(
+      'mutation { publishScenario(input: { environment: "staging", scenarioId: "season", definition: "{}" }) { scenario { version } } }',
+    )
+    expect(codeOf(published)).toBe('ENVIRONMENT_NOT_FOUND')
+  })
+})

@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { importJWK, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ClientOptions, WebSocket } from 'ws'
+import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
+import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { until } from '../support/until.ts'
+
+const PROTOCOL = 'graphql-transport-ws'
+const ORIGIN = 'https://dashboard.example.com'
+
+let game: Game
+let key: TokenKey
+let player: TestPlayer
+
+beforeAll(async () => {
+  key = await generateTokenKey()
+  game = await startGame({ TOKEN_KEYS: JSON.stringify([key]), ALLOWED_ORIGINS: ORIGIN })
+  player = await game.player()
+})
+afterAll(() => game?.stop())
+
+interface OpenOptions extends ClientOptions {
+  readonly path?: string
+  readonly protocols?: string[]
+}
+
+function connect({ baseUrl }: Game, { path = '/graphql', protocols = [PROTOCOL], ...options }: OpenOptions = {}) {
+  return new WebSocket(`${baseUrl.replace('http', 'ws')}${path}`, protocols, options)
+}
+
+/** Opens a socket and says who calls. */
+async function open(server: Game, params: Record<string, unknown> = {}): Promise<WebSocket> {
+  const socket = connect(server)
+  await once(socket, 'open')
+  const answered = once(socket, 'message')
+  socket.send(JSON.stringify({ type: 'connection_init', payload: params }))
+  expect(JSON.parse(String((await answered)[0]))).toEqual({ type: 'connection_ack' })
+  return socket
+}
+
+async function closing(socket: WebSocket): Promise<{ code: number; reason: string }> {
+  const [code, reason] = await once(socket, 'close')
+  return { code, reason: String(reason) }
+}
+
+/** The status that a handshake is refused with; 101 when it is not. */
+async function handshake(server: Game, options: OpenOptions): Promise<number | undefined> {
+  const socket = connect(server, options)
+  socket.on('error', () => undefined)
+  return new Promise((resolve) => {
+    socket.once('unexpected-response', (_request, response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    socket.once('open', () => {
+      socket.terminate()
+      resolve(101)
+    })
+  })
+}
+
+async function tokenFor(lifeMs: number): Promise<string> {
+  const exp = Math.floor((Date.now() + lifeMs) / 1000)
+  return new SignJWT({ prj: game.projectId, env: player.environmentId })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
+    .setIssuer('tierway')
+    .setAudience('tierway')
+    .setSubject(player.playerId)
+    .setIssuedAt(exp - 60)
+    .setExpirationTime(exp)
+    .setJti(randomUUID())
+    .sign(await importJWK({ ...key }, 'EdDSA'))
+}
+
+const sockets = async (): Promise<number> => (await game.app.metrics.sockets.get()).values[0]?.value ?? 0
+
+describe('a socket says who calls before anything else', () => {
+  it('is closed with 4408 when it never does', async () => {
+    const socket = connect(game)
+    expect((await closing(socket)).code).toBe(4408)
+  })
+
+  it('is closed with 4401 when it asks first', async () => {
+    const socket = connect(game)
+    await once(socket, 'open')
+    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } }))
+    expect((await closing(socket)).code).toBe(4401)
+  })
+
+  it('is closed with 4403 for credentials that do not hold', async () => {
+    const tokens = [
+      'Bearer junk',
+      `Bearer ${player.token}x`,
+      'Bearer twplat_junk',
+      player.token,
+      '',
+      `Bearer ${await tokenFor(-2000)}`,
+    ]
+    for (const authorization of tokens) {
+      const socket = connect(game)
+      await once(socket, 'open')
+      socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization } }))
+      expect([authorization, (await closing(socket)).code]).toEqual([authorization, 4403])
+    }
+  })
+
+  it('answers INVALID_TOKEN to whoever says nothing of itself, and leaves the socket open', async () => {
+    const socket = await open(game)
+    const received: string[] = []
+    socket.on('message', (data) => received.push(String(data)))
+    for (const id of ['1', '2']) {
+      socket.send(JSON.stringify({ id, type: 'subscribe', payload: { query: 'subscription { events { cursor } }' } }))
+      await until('it is answered and ended', () => received.length === 2)
+      const [answer, end] = received.splice(0)
+      expect(answer).toContain('"INVALID_TOKEN"')
+      expect(JSON.parse(end ?? '')).toEqual({ id, type: 'complete' })
+    }
+    socket.terminate()
+  })
+
+  it('is closed with 4403 when its token ends (decisions 1)', async () => {
+    const token = await tokenFor(2000)
+    const socket = await open(game, { authorization: `Bearer ${token}` })
+    socket.send(
+      JSON.stringify({ id: '1', type: 'subscribe', payload: { query: 'subscription { events { cursor } }' } }),
+    )
+    expect(await closing(socket)).toEqual({ code: 4403, reason: 'token expired' })
+    await until(
+      'the subscription has ended',
+      async () => (await game.app.metrics.subscriptions.get()).values[0]?.value === 0,
+    )
+  })
+
+  it('survives documents that do not parse and fields that are not there', async () => {
+    const socket = await open(game, { authorization: `Bearer ${player.token}` })
+    for (const query of ['{', '', '{ nothing }', `{ ${'a { '.repeat(30)} id ${'}'.repeat(31)}`]) {
+      const answered = once(socket, 'message')
+      socket.send(JSON.stringify({ id: 'q', type: 'subscribe', payload: { query } }))
+      const { type, payload } = JSON.parse(String((await answered)[0]))
+      expect([query, type, payload[0].extensions.code]).toEqual([query, 'error', 'INVALID_REQUEST'])
+    }
+    const answered = once(socket, 'message')
+    socket.send(JSON.stringify({ id: 'q', type: 'subscribe', payload: { query: '{ me { id } }' } }))
+    expect(JSON.parse(String((await answered)[0])).payload.data.me.id).toBe(player.playerId)
+    socket.terminate()
+  })
+
+  it('is closed with 4400 for what is no message of the protocol', async () => {
+    for (const text of ['junk', '{}', '{"type":"nothing"}', '[]']) {
+      const socket = await open(game)
+      socket.send(text)
+      expect((await closing(socket)).code).toBe(4400)
+    }
+  })
+})
+
+describe('what a socket may send', () => {
+  it('takes 64 KiB and closes with 1009 beyond', async () => {
+    const message = (bytes: number) => {
+      const text = JSON.stringify({ type: 'ping', payload: { pad: '' } })
+      return JSON.stringify({ type: 'ping', payload: { pad: 'x'.repeat(bytes - text.length) } })
+    }
+    const socket = await open(game)
+    const answered = once(socket, 'message')
+    socket.send(message(64 * 1024))
+    expect(JSON.parse(String((await answered)[0])).type).toBe('pong')
+    socket.send(message(64 * 1024 + 1))
+    expect((await closing(socket)).code).toBe(1009)
+  })
+})
+
+describe('the handshake', () => {
+  it('is refused with 403 for a foreign origin, and accepted for ours, a listed one, or none', async () => {
+    const status = (origin?: string) => handshake(game, origin === undefined ? {} : { headers: { origin } })
+    for (const foreign of ['https://evil.example', 'null', `${ORIGIN}.evil.example`, 'http://127.0.0.1:1'])
+      expect([foreign, await status(foreign)]).toEqual([foreign, 403])
+    for (const known of [undefined, ORIGIN, game.baseUrl]) expect([known, await status(known)]).toEqual([known, 101])
+  })
+
+  it('is refused with 404 on any other path', async () => {
+    for (const path of ['/', '/graphqlx', '/graphql/x', '/sdk/v1/battlepass/xp'])
+      expect([path, await handshake(game, { path })]).toEqual([path, 404])
+    expect(await handshake(game, { path: '/graphql?x=1' })).toBe(101)
+  })
+
+  it('is refused, or closed with 4406, for any other subprotocol', async () => {
+    for (const protocols of [['graphql-ws'], ['junk'], []]) {
+      const socket = connect(game, { protocols })
+      const refused = new Promise((resolve) => socket.once('error', () => resolve('refused')))
+      expect(['refused', 4406]).toContain(await Promise.race([refused, closing(socket).then(({ code }) => code)]))
+    }
+  })
+})
+
+describe('sockets are let go of', () => {
+  it('counts none once all are closed, whether they were let in or not', async () => {
+    await until('no socket of an earlier test is left', async () => (await sockets()) === 0)
+    const held = [await open(game), await open(game, { authorization: `Bearer ${player.token}` }), connect(game)]
+    await until('three sockets are counted', async () => (await sockets()) === 3)
+    const refused = connect(game)
+    await once(refused, 'open')
+    refused.send(JSON.stringify({ type: 'connection_init', payload: { authorization: 'Bearer junk' } }))
+    await closing(refused)
+    for (const socket of held) socket.terminate()
+    await until('no socket is left', async () => (await sockets()) === 0)
+  })
+
+  it('closes every socket with 1001 when the service stops, and ends streams of events', async () => {
+    const stopping = await startGame()
+    const someone = await stopping.player()
+    const authorization = `Bearer ${someone.token}`
+    const socket = await open(stopping, { authorization })
+    socket.send(
+      JSON.stringify({ id: '1', type: 'subscribe', payload: { query: 'subscription { events { cursor } }' } }),
+    )
+    const idle = await open(stopping)
+    const stream = await fetch(`${stopping.baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization },
+      body: JSON.stringify({ query: 'subscription { events { cursor } }' }),
+    })
+    await until(
+      'both subscriptions are open',
+      async () => (await stopping.app.metrics.subscriptions.get()).values[0]?.value === 2,
+    )
+    const closed = Promise.all([closing(socket), closing(idle)])
+    const started = Date.now()
+    const [stopped, text] = [stopping.stop(), stream.text()]
+    expect((await closed).map(({ code }) => code)).toEqual([1001, 1001])
+    expect(await text).toContain('event: complete')
+    await stopped
+    expect(Date.now() - started).toBeLessThan(8_000)
+  })
+})

@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Json, print } from '../src/json.ts'
+import { auditBooks } from './support/audit.ts'
+import { type Game, startGame, type TestPlayer, times } from './support/game.ts'
+import { graphqlOf, type Outcome, restOf, type Surface } from './support/surfaces.ts'
+
+// Two passes, a level node, a reward node, a client node, and an edge from every handle that there is.
+const definition = {
+  name: 'Twins',
+  start: 'start',
+  nodes: [
+    { id: 'start', type: 'start' },
+    {
+      id: 'pass',
+      type: 'battle-pass',
+      data: {
+        levels: [
+          { level: 1, xp: 0 },
+          { level: 2, xp: 100 },
+          { level: 3, xp: 250 },
+        ],
+        tiers: [
+          { level: 1, track: 'free', rewards: [{ currency: 'gold', amount: 10 }] },
+          {
+            level: 2,
+            track: 'free',
+            rewards: [
+              { currency: 'gold', amount: 20 },
+              { itemId: 'hat', amount: 1 },
+            ],
+          },
+          { level: 2, track: 'premium', rewards: [{ itemId: 'skin', amount: 1 }] },
+          { level: 3, track: 'premium', rewards: [{ itemId: 'crown', amount: 2 }] },
+        ],
+        premium: { price: { currency: 'gems', amount: 500 } },
+      },
+    },
+    {
+      id: 'bonus',
+      type: 'battle-pass',
+      data: {
+        levels: [
+          { level: 1, xp: 10 },
+          { level: 5, xp: 50 },
+        ],
+        tiers: [
+          { level: 1, track: 'free', rewards: [{ itemId: 'token', amount: 3 }] },
+          { level: 5, track: 'free', rewards: [{ currency: 'gems', amount: 40 }] },
+        ],
+      },
+    },
+    {
+      id: 'third',
+      type: 'battle-pass-level',
+      data: { levelNumber: '3', passNodeId: 'pass', rewards: { free: [{ currency: 'gold', amount: 99 }] } },
+    },
+    {
+      id: 'gift',
+      type: 'reward',
+      data: {
+        rewards: [
+          { currency: 'gold', amount: 5 },
+          { itemId: 'card', amount: 1 },
+        ],
+      },
+    },
+    { id: 'shop', type: 'shop', data: { offers: ['a', 'b'], discount: 0.25 } },
+  ],
+  edges: [
+    { from: 'start', handle: 'onStart', to: 'pass' },
+    { from: 'start', handle: 'onStart', to: 'bonus' },
+    { from: 'start', handle: 'onStart', to: 'third' },
+    { from: 'start', handle: 'onStart', to: 'shop' },
+    { from: 'pass', handle: 'onLevelUp', to: 'gift' },
+    { from: 'pass', handle: 'onMaxLevel', to: 'shop' },
+    { from: 'pass', handle: 'onComplete', to: 'gift' },
+    { from: 'pass', handle: 'onPremiumPurchase', to: 'gift' },
+    { from: 'bonus', handle: 'onComplete', to: 'shop' },
+    { from: 'third', handle: 'onComplete', to: 'shop' },
+    { from: 'gift', handle: 'onComplete', to: 'shop' },
+    { from: 'shop', handle: 'onBought', to: 'gift' },
+    { from: 'shop', handle: 'onComplete', to: 'gift' },
+  ],
+}
+
+const SEQUENCES = 200
+const SEED = Number(process.env.TWINS_SEED ?? Date.now() % 2 ** 31)
+
+let game: Game
+
+beforeAll(async () => {
+  game = await startGame()
+  const published = await game.publish('rest', definition)
+  const { data } = await game.graphql(
+    game.platformKey,
+    `mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { scenario { version definition } } }`,
+    { input: { environment: 'production', scenarioId: 'graphql', definition: print(definition) } },
+  )
+  expect(data.publishScenario.scenario).toEqual({
+    version: published.body.version,
+    definition: published.body.definition,
+  })
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await game.stop()
+})
+
+/** One of two players that do the same, each on its own surface and its own scenario. */
+interface Twin {
+  readonly player: TestPlayer
+  readonly surface: Surface
+  readonly scenarioId: string
+  runId: string
+}
+
+async function twins(): Promise<readonly [Twin, Twin]> {
+  const wallet = { gems: 700n }
+  const [one, two] = await Promise.all([game.player({ wallet }), game.player({ wallet })])
+  return [
+    { player: one, surface: restOf(one), scenarioId: 'rest', runId: 'none' },
+    { player: two, surface: graphqlOf(two), scenarioId: 'graphql', runId: 'none' },
+  ]
+}
+
+type Step = readonly [call: keyof Surface, input?: Record<string, unknown>]
+
+async function take({ surface, scenarioId, runId }: Twin, [call, input]: Step): Promise<Outcome> {
+  const sent = call === 'start' ? { scenarioId } : call === 'run' ? { runId } : { scenarioId, runId, ...input }
+  if (call === 'progress') return surface.progress({ scenarioId, nodeId: input?.nodeId })
+  return surface[call](sent as never)
+}
+
+async function start(twin: Twin): Promise<Outcome> {
+  const outcome = await take(twin, ['start'])
+  twin.runId = await twin.player.start(twin.scenarioId)
+  return outcome
+}
+
+/** Everything that a player has come to, without what tells the twins apart. */
+async function stateOf({ player, surface, scenarioId, runId }: Twin): Promise<unknown> {
+  const { pool } = game.app
+  const named = (text: string) => text.replaceAll(`${scenarioId}/`, 'scenario/').replaceAll(runId, 'run')
+  const { data } = await player.graphql(`{ me { status wallet { currency balance } inventory { itemId amount }
+    walletLedger(first: 200) { edges { node { currency amount balance reason reference } } } } }`)
+  const claims = await pool.query(
+    'SELECT node_id, level, track, granted FROM tier_claims WHERE player_id = $1 ORDER BY 1, 2, 3',
+    [player.playerId],
+  )
+  const xp = await pool.query('SELECT node_id, amount, source FROM xp_ledger WHERE player_id = $1 ORDER BY id', [
+    player.playerId,
+  ])
+  const events = await pool.query(
+    'SELECT type, handle, node_id, data FROM events WHERE player_id = $1 ORDER BY position',
+    [player.playerId],
+  )
+  return {
+    me: JSON.parse(named(JSON.stringify(data.me))),
+    claims: claims.rows,
+    xp: xp.rows,
+    events: events.rows,
+    run: await surface.run({ runId }),
+    passes: [
+      await surface.progress({ scenarioId, nodeId: 'pass' }),
+      await surface.progress({ scenarioId, nodeId: 'bonus' }),
+      await surface.progress({ scenarioId, nodeId: 'third' }),
+    ],
+  }
+}
+
+describe('a season played on REST and one played on GraphQL (decisions: one operation, two edges)', () => {
+  it('come to the same results, wallets, inventories, claims and events, call by call', async () => {
+    const [rest, graphql] = await twins()
+    const both = async (each: (twin: Twin) => Promise<Outcome>) => {
+      const [expected, outcome] = [await each(rest), await each(graphql)]
+      expect(outcome).toEqual(expected)
+      return outcome
+    }
+    const play = (...step: Step) => both((twin) => take(twin, step))
+    expect(await both(start)).toMatchObject({ ok: { resumed: false, plan: { crossed: [{ handle: 'onStart' }] } } })
+
+    const pass = { nodeId: 'pass' }
+    await play('progress', pass)
+    await play('claim', { ...pass, level: 2, track: 'free' })
+    expect(await play('addXp', { ...pass, amount: 120, source: 'quest' })).toMatchObject({
+      ok: { leveledUp: true, plan: { crossed: [{ handle: 'onLevelUp' }, { nodeId: 'gift', handle: 'onComplete' }] } },
+    })
+    await play('claim', { ...pass, level: 1, track: 'free' })
+    await play('claim', { ...pass, level: 2, track: 'free' })
+    await play('claim', { ...pass, level: 2, track: 'free' })
+    await play('claim', { ...pass, level: 2, track: 'premium' })
+    expect(await play('premium', { ...pass, idempotencyKey: 'buy' })).toMatchObject({ ok: { success: true } })
+    await play('premium', { ...pass, idempotencyKey: 'buy' })
+    await play('premium', { nodeId: 'bonus' })
+    expect(await play('addXp', { ...pass, amount: 200, source: 'quest' })).toMatchObject({ ok: { maxLevel: true } })
+    await play('claim', { ...pass, level: 2, track: 'premium' })
+    expect(await play('claim', { nodeId: 'third', level: null, track: 'free' })).toMatchObject({
+      ok: { success: true },
+    })
+    await play('claim', { nodeId: 'third', level: 2, track: 'free' })
+    await play('claim', { nodeId: 'third', level: 3, track: 'premium' })
+    await play('claim', { ...pass, level: 3, track: 'premium' })
+    await play('addXp', { nodeId: 'bonus', amount: 60, source: '' })
+    await play('claim', { nodeId: 'bonus', level: 1, track: 'free' })
+    await play('claim', { nodeId: 'bonus', level: 5, track: 'free' })
+    await play('cross', { nodeId: 'shop', handle: 'onBought' })
+    await play('cross', { nodeId: 'shop', handle: 'onLevelUp' })
+    await play('cross', { nodeId: 'shop', handle: 'onComplete' })
+    await play('addXp', { ...pass, amount: 0, source: 'x'.repeat(65) })
+    await play('run')
+
+    const [expected, state] = [await stateOf(rest), await stateOf(graphql)]
+    expect(state).toEqual(expected)
+    const { rows } = await game.app.pool.query<{ handle: string }>(
+      'SELECT DISTINCT handle FROM events WHERE player_id = $1 AND handle IS NOT NULL ORDER BY 1',
+      [graphql.player.playerId],
+    )
+    expect(rows.map(({ handle }) => handle)).toEqual([
+      'onBought',
+      'onComplete',
+      'onLevelUp',
+      'onMaxLevel',
+      'onPremiumPurchase',
+      'onStart',
+    ])
+  })
+
+  it(`come to the same state after any sequence of calls (${SEQUENCES} sequences, TWINS_SEED=${SEED})`, async () => {
+    const next = random(SEED)
+    const plans = times(SEQUENCES, () => sequence(next))
+    for (let at = 0; at < plans.length; at += 10) {
+      await Promise.all(
+        plans.slice(at, at + 10).map(async (steps, index) => {
+          const pair = await twins()
+          const [expected, outcomes] = await Promise.all(
+            pair.map(async (twin) => {
+              const results: unknown[] = [await start(twin)]
+              for (const step of steps) results.push(await take(twin, step))
+              return [...results, await stateOf(twin)]
+            }),
+          )
+          expect(outcomes, `sequence ${at + index} of TWINS_SEED=${SEED}: ${print(steps as unknown as Json)}`).toEqual(
+            expected,
+          )
+        }),
+      )
+    }
+  })
+})
+
+/** Numbers from 0 to below 1 that a seed decides (mulberry32). */
+function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** 3 to 14 calls, of which some make no sense. */
+function sequence(next: () => number): Step[] {
+  const one = <T>(...choices: readonly [T, ...T[]]): T => choices[Math.floor(next() * choices.length)] ?? choices[0]
+  const nodeId = () => one('pass', 'pass', 'pass', 'bonus', 'bonus', 'third', 'gift', 'shop', 'nowhere')
+  const idempotencyKey = () => one(undefined, undefined, 'a', 'b')
+  const step = (): Step =>
+    one<() => Step>(
+      () => [
+        'addXp',
+        {
+          nodeId: nodeId(),
+          amount: one<number | bigint>(1, 40, 100, 250, 2 ** 40, 2n ** 63n - 1n, 0, -5),
+          source: one('quest', '', 'x'.repeat(65)),
+          idempotencyKey: idempotencyKey(),
+        },
+      ],
+      () => [
+        'claim',
+        {
+          nodeId: nodeId(),
+          level: one(null, 1, 2, 3, 5, 9, -1),
+          track: one('free', 'premium'),
+          idempotencyKey: idempotencyKey(),
+        },
+      ],
+      () => ['claim', { nodeId: one('pass', 'bonus', 'third'), level: one(1, 2, 3), track: one('free', 'premium') }],
+      () => ['premium', { nodeId: nodeId(), idempotencyKey: one(undefined, 'a', 'b', '') }],
+      () => [
+        'cross',
+        {
+          nodeId: one('shop', 'shop', 'pass', 'nowhere'),
+          handle: one('onBought', 'onComplete', 'onStart', 'onElse', ''),
+        },
+      ],
+      () => ['progress', { nodeId: nodeId() }],
+      () => ['run'],
+      () => ['start'],
+    )()
+  return times(3 + Math.floor(next() * 12), step)
+}
