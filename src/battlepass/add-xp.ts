@@ -6,6 +6,7 @@ import type { ExecutionPlan } from '../scenario/plan.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import { cross, openSession, type RunInput, wantSession } from '../scenario/session.ts'
 import { decideXp } from './decide.ts'
+import { levelAt } from './levels.ts'
 import { Passes } from './passes.ts'
 import { findPlace, type NodeInput, passAt, passRef, requirePlace } from './place.ts'
 import { XpLedger } from './xp-ledger.ts'
@@ -33,7 +34,15 @@ export function addXp(player: PlayerRef, input: AddXp): Command<AddXpResult> {
       wantSession(group, player, input)
       const definition = group.of(Scenarios).expected({ environmentId: player.environmentId, scenarioId })
       const place = definition && findPlace(definition, nodeId)
-      if (place) group.of(Passes).want(passRef(player, scenarioId, place))
+      if (!place) return
+      const ref = passRef(player, scenarioId, place)
+      group.of(Passes).want(ref)
+      // Xp at the top level may complete the pass, which rests on its claims. Whoever gets there unforeseen, with the xp
+      // of neighbours in the same group, has them loaded then.
+      const pass = group.of(Passes).stored(ref)
+      if (pass && !pass.completed && levelAt(place.node, pass.xp + amount) >= place.node.topLevel) {
+        group.of(Passes).wantClaims(ref)
+      }
     },
     decide(group) {
       const session = openSession(group, player, input)

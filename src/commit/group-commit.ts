@@ -58,7 +58,9 @@ const RECONNECT_MS = 100
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { pool, connections = 2, maxBatch = 256, maxQueue = 10_000, deadlineMs = 5_000, readOnly = false } = options
-  const begin = readOnly ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN'
+  // Every statement of a group looks rows up by their whole key. A scan can only look cheaper while a table is nearly
+  // empty, and such a plan would be kept while it grows.
+  const begin = `BEGIN${readOnly ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}; SET LOCAL enable_seqscan = off`
   const queue: Entry[] = []
   const inFlight = new Set<Entry>()
   let workers = 0

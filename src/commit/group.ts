@@ -89,8 +89,7 @@ export class Wanted<Ref> {
    * column is the number of the ref, from 1.
    *
    * Such statements join their keys to the table by `CROSS JOIN LATERAL (… LIMIT 1)`, or `OFFSET 0` for several rows a
-   * key: the fence makes Postgres look each key up in the index, whatever it believes about the sizes. A plan that scans
-   * a table is cheap on the day that it is made, and is then kept while the table grows.
+   * key: the fence keeps Postgres from hashing a whole table for a handful of keys.
    */
   read(statement: {
     readonly name: string
