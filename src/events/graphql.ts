@@ -178,39 +178,24 @@ function namesOf(path: string, names: readonly string[] | null | undefined): Rea
   return new Set(names)
 }
 
-const crossed = (handle: string) => (event: StreamEvent) => event.handle === handle
-
 builder.subscriptionFields((t) => {
   const scope = {
     environment: t.arg.string({ description: 'Required for a platform key; a player has its own.' }),
     after: t.arg.string({ description: 'A cursor: events after it are replayed, then joined to the live ones.' }),
   }
   const place = { ...scope, scenarioId: t.arg.string(), nodeId: t.arg.string(), playerId: t.arg.string() }
+  const crossings = (type: typeof LevelUpEvent, handle: string) =>
+    t.field({
+      type,
+      args: place,
+      subscribe: (_root, args, context) => follow(context, args, (event) => event.handle === handle),
+      resolve: (event: StreamEvent) => event,
+    })
   return {
-    onLevelUp: t.field({
-      type: LevelUpEvent,
-      args: place,
-      subscribe: (_root, args, context) => follow(context, args, crossed('onLevelUp')),
-      resolve: (event: StreamEvent) => event,
-    }),
-    onMaxLevel: t.field({
-      type: MaxLevelEvent,
-      args: place,
-      subscribe: (_root, args, context) => follow(context, args, crossed('onMaxLevel')),
-      resolve: (event: StreamEvent) => event,
-    }),
-    onComplete: t.field({
-      type: CompleteEvent,
-      args: place,
-      subscribe: (_root, args, context) => follow(context, args, crossed('onComplete')),
-      resolve: (event: StreamEvent) => event,
-    }),
-    onPremiumPurchase: t.field({
-      type: PremiumPurchaseEvent,
-      args: place,
-      subscribe: (_root, args, context) => follow(context, args, crossed('onPremiumPurchase')),
-      resolve: (event: StreamEvent) => event,
-    }),
+    onLevelUp: crossings(LevelUpEvent, 'onLevelUp'),
+    onMaxLevel: crossings(MaxLevelEvent, 'onMaxLevel'),
+    onComplete: crossings(CompleteEvent, 'onComplete'),
+    onPremiumPurchase: crossings(PremiumPurchaseEvent, 'onPremiumPurchase'),
     playerCreated: t.field({
       type: PlayerCreatedEvent,
       args: scope,
