@@ -2,7 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Pool } from 'pg'
+import { purgeLoginLog } from './auth/login-log.ts'
+import { purgeExpiredTokens } from './auth/refresh-tokens.ts'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
+import { createWebhook } from './auth/webhook.ts'
+import type { Group } from './commit/group.ts'
 import { createGroupCommit } from './commit/group-commit.ts'
 import { purgeExpiredKeys } from './commit/idempotency.ts'
 import type { Config } from './config.ts'
@@ -18,6 +22,7 @@ import { createRest } from './http/rest.ts'
 import type { Logger } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperations, type Operations } from './operations.ts'
+import { createSecrets, type SecretsKey } from './providers/secrets.ts'
 import { routes } from './routes.ts'
 
 export interface AppOptions {
@@ -25,6 +30,7 @@ export interface AppOptions {
   readonly log: Logger
   readonly databaseUrl: string
   readonly tokenKeys: readonly TokenKey[]
+  readonly secretsKeys: readonly SecretsKey[]
 }
 
 export interface App {
@@ -42,9 +48,15 @@ export interface App {
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
 const PURGE_EVERY_MS = 10 * 60_000
+/** What leaves the database by its age. Each removes some rows, and says how many. */
+const PURGES = {
+  'expired idempotency keys': purgeExpiredKeys,
+  'expired refresh tokens': purgeExpiredTokens,
+  'old entries of the login log': purgeLoginLog,
+}
 
 /** Builds the service. It serves nothing until `listen`. */
-export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOptions): Promise<App> {
+export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKeys }: AppOptions): Promise<App> {
   const metrics = createMetrics()
   const pool = createPool({
     url: databaseUrl,
@@ -61,16 +73,40 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
     metrics.groupSize.observe({ kind }, batch.size)
     metrics.groupSeconds.observe({ kind }, batch.seconds)
   }
-  const writes = createGroupCommit({
+  const committed = (group: Group) => {
+    if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)
+  }
+  const writes = createGroupCommit({ pool, observe: observe('write'), committed })
+  const reads = createGroupCommit({ pool, readOnly: true, observe: observe('read') })
+  const storageReads = createGroupCommit({
     pool,
-    observe: observe('write'),
-    committed: (group) => {
-      if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)
+    readOnly: true,
+    connections: 1,
+    maxBatch: 16,
+    observe: observe('storage'),
+  })
+  const logins = createGroupCommit({ pool, observe: observe('login'), committed })
+  const groups = [writes, reads, storageReads, logins]
+  const tokens = await createTokens({ keys: tokenKeys, issuer: config.tokenIssuer, audience: config.tokenAudience })
+  const webhook = createWebhook({
+    allowPrivateAddresses: config.allowPrivateWebhooks,
+    observe: ({ status, error, milliseconds }) => {
+      metrics.webhookAttempts.inc({ result: error ?? `${Math.floor((status ?? 0) / 100)}xx` })
+      metrics.webhookSeconds.observe(milliseconds / 1000)
     },
   })
-  const reads = createGroupCommit({ pool, readOnly: true, observe: observe('read') })
-  const operations = createOperations({ pool, writes, reads })
-  const tokens = await createTokens({ keys: tokenKeys, issuer: config.tokenIssuer, audience: config.tokenAudience })
+  const secrets = createSecrets(secretsKeys)
+  const operations = createOperations({
+    pool,
+    writes,
+    reads,
+    storageReads,
+    logins,
+    webhook,
+    secrets,
+    tokens,
+    log,
+  })
 
   let stopping = false
   const health = createHealth({
@@ -105,10 +141,12 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
       : createServer((request, response) => health.serveMetrics(request, response))
 
   async function purge(): Promise<void> {
-    try {
-      while ((await purgeExpiredKeys(pool)) > 0) log.debug('expired idempotency keys were removed')
-    } catch (error) {
-      log.warn({ err: String(error) }, 'expired idempotency keys could not be removed; the next round tries again')
+    for (const [what, removeSome] of Object.entries(PURGES)) {
+      try {
+        while ((await removeSome(pool)) > 0) log.debug(`${what} were removed`)
+      } catch (error) {
+        log.warn({ err: String(error) }, `${what} could not be removed; the next round tries again`)
+      }
     }
   }
   let purging: NodeJS.Timeout | undefined
@@ -138,7 +176,8 @@ export async function createApp({ config, log, databaseUrl, tokenKeys }: AppOpti
       await closed
       clearInterval(idle)
       clearTimeout(timer)
-      await Promise.all([writes.close(), reads.close()])
+      await Promise.all(groups.map((group) => group.close()))
+      await webhook.close()
       await feeds.close()
       await bus.close()
       await prisma.$disconnect()

@@ -10,6 +10,7 @@ import { withDevelopmentPlayers } from './development-players.ts'
 import { Refusal } from './errors.ts'
 import { type Json, MAX_INT64, print, readInt } from './json.ts'
 import { createProject, findEnvironment } from './projects/projects.ts'
+import { generateSecretsKey } from './providers/secrets.ts'
 import { readDemo } from './seed.ts'
 
 const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
@@ -77,6 +78,13 @@ key
   .description('make a signing key for TOKEN_KEYS')
   .action(async () => {
     process.stdout.write(`${JSON.stringify([await generateTokenKey()])}\n`)
+  })
+
+key
+  .command('secrets')
+  .description('make an encryption key for SECRETS_KEYS')
+  .action(() => {
+    process.stdout.write(`${JSON.stringify([generateSecretsKey()])}\n`)
   })
 
 program

@@ -1,4 +1,5 @@
 import type { TokenKey } from './auth/tokens.ts'
+import type { SecretsKey } from './providers/secrets.ts'
 
 /** Everything that the environment decides. Read once, at start, and passed on. */
 export interface Config {
@@ -14,6 +15,10 @@ export interface Config {
   readonly tokenKeys: readonly TokenKey[] | null
   readonly tokenIssuer: string
   readonly tokenAudience: string
+  /** Null makes one and keeps it under `dataDir` (development only). The first key encrypts, all decrypt. */
+  readonly secretsKeys: readonly SecretsKey[] | null
+  /** Whether webhooks may be on private, loopback and other addresses that are not public. */
+  readonly allowPrivateWebhooks: boolean
   readonly maxBodyBytes: number
   /** Browser origins that may call and subscribe. Native clients send none and are let in. */
   readonly allowedOrigins: readonly string[]
@@ -85,6 +90,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     )
   }
 
+  const secrets = text('SECRETS_KEYS')
+  const secretsKeys = secrets === null ? null : readSecretsKeys(secrets, faults)
+  if (secrets === null && (production || databaseUrl !== null)) {
+    faults.push(
+      'SECRETS_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key secrets`',
+    )
+  }
+
   const origins = (text('ALLOWED_ORIGINS') ?? '').split(',').flatMap((origin) => origin.trim() || [])
   for (const [index, origin] of origins.entries()) {
     // Named by its place: a URL in its stead may hold a password.
@@ -107,6 +120,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     tokenKeys,
     tokenIssuer: text('TOKEN_ISSUER') ?? 'tierway',
     tokenAudience: text('TOKEN_AUDIENCE') ?? 'tierway',
+    secretsKeys,
+    allowPrivateWebhooks:
+      oneOf('WEBHOOK_PRIVATE_ADDRESSES', ['allow', 'deny'], databaseUrl === null ? 'allow' : 'deny') === 'allow',
     maxBodyBytes: integer('MAX_BODY_BYTES', 1_048_576, 1024, 64 * 1_048_576),
     allowedOrigins: origins,
     graphiql: flag('GRAPHIQL', !production),
@@ -120,29 +136,49 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 function readTokenKeys(text: string, faults: string[]): TokenKey[] {
-  const fault =
-    'TOKEN_KEYS must be a JSON list of private Ed25519 JWKs with kid, x and d; make one with `npx tierway key token`'
+  const keys = readKeys<TokenKey>(text, isTokenKey)
+  if (!keys) {
+    faults.push(
+      'TOKEN_KEYS must be a JSON list of private Ed25519 JWKs with kid, x and d; make one with `npx tierway key token`',
+    )
+    return []
+  }
+  if (repeatsKid(keys)) faults.push('TOKEN_KEYS must not repeat a kid')
+  return keys.map(({ kty, crv, kid, x, d }) => ({ kty, crv, kid, x, d }))
+}
+
+function isTokenKey(key: Record<string, unknown>): boolean {
+  const { kty, crv, kid, x, d } = key
+  return kty === 'OKP' && crv === 'Ed25519' && typeof kid === 'string' && kid.length > 0 && is32Bytes(x) && is32Bytes(d)
+}
+
+function readSecretsKeys(text: string, faults: string[]): SecretsKey[] {
+  const keys = readKeys<SecretsKey>(text, ({ kid, key }) => typeof kid === 'string' && isKid(kid) && is32Bytes(key))
+  if (!keys) {
+    faults.push(
+      'SECRETS_KEYS must be a JSON list of {"kid", "key"} with 32 bytes in base64url as key; make one with `npx tierway key secrets`',
+    )
+    return []
+  }
+  if (repeatsKid(keys)) faults.push('SECRETS_KEYS must not repeat a kid')
+  return keys.map(({ kid, key }) => ({ kid, key }))
+}
+
+/** A list of keys, or undefined when it is none, is empty, or has an entry that is no key. */
+function readKeys<Key>(text: string, isKey: (key: Record<string, unknown>) => boolean): Key[] | undefined {
   let keys: unknown
   try {
     keys = JSON.parse(text)
   } catch {
-    faults.push(fault)
-    return []
+    return undefined
   }
-  if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isTokenKey)) {
-    faults.push(fault)
-    return []
-  }
-  if (new Set(keys.map(({ kid }) => kid)).size < keys.length) faults.push('TOKEN_KEYS must not repeat a kid')
-  return keys.map(({ kty, crv, kid, x, d }) => ({ kty, crv, kid, x, d }))
+  if (!Array.isArray(keys) || keys.length === 0) return undefined
+  return keys.every((key) => typeof key === 'object' && key !== null && isKey(key)) ? keys : undefined
 }
 
-function isTokenKey(key: unknown): key is TokenKey {
-  if (typeof key !== 'object' || key === null) return false
-  const { kty, crv, kid, x, d } = key as Record<string, unknown>
-  const isKeyPart = (part: unknown) => typeof part === 'string' && /^[A-Za-z0-9_-]{43}$/.test(part)
-  return kty === 'OKP' && crv === 'Ed25519' && typeof kid === 'string' && kid.length > 0 && isKeyPart(x) && isKeyPart(d)
-}
+const isKid = (kid: string): boolean => /^[\w-]{1,64}$/.test(kid)
+const is32Bytes = (part: unknown): boolean => typeof part === 'string' && /^[\w-]{43}$/.test(part)
+const repeatsKid = (keys: readonly { kid: string }[]): boolean => new Set(keys.map(({ kid }) => kid)).size < keys.length
 
 function isPostgresUrl(text: string): boolean {
   if (!URL.canParse(text)) return false

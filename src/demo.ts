@@ -1,7 +1,6 @@
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { readConfig } from './config.ts'
-import { withDevelopmentPlayers } from './development-players.ts'
 import { type Demo, readDemo } from './seed.ts'
 
 // Plays the demo season beside a running service, as game clients would: over HTTP, while a listener sees it live.
@@ -36,12 +35,14 @@ async function main(): Promise<void> {
     throw new Error(`${found}: run \`npm start\` in another terminal first.`)
   }
 
-  const players = await withDevelopmentPlayers(config, demo.projectId, demo.environment, async (create) => {
-    const made: PlayerClient[] = []
-    for (let index = 1; index <= PLAYERS; index += 1)
-      made.push({ name: `player ${index}`, ...(await create({ nickname: `Player ${index}` })) })
-    return made
-  })
+  // Of its own each time: a player plays a season once.
+  const season = Date.now().toString(36)
+  const players = await Promise.all(
+    Array.from({ length: PLAYERS }, (_, index) => logIn(demo, `player ${index + 1}`, `${season}-${index + 1}`)),
+  )
+  print(`  ${PLAYERS} players logged in through the demo studio's webhook.`)
+  // What follows is the game alone.
+  latencies.length = 0
   const names = new Map(players.map(({ playerId, name }) => [playerId, name]))
 
   const before = await streamCursor(demo)
@@ -74,13 +75,25 @@ async function main(): Promise<void> {
   print('  Every balance equals the sum of its ledger.')
 }
 
+/** A login as a game client makes it: the demo studio's own webhook says who it is. */
+async function logIn(demo: Demo, name: string, player: string): Promise<PlayerClient> {
+  const pair = await post(
+    demo,
+    '/sdk/v1/authorization/custom',
+    { 'x-sdk-key': demo.sdkKey },
+    { customData: { player } },
+  )
+  const { playerId } = await post(demo, '/sdk/v1/player/get', bearer(pair.accessToken), {})
+  return { name, playerId, token: pair.accessToken }
+}
+
 /** One player's season: matches give xp, levels give rewards, and premium is bought as soon as the gems are there. */
 async function play(demo: Demo, player: PlayerClient, next: () => number): Promise<void> {
   const place = { scenarioId: demo.scenarioId, nodeId: demo.passNodeId }
   const { runId } = await call(demo, player, '/sdk/v1/scenarios/start', { scenarioId: demo.scenarioId })
   const claimed = new Set<string>()
   let premium = false
-  let gems = 100
+  let gems = 1000
 
   async function claim(level: number, track: string): Promise<void> {
     const request = { ...place, runId, level, track }
@@ -120,11 +133,16 @@ async function play(demo: Demo, player: PlayerClient, next: () => number): Promi
     if (!claimed.has(`premium ${level}`)) await claim(level, 'premium')
 }
 
-async function call(demo: Demo, player: PlayerClient, path: string, body: object): Promise<Body> {
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+const call = (demo: Demo, player: PlayerClient, path: string, body: object): Promise<Body> =>
+  post(demo, path, bearer(player.token), body)
+
+async function post(demo: Demo, path: string, headers: Record<string, string>, body: object): Promise<Body> {
   const started = performance.now()
   const response = await fetch(`${demo.baseUrl}${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${player.token}`, 'content-type': 'application/json' },
+    headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   const answer: Body = await response.json()

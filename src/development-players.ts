@@ -3,8 +3,9 @@ import { createTokens } from './auth/tokens.ts'
 import { createGroupCommit } from './commit/group-commit.ts'
 import type { Config } from './config.ts'
 import { withDatabase } from './db/open.ts'
-import { createOperations } from './operations.ts'
+import { createPlayer } from './players/create-player.ts'
 import { findEnvironment } from './projects/projects.ts'
+import { adjustWallet } from './wallet/adjust.ts'
 
 export interface NewDevelopmentPlayer {
   readonly nickname?: string
@@ -26,19 +27,15 @@ export function withDevelopmentPlayers<T>(
 ): Promise<T> {
   return withDatabase(config, async (pool) => {
     const environmentId = await findEnvironment(pool, projectId, environment)
-    const operations = createOperations({
-      pool,
-      writes: createGroupCommit({ pool }),
-      reads: createGroupCommit({ pool, readOnly: true }),
-    })
+    const writes = createGroupCommit({ pool })
     const tokens = await createTokens({
       keys: await loadTokenKeys(config),
       issuer: config.tokenIssuer,
       audience: config.tokenAudience,
     })
     return work(async ({ nickname, credits = [] }) => {
-      const player = await operations.createPlayer(environmentId, nickname ?? null)
-      for (const credit of credits) await operations.adjustWallet(player, { ...credit, reference: 'development' })
+      const player = await writes.run(createPlayer(environmentId, nickname ?? null))
+      for (const credit of credits) await writes.run(adjustWallet(player, { ...credit, reference: 'development' }))
       const token = await tokens.issueAccessToken({ ...player, projectId })
       return { playerId: player.playerId, token }
     })

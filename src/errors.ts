@@ -4,8 +4,12 @@
  */
 export const REFUSALS = {
   invalidRequest: [400, 'invalid request'],
+  storageLimitExceeded: [400, 'storage limit exceeded'],
   invalidSdkKey: [401, 'invalid sdk key'],
   invalidToken: [401, 'invalid token'],
+  customAuthDisabled: [401, 'custom auth disabled'],
+  customAuthRejected: [401, 'custom auth rejected'],
+  customAuthInvalidData: [401, 'custom auth invalid data'],
   playerBanned: [403, 'player banned'],
   playerDeleted: [403, 'player deleted'],
   forbidden: [403, 'forbidden'],
@@ -22,10 +26,13 @@ export const REFUSALS = {
   seasonClosed: [409, 'season closed'],
   xpLimitExceeded: [409, 'xp limit exceeded'],
   balanceLimitExceeded: [409, 'balance limit exceeded'],
+  identityAlreadyLinked: [409, 'identity already linked'],
   cursorExpired: [410, 'cursor expired'],
   payloadTooLarge: [413, 'payload too large'],
   idempotencyKeyReused: [422, 'idempotency key reused'],
   internalError: [500, 'internal error'],
+  customAuthInvalidResponse: [502, 'custom auth invalid response'],
+  customAuthUnavailable: [503, 'custom auth unavailable'],
   unavailable: [503, 'unavailable'],
 } as const satisfies Record<string, readonly [status: number, text: string]>
 

@@ -1,8 +1,10 @@
 import { type Fault, invalidRequest } from './errors.ts'
-import { isCleanText, kindOf, MAX_INT32, members, RawJson, readInt } from './json.ts'
+import { elements, isCleanText, type Json, kindOf, MAX_INT32, members, print, RawJson, readInt } from './json.ts'
 
 /** A member as it was sent: integers exact, other numbers as they are, objects and arrays as their text. */
 export type FieldValue = string | bigint | number | boolean | RawJson | undefined
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 interface TextLimits {
   readonly max: number
@@ -32,6 +34,7 @@ export class Fields {
     const values = new Map<string, unknown>(Object.entries(input))
     return new Fields((name) => {
       const value = values.get(name) ?? undefined
+      if (Array.isArray(value)) return new RawJson(print(value as Json))
       return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : (value as FieldValue)
     })
   }
@@ -61,10 +64,53 @@ export class Fields {
     return value
   }
 
+  /** The id of a player, a run or a key. */
+  optionalId(name: string): string | null {
+    const value = this.optionalText(name, { max: 36 })
+    return value === null || UUID.test(value) ? value : this.fault(name, 'must be an id', '')
+  }
+
   oneOf<T extends string>(name: string, values: readonly [T, ...T[]]): T {
     const value = this.lookUp(name)
     if (value === undefined) return this.missing(name, values[0])
     return values.find((known) => known === value) ?? this.fault(name, `must be one of ${values.join(', ')}`, values[0])
+  }
+
+  flag(name: string): boolean {
+    const value = this.lookUp(name)
+    if (value === undefined) return this.missing(name, false)
+    return typeof value === 'boolean' ? value : this.fault(name, 'must be true or false', false)
+  }
+
+  /** The text of a JSON object, as it was sent. */
+  object(name: string): string {
+    return this.optionalObject(name) ?? this.missing(name, '{}')
+  }
+
+  optionalObject(name: string): string | null {
+    const value = this.lookUp(name)
+    if (value === undefined) return null
+    if (value instanceof RawJson && kindOf(value.text) === 'object') return value.text
+    return this.fault(name, 'must be a JSON object', '{}')
+  }
+
+  /** A list of strings of any length. */
+  texts(name: string, { max }: { max: number }): readonly string[] {
+    return this.optionalTexts(name, { max }) ?? this.missing(name, [])
+  }
+
+  optionalTexts(name: string, { max }: { max: number }): readonly string[] | null {
+    const value = this.lookUp(name)
+    if (value === undefined) return null
+    if (!(value instanceof RawJson) || kindOf(value.text) !== 'array')
+      return this.fault(name, 'must be a list of strings', [])
+    const list = elements(value.text)
+    if (list.length > max) return this.fault(name, `must have at most ${max} elements`, [])
+    return list.map((raw, index) => {
+      const text = kindOf(raw) === 'string' ? JSON.parse(raw) : undefined
+      if (text === undefined) return this.fault(`${name}[${index}]`, 'must be a string', '')
+      return isCleanText(text) ? text : this.fault(`${name}[${index}]`, 'must not contain NUL or a lone surrogate', '')
+    })
   }
 
   int64(name: string, { min, max }: { min: bigint; max: bigint }): bigint {

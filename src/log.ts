@@ -18,6 +18,7 @@ const REDACTED = [
   'password',
   'customData',
   'tokenKeys',
+  'secretsKeys',
   'databaseUrl',
   'metricsToken',
 ]

@@ -34,6 +34,18 @@ export function createMetrics() {
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
       registers,
     }),
+    webhookAttempts: new Counter({
+      name: 'tierway_webhook_attempts_total',
+      help: "Calls of studios' login webhooks, by class of status or of error.",
+      labelNames: ['result'],
+      registers,
+    }),
+    webhookSeconds: new Histogram({
+      name: 'tierway_webhook_attempt_seconds',
+      help: 'Time from the start of such a call to its end.',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3],
+      registers,
+    }),
     subscriptions: new Gauge({
       name: 'tierway_subscriptions',
       help: 'Subscriptions that are open.',

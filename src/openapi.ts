@@ -166,6 +166,114 @@ const schemas: Record<string, Schema> = {
     },
     'The run, with its last plan.',
   ),
+  CustomLoginRequest: request(
+    { customData: { ...anyObject, description: "Passed on to the studio's webhook, byte for byte." } },
+    {
+      provider: text('The name of a custom provider; `default` unless given.'),
+      nickname: text('What a new player is called unless the webhook says so.', { maxLength: 128 }),
+      region: text('Stored with a new player.', { maxLength: 35 }),
+      language: text('Stored with a new player.', { maxLength: 35 }),
+    },
+  ),
+  RefreshRequest: request({ refreshToken: text('A refresh token.', { minLength: 1, maxLength: 255 }) }),
+  TokenPair: answer(
+    {
+      accessToken: text('Valid 24 hours: a JWT, for `Authorization: Bearer`.'),
+      refreshToken: text('Valid 7 days, and used up by its first use.'),
+    },
+    'Spec 4.2.',
+  ),
+  StorageGetRequest: request({}, { keys: list({ type: 'string' }, 'Keys to read; all of them unless given.') }),
+  StorageValues: answer(
+    { values: { ...anyObject, description: 'Values by key, byte for byte as they were written.' } },
+    'What is stored.',
+  ),
+  StorageSetRequest: request({
+    values: {
+      ...anyObject,
+      description: 'Values by key; other keys stay. Keys have 1 to 128 characters, values up to 65,536 bytes.',
+    },
+  }),
+  StorageDeleteRequest: request({ keys: list({ type: 'string' }, 'Keys to remove.') }),
+  PlayerRequest: request({}),
+  Player: answer(
+    {
+      playerId: text('The player.'),
+      nickname: orNull(text('Its name.')),
+      avatarUrl: orNull(text('Its picture.')),
+      region: orNull(text('From its first login.')),
+      language: orNull(text('From its first login.')),
+      createdAt: text('When.', { format: 'date-time' }),
+      wallet: list(
+        answer({ currency: text('A currency.'), balance: int64('How much of it.', { minimum: 0 }) }, 'A balance.'),
+        'By currency.',
+      ),
+      inventory: list(
+        answer({ itemId: text('An item.'), amount: int64('How many.', { minimum: 0 }) }, 'An item held.'),
+        'By item.',
+      ),
+      identities: list(
+        answer(
+          {
+            provider: text('`custom`, or `custom:` and the name of another provider.'),
+            subject: text("The studio's own id of the player."),
+          },
+          'An identity.',
+        ),
+        'By provider and subject.',
+      ),
+    },
+    'The calling player.',
+  ),
+  AuthProvidersRequest: request({
+    environment: text('The environment.', { minLength: 1, maxLength: 32 }),
+    authProviders: {
+      type: 'object',
+      description: 'What is there replaces what is stored; what is absent stays.',
+      properties: {
+        custom: orNull({
+          type: 'object',
+          description: 'All custom providers, by name.',
+          propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$', not: { enum: ['google', 'apple', 'device'] } },
+          additionalProperties: request(
+            {
+              enabled: flag('The master switch.'),
+              url: text('Absolute, http or https, without credentials.', { maxLength: 2048 }),
+            },
+            { secret: text('Signs requests. The stored one stays unless given.', { minLength: 1, maxLength: 512 }) },
+          ),
+        }),
+        google: orNull(anyObject),
+        apple: orNull(anyObject),
+      },
+    },
+  }),
+  AuthProviders: answer(
+    {
+      environment: text('The environment.'),
+      authProviders: answer(
+        {
+          custom: {
+            type: 'object',
+            description: 'Custom providers, by name.',
+            additionalProperties: answer(
+              {
+                enabled: flag('The master switch.'),
+                url: text('What is called.'),
+                hasSecret: flag('A secret is stored. It never comes back.'),
+                updatedAt: text('When it last changed.', { format: 'date-time' }),
+              },
+              'Spec 2.3.',
+            ),
+          },
+          google: orNull({ ...anyObject, description: 'As given, without what is named like a secret or a key.' }),
+          apple: orNull({ ...anyObject, description: 'As given, without what is named like a secret or a key.' }),
+        },
+        'Providers by kind.',
+      ),
+    },
+    'Spec 4.3.',
+  ),
   ScenarioDefinition: {
     type: 'object',
     description: 'A graph of nodes. It is validated as a whole when it is published; every fault is named at once.',
@@ -225,14 +333,16 @@ const schemas: Record<string, Schema> = {
   },
 }
 
-type Security = 'playerToken' | 'platformKey' | null
+type Security = 'playerToken' | 'platformKey' | 'sdkKey' | null
 
 interface Operation {
   readonly id: string
   readonly summary: string
-  readonly security: Security
+  /** Both are needed where there are two. */
+  readonly security: Security | readonly NonNullable<Security>[]
   readonly request?: string
-  readonly response: string | Schema
+  /** Null for a 204. */
+  readonly response: string | Schema | null
   readonly refusals: readonly RefusalKind[]
   readonly parameters?: readonly Schema[]
 }
@@ -253,6 +363,18 @@ const RUN_CALL: readonly RefusalKind[] = [
   'runNotActive',
 ]
 const PLATFORM_CALL: readonly RefusalKind[] = [...EVERY_CALL, 'forbidden', 'environmentNotFound']
+
+const CLIENT_CALL: readonly RefusalKind[] = [...EVERY_CALL.filter((kind) => kind !== 'invalidToken'), 'invalidSdkKey']
+/** Spec 7.1. */
+const CUSTOM_AUTH: readonly RefusalKind[] = [
+  'customAuthDisabled',
+  'customAuthRejected',
+  'customAuthInvalidData',
+  'playerBanned',
+  'playerDeleted',
+  'customAuthInvalidResponse',
+  'customAuthUnavailable',
+]
 
 const query = (name: string, required: boolean, schema: Schema): Schema => ({ in: 'query', name, required, schema })
 const path = (name: string): Schema => ({ in: 'path', name, required: true, schema: { type: 'string' } })
@@ -286,11 +408,13 @@ function operation({
   return {
     operationId,
     summary,
-    security: security === null ? [] : [{ [security]: [] }],
+    security: security === null ? [] : [Object.fromEntries([security].flat().map((scheme) => [scheme, []]))],
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: { required: true, content: content(ref(body)) } }),
     responses: {
-      200: { description: 'Done.', content: content(typeof response === 'string' ? ref(response) : response) },
+      ...(response === null
+        ? { 204: { description: 'Done.' } }
+        : { 200: { description: 'Done.', content: content(typeof response === 'string' ? ref(response) : response) } }),
       ...Object.fromEntries(answers),
     },
   }
@@ -351,6 +475,110 @@ export const openapi = {
         request: 'PremiumRequest',
         response: 'PremiumResponse',
         refusals: RUN_CALL,
+      }),
+    },
+    '/sdk/v1/authorization/custom': {
+      post: operation({
+        id: 'loginCustom',
+        summary: "Log in through the studio's webhook.",
+        security: 'sdkKey',
+        request: 'CustomLoginRequest',
+        response: 'TokenPair',
+        refusals: [...CLIENT_CALL, ...CUSTOM_AUTH],
+      }),
+    },
+    '/sdk/v1/authorization/custom/link': {
+      post: operation({
+        id: 'linkCustom',
+        summary: 'Attach the subject that the webhook names to the calling player.',
+        security: ['sdkKey', 'playerToken'],
+        request: 'CustomLoginRequest',
+        response: null,
+        refusals: [...CLIENT_CALL, 'invalidToken', ...CUSTOM_AUTH, 'identityAlreadyLinked'],
+      }),
+    },
+    '/sdk/v1/authorization/refresh': {
+      post: operation({
+        id: 'refreshTokens',
+        summary: 'Exchange a refresh token for a new pair. Inside 10 seconds the same token answers the same pair.',
+        security: 'sdkKey',
+        request: 'RefreshRequest',
+        response: 'TokenPair',
+        refusals: [...CLIENT_CALL, 'invalidToken', 'playerBanned', 'playerDeleted'],
+      }),
+    },
+    '/sdk/v1/authorization/logout': {
+      post: operation({
+        id: 'logout',
+        summary: 'End the login that a refresh token came from.',
+        security: 'sdkKey',
+        request: 'RefreshRequest',
+        response: null,
+        refusals: CLIENT_CALL,
+      }),
+    },
+    '/sdk/v1/player/get': {
+      post: operation({
+        id: 'readPlayer',
+        summary: 'Read the calling player, with what it holds.',
+        security: 'playerToken',
+        request: 'PlayerRequest',
+        response: 'Player',
+        refusals: PLAYER_CALL,
+      }),
+    },
+    '/sdk/v1/storage/get': {
+      post: operation({
+        id: 'readStorage',
+        summary: "Read the player's storage.",
+        security: 'playerToken',
+        request: 'StorageGetRequest',
+        response: 'StorageValues',
+        refusals: [...PLAYER_CALL, 'storageLimitExceeded'],
+      }),
+    },
+    '/sdk/v1/storage/set': {
+      post: operation({
+        id: 'setStorage',
+        summary: "Merge values into the player's storage, all or nothing.",
+        security: 'playerToken',
+        request: 'StorageSetRequest',
+        response: null,
+        refusals: [...PLAYER_CALL, 'storageLimitExceeded'],
+      }),
+    },
+    '/sdk/v1/storage/delete': {
+      post: operation({
+        id: 'deleteStorage',
+        summary: "Remove keys from the player's storage.",
+        security: 'playerToken',
+        request: 'StorageDeleteRequest',
+        response: null,
+        refusals: PLAYER_CALL,
+      }),
+    },
+    '/platform/v1/projects/{projectId}/auth-providers': {
+      get: operation({
+        id: 'readAuthProviders',
+        summary: 'Read the login providers of an environment, or of all of them. Secrets never come back.',
+        security: 'platformKey',
+        response: {
+          anyOf: [
+            ref('AuthProviders'),
+            answer({ environments: list(ref('AuthProviders'), 'By name.') }, 'Without an environment.'),
+          ],
+        },
+        refusals: PLATFORM_CALL,
+        parameters: [path('projectId'), query('environment', false, { type: 'string' })],
+      }),
+      put: operation({
+        id: 'setAuthProviders',
+        summary: 'Set the login providers of an environment. It counts for the very next login.',
+        security: 'platformKey',
+        request: 'AuthProvidersRequest',
+        response: 'AuthProviders',
+        refusals: PLATFORM_CALL,
+        parameters: [path('projectId')],
       }),
     },
     '/sdk/v1/scenarios/start': {
@@ -457,6 +685,7 @@ export const openapi = {
     schemas,
     securitySchemes: {
       playerToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: "A player's access token." },
+      sdkKey: { type: 'apiKey', in: 'header', name: 'X-SDK-Key', description: 'Names a project and an environment.' },
       platformKey: { type: 'http', scheme: 'bearer', description: 'A platform key, `twplat_…`.' },
     },
   },

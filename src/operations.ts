@@ -1,4 +1,10 @@
 import type { Pool } from 'pg'
+import type { ClientRef, PlatformCaller } from './auth/callers.ts'
+import { type CustomCredentials, type LoginCustom, linkCustom, loginCustom } from './auth/custom-login.ts'
+import type { IdentityRef } from './auth/identities.ts'
+import { endSession, refresh, type Session } from './auth/refresh-tokens.ts'
+import type { Tokens } from './auth/tokens.ts'
+import type { Webhook } from './auth/webhook.ts'
 import { type AddXp, type AddXpResult, addXp } from './battlepass/add-xp.ts'
 import {
   type ClaimAll,
@@ -12,9 +18,15 @@ import type { NodeInput } from './battlepass/place.ts'
 import { type PurchasePremium, type PurchaseResult, purchasePremium } from './battlepass/purchase-premium.ts'
 import { type Progress, readProgress } from './battlepass/read-progress.ts'
 import type { GroupCommit } from './commit/group-commit.ts'
+import { Refusal } from './errors.ts'
+import type { Logger } from './log.ts'
 import { createPlayer } from './players/create-player.ts'
+import { type PlayerView, readPlayer } from './players/read-player.ts'
 import { admitPlayer, type PlayerRef } from './players/standing.ts'
+import { deleteStorage, readStorage, type StorageValues, type StoredValue, setStorage } from './players/storage.ts'
 import { findEnvironment } from './projects/projects.ts'
+import type { Secrets } from './providers/secrets.ts'
+import { type AuthProvidersView, type ReadSettings, readAuthProviders, setAuthProviders } from './providers/settings.ts'
 import { type CrossHandle, type CrossResult, crossHandle } from './scenario/cross-handle.ts'
 import { type PublishedScenario, publishScenario, readScenario } from './scenario/publish.ts'
 import { type RunResult, readRun } from './scenario/read-run.ts'
@@ -30,6 +42,21 @@ export interface Operations {
   claimAll(player: PlayerRef, input: ClaimAll): Promise<ClaimAllResult>
   purchasePremium(player: PlayerRef, input: PurchasePremium): Promise<PurchaseResult>
 
+  loginCustom(client: ClientRef, input: LoginCustom): Promise<TokenPair>
+  linkCustom(client: ClientRef, player: PlayerRef, input: CustomCredentials): Promise<IdentityRef>
+  refreshTokens(client: ClientRef, refreshToken: string): Promise<TokenPair>
+  logout(client: ClientRef, refreshToken: string): Promise<void>
+
+  readPlayer(player: PlayerRef): Promise<PlayerView>
+  /** All of a player's storage, or these keys. */
+  readStorage(player: PlayerRef, keys: readonly string[] | null): Promise<ReadonlyMap<string, StoredValue>>
+  setStorage(player: PlayerRef, values: StorageValues): Promise<void>
+  deleteStorage(player: PlayerRef, keys: readonly string[]): Promise<void>
+
+  /** The settings of one environment of a project, or of all. */
+  readAuthProviders(projectId: string, environment: string | null): Promise<AuthProvidersView[]>
+  setAuthProviders(caller: PlatformCaller, settings: ReadSettings): Promise<AuthProvidersView>
+
   startRun(player: PlayerRef, input: { scenarioId: string }): Promise<StartResult>
   crossHandle(player: PlayerRef, input: CrossHandle): Promise<CrossResult>
   readRun(player: PlayerRef, input: { runId: string }): Promise<RunResult>
@@ -44,21 +71,69 @@ export interface Operations {
   adjustWallet(player: PlayerRef, adjustment: Adjustment): Promise<{ balance: bigint }>
 }
 
+/** What a login and a refresh answer (spec 4.2). */
+export type TokenPair = {
+  readonly accessToken: string
+  readonly refreshToken: string
+}
+
 export interface OperationsOptions {
   readonly pool: Pool
   /** Where game writes are committed. */
   readonly writes: GroupCommit
   /** Where game reads take their snapshots. */
   readonly reads: GroupCommit
+  /** Where storage is read: answers may be long, so that few are made at once. */
+  readonly storageReads: GroupCommit
+  /** Where logins are committed. */
+  readonly logins: GroupCommit
+  readonly webhook: Webhook
+  readonly secrets: Secrets
+  readonly tokens: Tokens
+  readonly log: Logger
 }
 
-export function createOperations({ pool, writes, reads }: OperationsOptions): Operations {
+export function createOperations(options: OperationsOptions): Operations {
+  const { pool, writes, reads, storageReads, logins, webhook, secrets, tokens, log } = options
+  const desk = {
+    pool,
+    secrets,
+    webhook,
+    logins,
+    warn: (message: string, detail: unknown) => log.warn({ err: String(detail) }, message),
+  }
+
+  async function issue({ projectId }: ClientRef, { refreshToken, ...session }: Session): Promise<TokenPair> {
+    return { accessToken: await tokens.issueAccessToken({ projectId, ...session }), refreshToken }
+  }
+
   return {
     readProgress: (player, input) => reads.run(readProgress(player, input)),
     addXp: (player, input) => writes.run(addXp(player, input)),
     claimTier: (player, input) => writes.run(claimTier(player, input)),
     claimAll: (player, input) => writes.run(claimAll(player, input)),
     purchasePremium: (player, input) => writes.run(purchasePremium(player, input)),
+
+    loginCustom: async (client, input) => issue(client, await loginCustom(desk, client, input)),
+    async linkCustom(client, player, input) {
+      // As with every other call of its player; the transaction looks again.
+      await reads.run(admitPlayer(player))
+      return linkCustom(desk, client, player, input)
+    },
+    async refreshTokens(client, refreshToken) {
+      const session = await logins.run(refresh(client.environmentId, refreshToken))
+      if (!session) throw new Refusal('invalidToken')
+      return issue(client, session)
+    },
+    logout: (client, refreshToken) => logins.run(endSession(client.environmentId, refreshToken)),
+
+    readPlayer: (player) => readPlayer(pool, player),
+    readStorage: (player, keys) => storageReads.run(readStorage(player, keys)),
+    setStorage: (player, values) => writes.run(setStorage(player, values)),
+    deleteStorage: (player, keys) => writes.run(deleteStorage(player, keys)),
+
+    readAuthProviders: (projectId, environment) => readAuthProviders(pool, projectId, environment),
+    setAuthProviders: (caller, settings) => setAuthProviders({ pool, secrets }, caller, settings),
 
     startRun: (player, input) => writes.run(startRun(player, input)),
     crossHandle: (player, input) => writes.run(crossHandle(player, input)),

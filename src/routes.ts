@@ -1,5 +1,8 @@
+import { postCustom, postCustomLink, postLogout, postRefresh } from './auth/rest.ts'
 import { postClaim, postPremium, postProgress, postXp } from './battlepass/rest.ts'
-import { platform, playerPost, type Route } from './http/route.ts'
+import { clientPost, linkPost, platform, playerPost, type Route } from './http/route.ts'
+import { postPlayerGet, postStorageDelete, postStorageGet, postStorageSet } from './players/rest.ts'
+import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
 import { getScenario, postCross, postRun, postStart, putScenario } from './scenario/rest.ts'
 
 /** Contents page of the REST surface: method, path, who may call, handler. */
@@ -10,10 +13,26 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/battlepass/claim', postClaim),
   playerPost('/sdk/v1/battlepass/premium', postPremium),
 
+  // Login (spec 4.2)
+  clientPost('/sdk/v1/authorization/custom', postCustom),
+  linkPost('/sdk/v1/authorization/custom/link', postCustomLink),
+  clientPost('/sdk/v1/authorization/refresh', postRefresh),
+  clientPost('/sdk/v1/authorization/logout', postLogout),
+
+  // The player and its storage
+  playerPost('/sdk/v1/player/get', postPlayerGet),
+  playerPost('/sdk/v1/storage/get', postStorageGet),
+  playerPost('/sdk/v1/storage/set', postStorageSet),
+  playerPost('/sdk/v1/storage/delete', postStorageDelete),
+
   // Scenario runs
   playerPost('/sdk/v1/scenarios/start', postStart),
   playerPost('/sdk/v1/scenarios/cross', postCross),
   playerPost('/sdk/v1/scenarios/run', postRun),
+
+  // Provider settings (spec 4.3)
+  platform('GET', '/platform/v1/projects/:projectId/auth-providers', 'viewer', getAuthProviders),
+  platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'admin', putAuthProviders),
 
   // Scenarios, for designers
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'viewer', getScenario),

@@ -15,7 +15,7 @@ export function demoSeason(): string {
     start: 'start',
     nodes: [
       { id: 'start', type: 'start' },
-      { id: 'welcome', type: 'reward', data: { rewards: [gems(100), gold(250)] } },
+      { id: 'welcome', type: 'reward', data: { rewards: [gems(1000), gold(250)] } },
       {
         id: 'pass',
         type: 'battle-pass',

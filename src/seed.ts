@@ -2,7 +2,10 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
+import { DEMO_LOGIN_PATH, type DemoOperator } from './demo-operator.ts'
 import { createProject } from './projects/projects.ts'
+import { DEFAULT_PROVIDER } from './providers/custom-provider.ts'
+import type { Secrets } from './providers/secrets.ts'
 import { publishScenario } from './scenario/publish.ts'
 import { demoSeason } from './season.ts'
 
@@ -29,10 +32,20 @@ export async function readDemo(dataDir: string): Promise<Demo | undefined> {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
+export interface SeedOptions {
+  readonly pool: Pool
+  readonly secrets: Secrets
+  readonly dataDir: string
+  readonly baseUrl: string
+  /** Who says which player a login is. */
+  readonly operator: DemoOperator
+}
+
 /** Makes the demo project unless it is there; keeps its keys and the service's address in `demo.json`. */
-export async function seedDemo(pool: Pool, dataDir: string, baseUrl: string): Promise<Demo> {
+export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
   const known = await readDemo(dataDir)
   const demo = { ...(known && (await isThere(pool, known)) ? known : await createDemo(pool)), baseUrl }
+  await setOperator(pool, secrets, demo, operator)
   await mkdir(dataDir, { recursive: true })
   // Moved into place whole: a reader never sees half of it.
   const draft = `${demoFile(dataDir)}.${process.pid}`
@@ -45,6 +58,24 @@ export async function seedDemo(pool: Pool, dataDir: string, baseUrl: string): Pr
 async function isThere(pool: Pool, { projectId }: Demo): Promise<boolean> {
   const { rowCount } = await pool.query('SELECT FROM projects WHERE id = $1', [projectId])
   return rowCount === 1
+}
+
+/** Points the provider `default` to where the operator is this time, unless somebody has set another in its place. */
+async function setOperator(
+  pool: Pool,
+  secrets: Secrets,
+  { projectId, environmentId }: Demo,
+  { url, secret }: DemoOperator,
+): Promise<void> {
+  const name = DEFAULT_PROVIDER
+  const sealed = secrets.seal(secret, { projectId, environmentId, kind: 'custom', name })
+  await pool.query(
+    `INSERT INTO auth_providers AS p (environment_id, kind, name, enabled, url, secret)
+     VALUES ($1, 'custom', $2, true, $3, $4)
+     ON CONFLICT (environment_id, kind, name) DO UPDATE
+     SET url = excluded.url, secret = excluded.secret, updated_at = now() WHERE p.url LIKE $5`,
+    [environmentId, name, url, sealed, `http://127.0.0.1:%${DEMO_LOGIN_PATH}`],
+  )
 }
 
 async function createDemo(pool: Pool): Promise<Omit<Demo, 'baseUrl'>> {

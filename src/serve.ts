@@ -1,9 +1,11 @@
 import { createApp } from './app.ts'
-import { loadTokenKeys } from './auth/key-ring.ts'
+import { loadSecretsKeys, loadTokenKeys } from './auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/open.ts'
+import { startDemoOperator } from './demo-operator.ts'
 import { createLog, type Logger } from './log.ts'
+import { createSecrets } from './providers/secrets.ts'
 import { type Demo, seedDemo } from './seed.ts'
 
 /** After this long a stop that hangs ends the process anyway. */
@@ -33,7 +35,10 @@ async function start(config: Config, log: Logger): Promise<void> {
   const started = performance.now()
   if (config.databaseUrl === null) log.info(`starting the embedded Postgres in ${config.dataDir}`)
   const database = await openDatabase(config, { adopt: true })
-  const app = await createApp({ config, log, databaseUrl: database.url, tokenKeys: await loadTokenKeys(config) })
+  const tokenKeys = await loadTokenKeys(config)
+  const secretsKeys = await loadSecretsKeys(config)
+  const app = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys })
+  const operator = database.embedded ? await startDemoOperator() : undefined
 
   let stopping = false
   async function stop(signal: string): Promise<void> {
@@ -43,6 +48,7 @@ async function start(config: Config, log: Logger): Promise<void> {
     log.info(`${signal}: answering what is under way, then stopping`)
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref()
     await app.stop()
+    await operator?.close()
     await database.stop()
     log.info('stopped')
     process.exit(0)
@@ -54,11 +60,14 @@ async function start(config: Config, log: Logger): Promise<void> {
     if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
     const port = await app.listen()
     const baseUrl = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`
-    const demo = database.embedded ? await seedDemo(app.pool, config.dataDir, baseUrl) : undefined
+    const { dataDir } = config
+    const secrets = createSecrets(secretsKeys)
+    const demo = operator && (await seedDemo({ pool: app.pool, secrets, dataDir, baseUrl, operator }))
     log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     process.stdout.write(describe(baseUrl, config, demo))
   } catch (error) {
     await app.stop()
+    await operator?.close()
     await database.stop()
     throw error
   }
@@ -75,15 +84,16 @@ function describe(baseUrl: string, config: Config, demo: Demo | undefined): stri
     `  Metrics    ${baseUrl}/metrics         health: /livez, /readyz`,
   ]
   if (demo) {
-    const { scenarioId, passNodeId, environment, sdkKey, platformKey } = demo
+    const { scenarioId, passNodeId, environment, sdkKey, platformKey, customData } = demo
     lines.push(
       '',
       `  Demo keys (kept in ${config.dataDir}/demo.json)`,
       `    SDK key       ${sdkKey}`,
       `    Platform key  ${platformKey}`,
       '',
-      '  A first call:',
-      '    TOKEN=$(npx tierway player token)',
+      "  A first login, through the demo studio's own webhook, and a first call:",
+      `    TOKEN=$(curl -s ${baseUrl}/sdk/v1/authorization/custom -H 'X-SDK-Key: ${sdkKey}' \\`,
+      `      -d '{"customData":${JSON.stringify(customData)}}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`,
       `    curl ${baseUrl}/sdk/v1/battlepass/progress -H "Authorization: Bearer $TOKEN" \\`,
       `      -d '{"scenarioId":"${scenarioId}","nodeId":"${passNodeId}"}'`,
       '',

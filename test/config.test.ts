@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { generateTokenKey } from '../src/auth/tokens.ts'
 import { ConfigError, readConfig } from '../src/config.ts'
 import { createLog, type Logger } from '../src/log.ts'
+import { generateSecretsKey } from '../src/providers/secrets.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -31,6 +32,7 @@ const complete = (env: Env = {}): Env => ({
   NODE_ENV: 'production',
   DATABASE_URL: url,
   TOKEN_KEYS: keys,
+  SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
   ...env,
 })
 
@@ -42,6 +44,8 @@ describe('what is not set', () => {
       port: 4000,
       databaseUrl: null,
       tokenKeys: null,
+      secretsKeys: null,
+      allowPrivateWebhooks: true,
       graphiql: true,
       introspection: true,
     })
@@ -57,6 +61,7 @@ describe('what is not set', () => {
       host: '0.0.0.0',
       graphiql: false,
       introspection: false,
+      allowPrivateWebhooks: false,
       allowedOrigins: [],
     })
   })
@@ -81,6 +86,15 @@ describe('faults of the configuration', () => {
     ['TOKEN_KEYS must be a JSON list of private Ed25519 JWKs', { TOKEN_KEYS: '[]' }],
     ['TOKEN_KEYS must be a JSON list of private Ed25519 JWKs', { TOKEN_KEYS: '{"kty":"OKP"}' }],
     ['TOKEN_KEYS must be a JSON list of private Ed25519 JWKs', { TOKEN_KEYS: '[{"kty":"RSA","kid":"a"}]' }],
+    ['SECRETS_KEYS must be a JSON list of {"kid", "key"}', { SECRETS_KEYS: 'not json' }],
+    ['SECRETS_KEYS must be a JSON list of {"kid", "key"}', { SECRETS_KEYS: '[]' }],
+    ['SECRETS_KEYS must be a JSON list of {"kid", "key"}', { SECRETS_KEYS: '[null]' }],
+    ['SECRETS_KEYS must be a JSON list of {"kid", "key"}', { SECRETS_KEYS: '[{"kid":"a","key":"too-short"}]' }],
+    [
+      'SECRETS_KEYS must be a JSON list of {"kid", "key"}',
+      { SECRETS_KEYS: `[{"kid":"a.b","key":"${'k'.repeat(43)}"}]` },
+    ],
+    ['WEBHOOK_PRIVATE_ADDRESSES must be one of allow, deny', { WEBHOOK_PRIVATE_ADDRESSES: 'true' }],
     ['MAX_BODY_BYTES must be a whole number from 1024 to 67108864', { MAX_BODY_BYTES: '1000' }],
     ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: '*' }],
     ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: 'https://a.example.com/, https://b.example.com' }],
@@ -114,6 +128,18 @@ describe('faults of the configuration', () => {
     expect(faultsOf({ NODE_ENV: 'production' })).toContain('TOKEN_KEYS must be set')
   })
 
+  it('refuses to make up secrets keys for a database that others share', () => {
+    expect(faultsOf({ DATABASE_URL: url })).toContain('SECRETS_KEYS must be set')
+    expect(faultsOf({ NODE_ENV: 'production' })).toContain('SECRETS_KEYS must be set')
+  })
+
+  it('refuses two secrets keys with one kid, and says how', () => {
+    const key = generateSecretsKey()
+    expect(faultsOf(complete({ SECRETS_KEYS: JSON.stringify([key, key]) }))).toContain(
+      'SECRETS_KEYS must not repeat a kid',
+    )
+  })
+
   it('refuses two token keys with one kid, and says how', () => {
     const [key] = JSON.parse(keys)
     expect(faultsOf(complete({ TOKEN_KEYS: JSON.stringify([key, key]) }))).toContain('TOKEN_KEYS must not repeat a kid')
@@ -130,10 +156,11 @@ describe('faults of the configuration', () => {
       LOG_LEVEL: 'loud',
     }
     const message = faultsOf(env)
-    expect(message).toContain('The configuration has 8 faults:')
+    expect(message).toContain('The configuration has 9 faults:')
     for (const name of Object.keys(env)) if (name !== 'NODE_ENV') expect(message).toContain(`  - ${name} must`)
     expect(message).toContain('  - DATABASE_URL must')
     expect(message).toContain('  - TOKEN_KEYS must')
+    expect(message).toContain('  - SECRETS_KEYS must')
   })
 })
 
@@ -145,6 +172,7 @@ describe('secrets', () => {
       complete({ TOKEN_KEYS: keys.slice(0, -1) }),
       complete({ TOKEN_KEYS: JSON.stringify([{ ...key, kid: 7 }]) }),
       complete({ TOKEN_KEYS: JSON.stringify([key, key]) }),
+      complete({ SECRETS_KEYS: '[{"kid":"a","key":"hunter2"}]' }),
       complete({ METRICS_TOKEN: 'hunter2' }),
     ]
     for (const env of broken) {
@@ -171,6 +199,7 @@ describe('secrets', () => {
     ['tokens', (log) => log.info({ session: { accessToken: SECRET, refreshToken: SECRET } }, 'call')],
     ["a provider's secret", (log) => log.info({ provider: { settings: { secret: SECRET } } }, 'call')],
     ['the configuration', (log) => log.info({ config: { databaseUrl: SECRET, tokenKeys: [{ d: SECRET }] } }, 'call')],
+    ['the keys of secrets', (log) => log.info({ config: { secretsKeys: [{ key: SECRET }] } }, 'call')],
     ['the metrics token', (log) => log.info({ config: { metricsToken: SECRET } }, 'call')],
     ["a login's custom data", (log) => log.info({ body: { customData: { password: SECRET } } }, 'call')],
     ['what an error carries', (log) => log.error({ err: Object.assign(new Error('no'), { secret: SECRET }) }, 'call')],

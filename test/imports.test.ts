@@ -7,9 +7,11 @@ import { describe, expect, test } from 'vitest'
 
 /** From the bottom up: a file imports from its own level and those below. */
 const LEVELS = {
+  /** What studios run, too: it rests on nothing of ours. */
+  sdk: /^sdk\//,
   ground: /^(errors|json|fields|metrics)\.ts$/,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql\.ts)/,
-  features: /^(auth|battlepass|players|projects|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,
+  features: /^(auth|battlepass|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,
   startUp: /^(config|log|db\/open|auth\/key-ring)\.ts$/,
   operations: /^operations\.ts$/,
   mechanics: /^http\/(?!rest\.ts|health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,
@@ -17,7 +19,7 @@ const LEVELS = {
   contents: /^(routes|schema|openapi)\.ts$/,
   surfaces: /^(http\/(rest|health)|graphql\/(yoga|socket))\.ts$/,
   app: /^app\.ts$/,
-  development: /^(season|seed|development-players)\.ts$/,
+  development: /^(season|seed|demo-operator|development-players)\.ts$/,
   serve: /^serve\.ts$/,
   entries: /^(server|cli|demo|schema\.print)\.ts$/,
 } as const

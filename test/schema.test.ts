@@ -45,6 +45,11 @@ describe('the schema (decisions 9)', () => {
       'Player.region',
       'Player.language',
       'PlayerCreatedEvent.nickname',
+      'PlayerCreatedEvent.provider',
+      'LoginLogEntry.playerId',
+      'LoginLogEntry.subject',
+      'WebhookAttempt.error',
+      'WebhookAttempt.status',
     ])
     const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/
     const nullable = fields.filter(({ field }) => !isNonNullType(field.type)).map(({ name }) => name)
@@ -72,6 +77,11 @@ describe('the schema (decisions 9)', () => {
       'AddXpInput.idempotencyKey',
       'ClaimTierInput.idempotencyKey',
       'ClaimTierInput.level',
+      'LinkCustomInput.provider',
+      'LoginCustomInput.language',
+      'LoginCustomInput.nickname',
+      'LoginCustomInput.provider',
+      'LoginCustomInput.region',
       'PurchasePremiumInput.idempotencyKey',
     ])
   })

@@ -8,6 +8,12 @@ export interface PlayerCaller extends PlayerRef {
   readonly expiresAt: number
 }
 
+/** A game client before any login: its SDK key names a project and an environment. */
+export interface ClientRef {
+  readonly projectId: string
+  readonly environmentId: string
+}
+
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 

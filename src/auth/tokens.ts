@@ -26,12 +26,20 @@ export interface TokenKey {
 }
 
 export interface Tokens {
-  /** A fresh access token for a player. */
-  issueAccessToken(player: PlayerRef & { projectId: string }): Promise<string>
+  /** An access token for a player. The same `tokenId` and time make the same token, while the same key signs. */
+  issueAccessToken(player: NewAccessToken): Promise<string>
   /** The player that a token names. Refuses with `invalid token` whatever is not entirely as we issue it. */
   verifyAccessToken(token: string): Promise<PlayerCaller>
   /** The public keys, for `/.well-known/jwks.json`. */
   readonly jwks: { readonly keys: readonly JWK[] }
+}
+
+export interface NewAccessToken extends PlayerRef {
+  readonly projectId: string
+  /** `jti`; a random one unless given. */
+  readonly tokenId?: string
+  /** `iat`, in seconds since 1970; now unless given. */
+  readonly issuedAt?: number
 }
 
 export interface TokenOptions {
@@ -80,8 +88,7 @@ export async function createTokens({ keys, issuer, audience }: TokenOptions): Pr
   return {
     jwks: { keys: jwks },
 
-    async issueAccessToken({ projectId, environmentId, playerId }) {
-      const issuedAt = Math.floor(Date.now() / 1000)
+    issueAccessToken({ projectId, environmentId, playerId, tokenId, issuedAt = Math.floor(Date.now() / 1000) }) {
       return new SignJWT({ prj: projectId, env: environmentId })
         .setProtectedHeader({ alg: ALGORITHM, typ: TOKEN_TYPE, kid: signing.kid })
         .setIssuer(issuer)
@@ -89,7 +96,7 @@ export async function createTokens({ keys, issuer, audience }: TokenOptions): Pr
         .setSubject(playerId)
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + ACCESS_TOKEN_SECONDS)
-        .setJti(randomUUID())
+        .setJti(tokenId ?? randomUUID())
         .sign(signingKey)
     },
 

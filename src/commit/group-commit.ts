@@ -5,6 +5,8 @@ import { Group, MissingRows, type Statement } from './group.ts'
 
 /** One call's share of a group: the rows it rests on, and what it makes of them. */
 export interface Command<Outcome> {
+  /** What it carries to the database, where that may be much: bytes, roughly. A group takes up to a few megabytes. */
+  readonly bytes?: number
   /** Names the rows that the decision rests on. Called again after each load, until nothing new is named. */
   needs(group: Group): void
   /**
@@ -49,6 +51,7 @@ interface Entry {
 }
 
 const MAX_RETRIES = 20
+const MAX_BATCH_BYTES = 8 * 2 ** 20
 const SWEEP_MS = 100
 const RECONNECT_MS = 100
 
@@ -134,7 +137,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function takeBatch(): Entry[] {
     const alone = queue.findIndex((entry) => entry.alone)
-    const size = alone === 0 ? 1 : alone > 0 ? Math.min(alone, maxBatch) : maxBatch
+    const most = alone === 0 ? 1 : alone > 0 ? Math.min(alone, maxBatch) : maxBatch
+    let size = 0
+    // One command goes whatever it carries.
+    for (let bytes = 0; size < most && size < queue.length; size += 1) {
+      bytes += queue[size]?.command.bytes ?? 0
+      if (bytes > MAX_BATCH_BYTES && size > 0) break
+    }
     const batch = queue.splice(0, size)
     for (const entry of batch) inFlight.add(entry)
     return batch

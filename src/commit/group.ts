@@ -137,13 +137,22 @@ function arrayElement(value: unknown): string {
   return BARE.test(text) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
-/** The order of the parts. A player's row is locked before anything else of it; the stream's row last of all. */
+/**
+ * The order of the parts. Subjects of logins are locked before players, a player's row before anything else of it, and
+ * the stream's row last of all. A new player is written before what belongs to it.
+ */
 export const PART_ORDER = {
+  newPlayers: -20,
+  identities: -10,
   standing: 0,
   idempotency: 10,
   scenarios: 20,
   runs: 30,
   passes: 40,
   holdings: 50,
+  profiles: 60,
+  storage: 70,
+  refreshTokens: 80,
+  loginLog: 90,
   stream: 100,
 } as const

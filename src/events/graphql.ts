@@ -94,6 +94,11 @@ const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').
   description: 'A player was created.',
   fields: (t) => ({
     nickname: t.string({ nullable: true, resolve: (event) => dataOf(event).optionalText('nickname', { max: 128 }) }),
+    provider: t.string({
+      nullable: true,
+      description: 'Of its first identity: `custom`, or `custom:` and the name of another provider.',
+      resolve: (event) => dataOf(event).optionalText('provider', { max: 64 }),
+    }),
   }),
 })
 

@@ -5,7 +5,7 @@ import type PrismaTypes from '../db/generated/pothos.ts'
 import { getDatamodel } from '../db/generated/pothos.ts'
 import type { RawJson } from '../json.ts'
 import type { Context } from './context.ts'
-import { parseInt64, parseInt64Literal, plainJson } from './scalars.ts'
+import { parseInt64, parseInt64Literal, parseObject, parseObjectLiteral, plainJson } from './scalars.ts'
 
 /** The builder of the GraphQL schema. Types stand in the features' `graphql.ts`, listed in `schema.ts`. */
 export const builder = new SchemaBuilder<{
@@ -17,6 +17,7 @@ export const builder = new SchemaBuilder<{
     Int64: { Input: bigint; Output: bigint }
     DateTime: { Input: Date; Output: Date }
     JSON: { Input: never; Output: RawJson }
+    JSONObject: { Input: RawJson; Output: never }
   }
 }>({
   plugins: [PrismaPlugin, RelayPlugin],
@@ -58,6 +59,16 @@ builder.scalarType('JSON', {
   parseValue: () => {
     throw new TypeError('JSON is given in answers only')
   },
+})
+
+builder.scalarType('JSONObject', {
+  description:
+    'A JSON object: its text as a string, of which nothing is rounded or reordered, or an object. Only in requests.',
+  serialize: () => {
+    throw new TypeError('JSONObject is taken in requests only')
+  },
+  parseValue: parseObject,
+  parseLiteral: parseObjectLiteral,
 })
 
 function parseDateTime(value: unknown): Date {

@@ -1,4 +1,4 @@
-import type { PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
+import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import { roleIncludes } from '../auth/callers.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import { Refusal } from '../errors.ts'
@@ -8,6 +8,7 @@ import type { Operations } from '../operations.ts'
 /** Sent by the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
 export interface ServerContext {
   readonly authorization?: string | null
+  readonly sdkKey?: string | null
   readonly requestId?: string
 }
 
@@ -19,6 +20,8 @@ export interface Context {
   readonly requestId: string
   /** Who calls; refuses a call without credentials, or with ones that do not hold. */
   readonly caller: () => Promise<PlayerCaller | PlatformCaller>
+  /** What the SDK key names; refuses a call without one, or with one that does not hold. */
+  readonly client: () => Promise<ClientRef>
 }
 
 /** The player that calls. Whether it is banned or deleted is read with the call itself. */
@@ -26,6 +29,14 @@ export async function requirePlayer(context: Context): Promise<PlayerCaller> {
   const caller = await context.caller()
   if (caller.kind !== 'player') throw new Refusal('forbidden')
   return caller
+}
+
+/** The player that calls with an SDK key beside its token: both are of one environment. */
+export async function requireLink(context: Context): Promise<{ client: ClientRef; player: PlayerCaller }> {
+  const client = await context.client()
+  const player = await requirePlayer(context)
+  if (player.environmentId !== client.environmentId) throw new Refusal('invalidToken')
+  return { client, player }
 }
 
 /** The operator that calls, with a role that includes the needed one. */

@@ -1,5 +1,5 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql'
-import { elements, kindOf, MAX_INT64, MIN_INT64, members, RawJson, readInt } from '../json.ts'
+import { depthExceeds, elements, kindOf, MAX_INT64, MIN_INT64, members, objectText, RawJson, readInt } from '../json.ts'
 
 /** A 64-bit integer: a decimal string out; a decimal string or an integer in, exact over the whole range. */
 export function parseInt64(value: unknown): bigint {
@@ -13,6 +13,54 @@ export function parseInt64(value: unknown): bigint {
 export function parseInt64Literal(node: ValueNode): bigint {
   if (node.kind === Kind.INT || node.kind === Kind.STRING) return parseInt64(node.value)
   throw new GraphQLError('Int64 must be an integer, or its decimal digits as a string')
+}
+
+const OBJECT = 'JSONObject must be a JSON object, or its text as a string'
+/** As of a body over REST, which counts the object around it. */
+const MAX_DEPTH = 63
+
+/** A JSON object from a variable. */
+export function parseObject(value: unknown): RawJson {
+  if (typeof value === 'string') return readObject(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GraphQLError(OBJECT)
+  return readObject(JSON.stringify(value))
+}
+
+/** A JSON object from a document: numbers keep their digits. */
+export function parseObjectLiteral(node: ValueNode, variables?: Readonly<Record<string, unknown>> | null): RawJson {
+  if (node.kind === Kind.STRING) return readObject(node.value)
+  if (node.kind !== Kind.OBJECT) throw new GraphQLError(OBJECT)
+  return readObject(literalText(node, variables ?? {}))
+}
+
+function readObject(text: string): RawJson {
+  const trimmed = text.trim()
+  if (depthExceeds(trimmed, MAX_DEPTH)) throw new GraphQLError(`JSONObject must not nest deeper than ${MAX_DEPTH}`)
+  try {
+    JSON.parse(trimmed)
+  } catch {
+    throw new GraphQLError(OBJECT)
+  }
+  if (kindOf(trimmed) !== 'object' || !trimmed.isWellFormed()) throw new GraphQLError(OBJECT)
+  return new RawJson(trimmed)
+}
+
+function literalText(node: ValueNode, variables: Readonly<Record<string, unknown>>): string {
+  switch (node.kind) {
+    case Kind.OBJECT:
+      return objectText(node.fields.map(({ name, value }) => [name.value, literalText(value, variables)]))
+    case Kind.LIST:
+      return `[${node.values.map((value) => literalText(value, variables)).join(',')}]`
+    case Kind.STRING:
+    case Kind.ENUM:
+      return JSON.stringify(node.value)
+    case Kind.VARIABLE:
+      return JSON.stringify(variables[node.name.value] ?? null)
+    case Kind.NULL:
+      return 'null'
+    default:
+      return String(node.value)
+  }
 }
 
 /** JSON text as a value. Integers that a double cannot hold become decimal strings, like Int64. */

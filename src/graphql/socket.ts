@@ -6,6 +6,7 @@ import { useServer } from 'graphql-ws/use/ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import type { Pool } from 'pg'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { findClient } from '../auth/keys.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
 import { findCaller } from '../http/caller.ts'
@@ -42,14 +43,16 @@ interface Execution {
 export function createSocketServer({ yoga, config, tokens, pool, metrics, tidy }: SocketOptions) {
   const wss = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false })
 
-  const server = useServer<{ authorization?: unknown }, { expiry?: NodeJS.Timeout }>(
+  const server = useServer<{ authorization?: unknown; sdkKey?: unknown }, { expiry?: NodeJS.Timeout }>(
     {
       connectionInitWaitTimeout: INIT_TIMEOUT_MS,
 
       async onConnect({ connectionParams, extra }) {
         const authorization = readAuthorization(connectionParams)
-        if (authorization === null) return true
+        const sdkKey = readText(connectionParams?.sdkKey)
         try {
+          if (sdkKey !== null) await findClient(pool, sdkKey)
+          if (authorization === null) return true
           const caller = await findCaller({ tokens, pool }, authorization)
           if (caller.kind === 'player') {
             const end = () => extra.socket.close(CloseCode.Forbidden, 'token expired')
@@ -71,6 +74,7 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics, tidy }
         const { schema, execute, subscribe, parse, validate, contextFactory } = yoga.getEnveloped({
           request: undefined,
           authorization: readAuthorization(connectionParams),
+          sdkKey: readText(connectionParams?.sdkKey),
           params,
           socket: extra.socket,
         } as never)
@@ -147,6 +151,7 @@ function refuse(socket: Duplex, status: string): void {
 }
 
 function readAuthorization(params: Readonly<Record<string, unknown>> | undefined): string | null {
-  const value = params?.authorization ?? params?.Authorization
-  return typeof value === 'string' ? value : null
+  return readText(params?.authorization ?? params?.Authorization)
 }
+
+const readText = (value: unknown): string | null => (typeof value === 'string' ? value : null)

@@ -8,6 +8,7 @@ import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
 import { NoSchemaIntrospectionCustomRule } from 'graphql'
 import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import type { Pool } from 'pg'
+import { findClient } from '../auth/keys.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
@@ -39,7 +40,7 @@ const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
 const MAX_DIRECTIVES = 50
 
-const ALLOWED_HEADERS = ['authorization', 'content-type', 'x-request-id']
+const ALLOWED_HEADERS = ['authorization', 'content-type', 'x-request-id', 'x-sdk-key']
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma }: GraphqlOptions) {
@@ -75,8 +76,9 @@ export async function createGraphql({ config, log, metrics, operations, tokens, 
       ...(config.introspection ? [] : [noIntrospection()]),
       tidyResults(tidy),
     ],
-    context: ({ request, authorization, requestId }) => {
+    context: ({ request, authorization, sdkKey, requestId }) => {
       const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
+      const key = sdkKey !== undefined ? sdkKey : (request?.headers.get('x-sdk-key') ?? null)
       let caller: ReturnType<Context['caller']> | undefined
       return {
         operations,
@@ -87,6 +89,7 @@ export async function createGraphql({ config, log, metrics, operations, tokens, 
           caller ??= findCaller({ tokens, pool }, sent)
           return caller
         },
+        client: () => findClient(pool, key),
       }
     },
   })
@@ -157,7 +160,7 @@ function jsonOnly(): Plugin {
 }
 
 const DEFAULT_QUERY = `# Put a token into the headers below: {"authorization": "Bearer …"}
-# A platform key of the demo project is in .tierway/demo.json; a player's token comes from \`npx tierway player token\`.
+# Keys of the demo project are in .tierway/demo.json; a player's token comes from a login, see the README.
 
 subscription Live {
   events(environment: "production") {

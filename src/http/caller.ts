@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Pool } from 'pg'
-import { type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from '../auth/callers.ts'
-import { findPlatformCaller, isPlatformKey } from '../auth/keys.ts'
+import { type ClientRef, type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from '../auth/callers.ts'
+import { findClient, findPlatformCaller, isPlatformKey } from '../auth/keys.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { Refusal } from '../errors.ts'
 
@@ -24,6 +25,12 @@ export function requirePlayer(
   authorization: string | null | undefined,
 ): Promise<PlayerCaller> {
   return tokens.verifyAccessToken(bearer(authorization))
+}
+
+/** The project and environment that a client calls for, by its SDK key. */
+export function requireClient({ pool }: Authentication, headers: IncomingHttpHeaders): Promise<ClientRef> {
+  const key = headers['x-sdk-key']
+  return findClient(pool, typeof key === 'string' ? key : null)
 }
 
 /** The operator that calls: a key of this very project, with a role that includes the needed one. */

@@ -4,7 +4,8 @@ import { type Json, print } from '../json.ts'
 /** An answer before it is sent: its headers are gathered on the way. */
 export interface Reply {
   readonly status: number
-  readonly body: string
+  /** Null for an answer without one (204). */
+  readonly body: string | null
   readonly headers: Record<string, string>
 }
 
@@ -14,6 +15,11 @@ const RETRY_AFTER_SECONDS = '1'
 export function json(body: Json, status = 200): Reply {
   const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
   return { status, body: print(body), headers }
+}
+
+/** Done, and nothing to say. */
+export function noContent(): Reply {
+  return { status: 204, body: null, headers: { 'cache-control': 'no-store' } }
 }
 
 /** A refusal in its REST form: `{error, code, requestId}`, and `details` for a 400. */

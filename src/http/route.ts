@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
+import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
+import { Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import type { Json } from '../json.ts'
 import type { Operations } from '../operations.ts'
 import { readBody, readJsonObject } from './body.ts'
-import { type Authentication, requirePlatform, requirePlayer } from './caller.ts'
-import { json, type Reply } from './respond.ts'
+import { type Authentication, requireClient, requirePlatform, requirePlayer } from './caller.ts'
+import { json, noContent, type Reply } from './respond.ts'
 
 /** What every handler works with. */
 export interface RestContext extends Authentication {
@@ -32,7 +33,8 @@ export interface PlayerRequest {
   readonly operations: Operations
 }
 
-export type PlayerHandler = (request: PlayerRequest) => Promise<Json>
+/** Without an answer it is a 204. */
+export type PlayerHandler = (request: PlayerRequest) => Promise<Json | undefined>
 
 /** A call of a player: bearer token, JSON object in, JSON out. */
 export function playerPost(path: string, handler: PlayerHandler): Route {
@@ -41,12 +43,57 @@ export function playerPost(path: string, handler: PlayerHandler): Route {
     path,
     async respond(context, request) {
       const caller = await requirePlayer(context, request.headers.authorization)
-      const text = readJsonObject(await readBody(request, context.maxBodyBytes))
+      const fields = await readFields(context, request)
       const { operations } = context
-      return json(await handler({ caller, fields: Fields.ofJson(text), headers: request.headers, operations }))
+      return reply(await handler({ caller, fields, headers: request.headers, operations }))
     },
   }
 }
+
+export interface ClientRequest {
+  /** What the SDK key names. */
+  readonly client: ClientRef
+  readonly fields: Fields
+  readonly operations: Operations
+}
+
+export type ClientHandler = (request: ClientRequest) => Promise<Json | undefined>
+
+/** A call of a game client before any login: SDK key, JSON object in, JSON out. */
+export function clientPost(path: string, handler: ClientHandler): Route {
+  return {
+    method: 'POST',
+    path,
+    async respond(context, request) {
+      const client = await requireClient(context, request.headers)
+      const fields = await readFields(context, request)
+      return reply(await handler({ client, fields, operations: context.operations }))
+    },
+  }
+}
+
+export type LinkHandler = (request: ClientRequest & { readonly caller: PlayerCaller }) => Promise<Json | undefined>
+
+/** A call of a player that takes the SDK key, too: both are of one environment. */
+export function linkPost(path: string, handler: LinkHandler): Route {
+  return {
+    method: 'POST',
+    path,
+    async respond(context, request) {
+      const client = await requireClient(context, request.headers)
+      const caller = await requirePlayer(context, request.headers.authorization)
+      if (caller.environmentId !== client.environmentId) throw new Refusal('invalidToken')
+      const fields = await readFields(context, request)
+      return reply(await handler({ client, caller, fields, operations: context.operations }))
+    },
+  }
+}
+
+async function readFields({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<Fields> {
+  return Fields.ofJson(readJsonObject(await readBody(request, maxBodyBytes)))
+}
+
+const reply = (answer: Json | undefined): Reply => (answer === undefined ? noContent() : json(answer))
 
 export interface PlatformRequest {
   readonly caller: PlatformCaller

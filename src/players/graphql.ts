@@ -1,5 +1,17 @@
+import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
+import type { StoredValue } from './storage.ts'
+import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
+
+const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('StorageEntry').implement({
+  description: "A key of a player's storage.",
+  fields: (t) => ({
+    key: t.exposeString('key'),
+    value: t.exposeString('value', { description: 'The JSON text of the value, byte for byte as it was written.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+})
 
 builder.prismaObject('Identity', {
   fields: (t) => ({ provider: t.exposeString('provider'), subject: t.exposeString('subject') }),
@@ -17,6 +29,16 @@ builder.prismaObject('Player', {
     identities: t.relation('identities', { query: { orderBy: [{ provider: 'asc' }, { subject: 'asc' }] } }),
     wallet: t.relation('wallets', { query: { orderBy: { currency: 'asc' } }, description: 'Balances by currency.' }),
     inventory: t.relation('inventory', { query: { orderBy: { itemId: 'asc' } }, description: 'Items held.' }),
+    storage: t.field({
+      type: [StorageEntryType],
+      description: 'The storage, by key: all of it, or these keys.',
+      args: { keys: t.arg.stringList() },
+      resolve: async ({ environmentId, id }, args, context) => {
+        const keys = Fields.ofInput(args).read(readOptionalKeys)
+        const stored = await context.operations.readStorage({ environmentId, playerId: id }, keys)
+        return [...stored].map(([key, entry]) => ({ key, ...entry }))
+      },
+    }),
     walletLedger: t.prismaConnection({
       type: 'WalletEntry',
       cursor: 'environmentId_playerId_id',
@@ -43,3 +65,63 @@ builder.queryField('me', (t) =>
     },
   }),
 )
+
+const StoredText = builder.objectRef<{ key: string; value: string }>('StoredText').implement({
+  fields: (t) => ({
+    key: t.exposeString('key'),
+    value: t.exposeString('value', { description: 'The JSON text of the value, as it is stored now.' }),
+  }),
+})
+
+const SetStorageResult = builder
+  .objectRef<{ storage: { key: string; value: string }[] }>('SetStorageResult')
+  .implement({
+    fields: (t) => ({
+      storage: t.field({ type: [StoredText], description: 'What was written.', resolve: ({ storage }) => storage }),
+    }),
+  })
+
+const DeleteStorageResult = builder.objectRef<{ keys: readonly string[] }>('DeleteStorageResult').implement({
+  fields: (t) => ({
+    keys: t.stringList({ description: 'The keys that are gone.', resolve: ({ keys }) => [...keys] }),
+  }),
+})
+
+const SetStorageInput = builder.inputType('SetStorageInput', {
+  fields: (t) => ({
+    values: t.field({
+      type: 'JSONObject',
+      required: true,
+      description: 'Values by key; other keys stay. Given as text, values are kept byte for byte.',
+    }),
+  }),
+})
+
+const DeleteStorageInput = builder.inputType('DeleteStorageInput', {
+  fields: (t) => ({ keys: t.stringList({ required: true }) }),
+})
+
+builder.mutationFields((t) => ({
+  setStorage: t.field({
+    type: SetStorageResult,
+    description: "Merges values into the calling player's storage, all or nothing.",
+    args: { input: t.arg({ type: SetStorageInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context)
+      const values = Fields.ofInput(input).read(readStorageValues)
+      await context.operations.setStorage(player, values)
+      return { storage: [...values].map(([key, value]) => ({ key, value })) }
+    },
+  }),
+  deleteStorage: t.field({
+    type: DeleteStorageResult,
+    description: "Removes keys from the calling player's storage. Those that it does not have are no fault.",
+    args: { input: t.arg({ type: DeleteStorageInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context)
+      const keys = Fields.ofInput(input).read(readKeys)
+      await context.operations.deleteStorage(player, keys)
+      return { keys }
+    },
+  }),
+}))

@@ -32,6 +32,11 @@ export class Standing implements Part {
     this.wanted.want(playerKey(player), player)
   }
 
+  /** A player that this very group creates. */
+  admit(player: PlayerRef): void {
+    this.known.set(playerKey(player), 'active')
+  }
+
   /** Refuses a player that is banned, deleted or unknown (spec 7.1). */
   require(player: PlayerRef): void {
     const status = this.known.get(playerKey(player))

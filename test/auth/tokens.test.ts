@@ -7,6 +7,7 @@ import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config.ts'
 import { print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { season } from '../support/definitions.ts'
 import { type Answer, type Game, startGame, type TestPlayer } from '../support/game.ts'
 
@@ -246,12 +247,14 @@ describe('token keys', () => {
       HOST: '127.0.0.1',
       DATABASE_URL: game.databaseUrl,
       TOKEN_KEYS: JSON.stringify([newKey]),
+      SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
     })
     const app = await createApp({
       config,
       log: pino({ level: 'silent' }),
       databaseUrl: game.databaseUrl,
       tokenKeys: config.tokenKeys ?? [],
+      secretsKeys: config.secretsKeys ?? [],
     })
     const url = `http://127.0.0.1:${await app.listen()}${PROGRESS}`
     const statuses = []

@@ -92,6 +92,27 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { key: '' },
     { key: 'k'.repeat(256) },
   ],
+  ...each(
+    'refresh_tokens',
+    { ...OWNER, hash: 'h'.repeat(43), family_id: ID, expires_at: 'tomorrow' },
+    {
+      refresh_tokens_hash_check: [{ hash: 'h'.repeat(42) }, { hash: 'h'.repeat(44) }],
+      refresh_tokens_rotated_check: [{ rotated_at: 'now' }, { child_nonce: 'nonce' }],
+    },
+  ),
+  ...each(
+    'login_log',
+    {
+      environment_id: ENVIRONMENT,
+      id: ID,
+      operation: 'login',
+      provider: 'default',
+      outcome: 'ok',
+      milliseconds: 0,
+      attempts: '[]',
+    },
+    { login_log_operation_check: [{ operation: 'logout' }], login_log_milliseconds_check: [{ milliseconds: -1 }] },
+  ),
   ['streams_position_check', 'streams', { environment_id: ENVIRONMENT }, { position: -1 }],
   [
     'events_position_check',

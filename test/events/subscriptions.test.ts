@@ -11,6 +11,7 @@ import { type Bus, createLocalBus } from '../../src/events/bus.ts'
 import { printCursor } from '../../src/events/cursor.ts'
 import { createFeeds } from '../../src/events/feed.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
@@ -52,11 +53,18 @@ beforeAll(async () => {
     game.projectId,
   ])
   stagingId = rows[0].id
+  const secretsKeys = [generateSecretsKey()]
   second = await createApp({
-    config: readConfig({ NODE_ENV: 'test', DATABASE_URL: game.databaseUrl, TOKEN_KEYS: JSON.stringify([key]) }),
+    config: readConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: game.databaseUrl,
+      TOKEN_KEYS: JSON.stringify([key]),
+      SECRETS_KEYS: JSON.stringify(secretsKeys),
+    }),
     log: pino({ level: 'silent' }),
     databaseUrl: game.databaseUrl,
     tokenKeys: [key],
+    secretsKeys,
   })
 })
 const opened: Subscriber[] = []

@@ -255,10 +255,9 @@ describe('a start that cannot be', () => {
       LOG_LEVEL: 'loud',
     })
     expect(await service.exited).toEqual({ code: 1, signal: null })
-    expect(service.errors).toContain('The configuration has 6 faults:')
-    for (const name of ['PORT', 'DATABASE_URL', 'DATABASE_CONNECTIONS', 'TOKEN_KEYS', 'ALLOWED_ORIGINS', 'LOG_LEVEL']) {
-      expect(service.errors).toContain(`  - ${name} must`)
-    }
+    expect(service.errors).toContain('The configuration has 7 faults:')
+    const names = ['PORT', 'DATABASE_URL', 'DATABASE_CONNECTIONS', 'TOKEN_KEYS', 'ALLOWED_ORIGINS', 'LOG_LEVEL']
+    for (const name of [...names, 'SECRETS_KEYS']) expect(service.errors).toContain(`  - ${name} must`)
     expect(service.output).not.toContain('hunter2')
     // A message for a person, not the stack of a bug.
     expect(service.output).not.toContain('    at ')

@@ -3,12 +3,13 @@ import { pino } from 'pino'
 import { WebSocket } from 'ws'
 import { type App, createApp } from '../../src/app.ts'
 import type { Role } from '../../src/auth/callers.ts'
-import { createPlatformKey } from '../../src/auth/keys.ts'
+import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
 import { generateTokenKey } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Json, print } from '../../src/json.ts'
 import type { PlayerRef } from '../../src/players/standing.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { createDatabase } from './database.ts'
 import { checkAnswer } from './openapi.ts'
 
@@ -35,24 +36,49 @@ export interface TestPlayer extends PlayerRef {
   start(scenarioId: string): Promise<string>
 }
 
-/** A service of its own, on a database of its own, with one project. */
+/** What a login sends beside `customData`, and the key that it is sent with. */
+export interface LoginOptions {
+  readonly provider?: unknown
+  readonly nickname?: unknown
+  readonly region?: unknown
+  readonly language?: unknown
+  /** `X-SDK-Key`; the one of `production` unless given, none when null. */
+  readonly sdkKey?: string | null
+}
+
+/** A service of its own, on a database of its own, with one project of two environments: production and staging. */
 export interface Game {
   readonly app: App
   readonly baseUrl: string
   readonly databaseUrl: string
   readonly projectId: string
   readonly environmentId: string
+  readonly stagingId: string
   /** An admin's platform key. */
   readonly platformKey: string
+  /** The SDK keys of the two environments. */
+  readonly sdkKey: string
+  readonly stagingSdkKey: string
   key(role: Role): Promise<string>
   player(options?: { wallet?: Record<string, bigint> }): Promise<TestPlayer>
   publish(scenarioId: string, definition: Json): Promise<Answer>
+  /** PUTs custom providers by name: the whole map of the environment. */
+  setProviders(custom: Json, environment?: string): Promise<Answer>
+  /** A custom login; `customData` as JSON text is sent as it stands. */
+  login(customData: Json | string, options?: LoginOptions): Promise<Answer>
+  /** Links an identity to the player of an access token. */
+  link(token: string, customData: Json | string, options?: LoginOptions): Promise<Answer>
   request(
     method: string,
     path: string,
     options?: { body?: BodyInit; headers?: Record<string, string> },
   ): Promise<Answer>
-  graphql(token: string | null, query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>
+  /** With an access token, or a platform key, or headers of its own. */
+  graphql(
+    credentials: string | null | Record<string, string>,
+    query: string,
+    variables?: Record<string, unknown>,
+  ): Promise<GraphqlAnswer>
   subscribe(token: string, query: string, variables?: Record<string, unknown>): Subscription
   stop(): Promise<void>
 }
@@ -75,6 +101,9 @@ export async function startGame(env: Record<string, string> = {}): Promise<Game>
     HOST: '127.0.0.1',
     DATABASE_URL: database.url,
     TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
+    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+    // The operators of tests are on loopback.
+    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
     ...env,
   })
   const app = await createApp({
@@ -82,6 +111,7 @@ export async function startGame(env: Record<string, string> = {}): Promise<Game>
     log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
     databaseUrl: config.databaseUrl ?? '',
     tokenKeys: config.tokenKeys ?? [],
+    secretsKeys: config.secretsKeys ?? [],
   })
   const port = await app.listen()
   const baseUrl = `http://127.0.0.1:${port}`
@@ -90,7 +120,10 @@ export async function startGame(env: Record<string, string> = {}): Promise<Game>
     environments: ['production', 'staging'],
   })
   const environmentId = environments.get('production') ?? ''
+  const stagingId = environments.get('staging') ?? ''
   const platformKey = (await createPlatformKey(app.pool, projectId, 'admin')).key
+  const sdkKey = (await createSdkKey(app.pool, environmentId)).key
+  const stagingSdkKey = (await createSdkKey(app.pool, stagingId)).key
 
   async function request(
     method: string,
@@ -105,13 +138,14 @@ export async function startGame(env: Record<string, string> = {}): Promise<Game>
   }
 
   async function graphql(
-    token: string | null,
+    credentials: string | null | Record<string, string>,
     query: string,
     variables: Record<string, unknown> = {},
   ): Promise<GraphqlAnswer> {
+    const headers = typeof credentials === 'string' ? { authorization: `Bearer ${credentials}` } : credentials
     const response = await fetch(`${baseUrl}/graphql`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ query, variables }),
     })
     return (await response.json()) as GraphqlAnswer
@@ -142,6 +176,19 @@ export async function startGame(env: Record<string, string> = {}): Promise<Game>
     }
   }
 
+  function loginRequest(customData: Json | string, { sdkKey: key = sdkKey, ...more }: LoginOptions) {
+    const custom = typeof customData === 'string' ? customData : print(customData)
+    const others = Object.entries(more).map(([name, value]) => `,${JSON.stringify(name)}:${print(value as Json)}`)
+    const headers: Record<string, string> = key === null ? {} : { 'x-sdk-key': key }
+    return { body: `{"customData":${custom}${others.join('')}}`, headers }
+  }
+
+  function link(token: string, customData: Json | string, options: LoginOptions = {}): Promise<Answer> {
+    const { body, headers } = loginRequest(customData, options)
+    const authorization = `Bearer ${token}`
+    return request('POST', '/sdk/v1/authorization/custom/link', { body, headers: { ...headers, authorization } })
+  }
+
   async function player({ wallet = {} }: { wallet?: Record<string, bigint> } = {}): Promise<TestPlayer> {
     const ref = await app.operations.createPlayer(environmentId, null)
     for (const [currency, amount] of Object.entries(wallet)) {
@@ -169,12 +216,23 @@ export async function startGame(env: Record<string, string> = {}): Promise<Game>
     databaseUrl: database.url,
     projectId,
     environmentId,
+    stagingId,
     platformKey,
+    sdkKey,
+    stagingSdkKey,
     key: async (role) => (await createPlatformKey(app.pool, projectId, role)).key,
     player,
     request,
     graphql,
     subscribe,
+    setProviders: (custom, environment = 'production') =>
+      request('PUT', `/platform/v1/projects/${projectId}/auth-providers`, {
+        body: print({ environment, authProviders: { custom } }),
+        headers: { authorization: `Bearer ${platformKey}` },
+      }),
+    login: (customData, options = {}) =>
+      request('POST', '/sdk/v1/authorization/custom', loginRequest(customData, options)),
+    link,
     publish: (scenarioId, definition) =>
       request('PUT', `/platform/v1/projects/${projectId}/scenarios/${scenarioId}?environment=production`, {
         body: print(definition),

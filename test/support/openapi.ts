@@ -12,6 +12,10 @@ export function checkAnswer(method: string, path: string, { status, body, text }
   const described = pattern !== undefined && hasStatus(pattern, method, status)
   if (pattern && !described && status !== 405)
     throw new Error(`${method} ${path} answered an undescribed ${status}: ${text}`)
+  if (status === 204) {
+    if (text !== '') throw new Error(`${method} ${path} answered 204 with a body: ${text}`)
+    return
+  }
   const pointer = described
     ? `openapi#/paths/${escapePointer(pattern)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`
     : 'openapi#/components/schemas/Error'

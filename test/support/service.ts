@@ -11,9 +11,13 @@ import { createGroupCommit } from '../../src/commit/group-commit.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { type Json, print } from '../../src/json.ts'
-import { createOperations } from '../../src/operations.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/standing.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { generateSecretsKey } from '../../src/providers/secrets.ts'
+import { publishScenario } from '../../src/scenario/publish.ts'
+import { startRun } from '../../src/scenario/start-run.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -191,7 +195,7 @@ export interface World {
   readonly pool: Pool
   readonly environmentId: string
   /** What the service needs to know to serve this world. */
-  readonly env: { readonly DATABASE_URL: string; readonly TOKEN_KEYS: string }
+  readonly env: { readonly DATABASE_URL: string; readonly TOKEN_KEYS: string; readonly SECRETS_KEYS: string }
   publish(scenarioId: string, definition: Json): Promise<void>
   /** A player that has started a scenario. */
   player(scenarioId: string, wallet?: Readonly<Record<string, bigint>>): Promise<WorldPlayer>
@@ -204,27 +208,29 @@ export async function createWorld(databaseUrl: string): Promise<World> {
   const tokens = await createTokens({ keys, issuer: 'tierway', audience: 'tierway' })
   const pool = createPool({ url: databaseUrl, connections: 8, onError: () => undefined })
   const writes = createGroupCommit({ pool })
-  const reads = createGroupCommit({ pool, readOnly: true })
-  const operations = createOperations({ pool, writes, reads })
   const { projectId, environments } = await createProject(pool, { name: 'World', environments: ['production'] })
   const environmentId = environments.get('production') ?? ''
   return {
     pool,
     environmentId,
-    env: { DATABASE_URL: databaseUrl, TOKEN_KEYS: JSON.stringify(keys) },
+    env: {
+      DATABASE_URL: databaseUrl,
+      TOKEN_KEYS: JSON.stringify(keys),
+      SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+    },
     async publish(scenarioId, definition) {
-      await operations.publishScenario({ environmentId, scenarioId }, print(definition))
+      await publishScenario(pool, { environmentId, scenarioId }, print(definition))
     },
     async player(scenarioId, wallet = {}) {
-      const ref = await operations.createPlayer(environmentId, null)
+      const ref = await writes.run(createPlayer(environmentId, null))
       for (const [currency, amount] of Object.entries(wallet)) {
-        await operations.adjustWallet(ref, { currency, amount, reference: 'test' })
+        await writes.run(adjustWallet(ref, { currency, amount, reference: 'test' }))
       }
-      const { runId } = await operations.startRun(ref, { scenarioId })
+      const { runId } = await writes.run(startRun(ref, { scenarioId }))
       return { ...ref, runId, token: await tokens.issueAccessToken({ ...ref, projectId }) }
     },
     async close() {
-      await Promise.all([writes.close(), reads.close()])
+      await writes.close()
       await pool.end()
     },
   }

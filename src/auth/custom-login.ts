@@ -1,0 +1,196 @@
+import type { Pool } from 'pg'
+import type { Group } from '../commit/group.ts'
+import type { Command, GroupCommit } from '../commit/group-commit.ts'
+import { Refusal, type RefusalKind } from '../errors.ts'
+import { addPlayer, Profiles } from '../players/create-player.ts'
+import { type PlayerRef, Standing } from '../players/standing.ts'
+import { bytesOf, Storage } from '../players/storage.ts'
+import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
+import type { Secrets } from '../providers/secrets.ts'
+import type { ClientRef } from './callers.ts'
+import { Identities, type IdentityRef } from './identities.ts'
+import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
+import { RefreshTokens, type Session } from './refresh-tokens.ts'
+import type { Webhook, WebhookResult } from './webhook.ts'
+import { readWebhookAnswer, type WebhookAnswer } from './webhook-answer.ts'
+
+/** What a client sends to the studio's webhook. */
+export interface CustomCredentials {
+  /** The text of a JSON object, passed on as it is. */
+  readonly customData: string
+  /** The provider's name; `default` unless given. */
+  readonly provider: string | null
+}
+
+export interface LoginCustom extends CustomCredentials {
+  /** What a new player is called unless the webhook says so. */
+  readonly nickname: string | null
+  readonly region: string | null
+  readonly language: string | null
+}
+
+/** What logins and links work with. */
+export interface LoginDesk {
+  readonly pool: Pool
+  readonly secrets: Secrets
+  readonly webhook: Webhook
+  /** Where logins are committed: apart from the game's writes, since both lock players, each in an order of its own. */
+  readonly logins: GroupCommit
+  /** Told of a secret that cannot be opened, and of a log entry that could not be written. */
+  readonly warn: (message: string, detail: unknown) => void
+}
+
+/** A webhook's approval, on the way into a transaction. */
+interface Approval {
+  readonly identity: IdentityRef
+  readonly answer: WebhookAnswer
+  /** What the login log is to tell, but for the outcome and the player. */
+  readonly attempt: Omit<LoginAttempt, 'outcome' | 'playerId'>
+}
+
+const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, RefusalKind>> = {
+  rejected: 'customAuthRejected',
+  unavailable: 'customAuthUnavailable',
+  invalidResponse: 'customAuthInvalidResponse',
+}
+
+/** A custom login (spec 3): the webhook says who it is, and one transaction makes or finds the player. */
+export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<Session> {
+  const approval = await askWebhook(desk, 'login', client, input)
+  return settled(await desk.logins.run(logIn(approval, input)))
+}
+
+/** Links the subject that the webhook names to a player (spec 3): no player is created, and there are no tokens. */
+export async function linkCustom(
+  desk: LoginDesk,
+  client: ClientRef,
+  player: PlayerRef,
+  input: CustomCredentials,
+): Promise<IdentityRef> {
+  const approval = await askWebhook(desk, 'link', client, input)
+  settled(await desk.logins.run(linkIdentity(approval, player)))
+  return approval.identity
+}
+
+/** Asks the provider's webhook, with nothing of the database held meanwhile. Refuses whatever is no approval. */
+async function askWebhook(
+  desk: LoginDesk,
+  operation: LoginAttempt['operation'],
+  { projectId, environmentId }: ClientRef,
+  { customData, provider }: CustomCredentials,
+): Promise<Approval> {
+  const name = provider ?? DEFAULT_PROVIDER
+  const target = await findCustomProvider(desk, { projectId, environmentId, name })
+  if (!target) throw new Refusal('customAuthDisabled')
+
+  const { attempts, ...result } = await desk.webhook.call(target, customData)
+  const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
+  const attempt = { environmentId, operation, provider: name, subject: null, milliseconds, attempts }
+  try {
+    if (result.kind !== 'answered') throw new Refusal(MEANINGS[result.kind])
+    const answer = readWebhookAnswer(result.text)
+    const { subject } = answer
+    const identity = { environmentId, provider: name === DEFAULT_PROVIDER ? 'custom' : `custom:${name}`, subject }
+    return { identity, answer, attempt: { ...attempt, subject } }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // The client is answered as the webhook decided, whether or not that can be written down.
+    const entry = { ...attempt, playerId: null, outcome: error.code }
+    await desk.logins.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
+    throw error
+  }
+}
+
+/** Why a transaction made nothing of an approval; it has written that into the login log. */
+type Settled<T> = T | Refusal
+
+function settled<T>(outcome: Settled<T>): T {
+  if (outcome instanceof Refusal) throw outcome
+  return outcome
+}
+
+/** Locks the subject, and then, once it is known, its player: in this order in every group. */
+function needOwner(group: Group, { identity, answer }: Approval): PlayerRef | undefined {
+  if (!group.of(Identities).want(identity)) return undefined
+  const owner = group.of(Identities).ownerOf(identity)
+  if (owner) needPlayer(group, owner, answer)
+  return owner
+}
+
+function needPlayer(group: Group, player: PlayerRef, { data }: WebhookAnswer): void {
+  group.of(Standing).want(player)
+  if (data.size > 0) group.of(Storage).want(player)
+}
+
+function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>> {
+  const { identity, answer } = approval
+  return {
+    bytes: bytesOf(answer.data),
+    needs: (group) => void needOwner(group, approval),
+    decide(group) {
+      const owner = group.of(Identities).ownerOf(identity)
+      // The limits of `data` itself were checked before: what is new to a player's storage always fits a new player's.
+      const refusal = owner && refusalOf(() => admit(group, owner, answer))
+      if (refusal) return log(group, approval, owner, refusal)
+
+      const player = owner ?? createOwner(group, approval, input)
+      if (owner) group.of(Profiles).change(owner, answer)
+      group.of(Storage).put(player, answer.data)
+      log(group, approval, player)
+      return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000))
+    },
+  }
+}
+
+function createOwner(group: Group, { identity, answer }: Approval, input: LoginCustom): PlayerRef {
+  const { nickname, avatarUrl } = answer
+  const { region, language } = input
+  const profile = { nickname: nickname ?? input.nickname, avatarUrl, region, language }
+  const player = addPlayer(group, identity, profile)
+  group.of(Identities).add(identity, player)
+  return player
+}
+
+function linkIdentity(approval: Approval, player: PlayerRef): Command<Settled<void>> {
+  const { identity, answer } = approval
+  return {
+    bytes: bytesOf(answer.data),
+    needs(group) {
+      if (group.of(Identities).want(identity)) needPlayer(group, player, answer)
+    },
+    decide(group) {
+      const refusal = refusalOf(() => {
+        group.of(Standing).require(player)
+        const owner = group.of(Identities).ownerOf(identity)
+        if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
+        admit(group, player, answer)
+      })
+      if (refusal) return log(group, approval, player, refusal)
+
+      if (!group.of(Identities).ownerOf(identity)) group.of(Identities).add(identity, player)
+      group.of(Storage).put(player, answer.data)
+      log(group, approval, player)
+    },
+  }
+}
+
+/** Refuses a player that may not log in, or whose storage has no room: before anything is changed. */
+function admit(group: Group, player: PlayerRef, { data }: WebhookAnswer): void {
+  group.of(Standing).require(player)
+  if (data.size > 0 && !group.of(Storage).hasRoomFor(player, data)) throw new Refusal('customAuthInvalidData')
+}
+
+function refusalOf(check: () => void): Refusal | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
+function log<T extends Refusal | undefined>(group: Group, { attempt }: Approval, player: PlayerRef, refusal?: T): T {
+  group.of(LoginLog).add({ ...attempt, playerId: player.playerId, outcome: refusal?.code ?? 'ok' })
+  return refusal as T
+}

@@ -1,0 +1,159 @@
+import { Fields } from '../fields.ts'
+import { builder } from '../graphql/builder.ts'
+import { requireLink, requirePlatform } from '../graphql/context.ts'
+import { elements } from '../json.ts'
+import type { TokenPair } from '../operations.ts'
+import type { IdentityRef } from './identities.ts'
+import { readCredentials, readLogin, readRefreshToken } from './wire.ts'
+
+const TokenPairType = builder.objectRef<TokenPair>('TokenPair').implement({
+  description: 'What a login answers (spec 4.2).',
+  fields: (t) => ({
+    accessToken: t.exposeString('accessToken', { description: 'Valid 24 hours.' }),
+    refreshToken: t.exposeString('refreshToken', { description: 'Valid 7 days, and used up by its first use.' }),
+  }),
+})
+
+const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implement({
+  fields: (t) => ({
+    provider: t.exposeString('provider', { description: '`custom`, or `custom:` and the name of another provider.' }),
+    subject: t.exposeString('subject'),
+  }),
+})
+
+const LinkCustomResult = builder.objectRef<{ identity: IdentityRef }>('LinkCustomResult').implement({
+  fields: (t) => ({ identity: t.field({ type: LinkedIdentity, resolve: ({ identity }) => identity }) }),
+})
+
+const LogoutResult = builder.objectRef<{ done: boolean }>('LogoutResult').implement({
+  fields: (t) => ({ done: t.exposeBoolean('done', { description: 'Always true.' }) }),
+})
+
+const WebhookAttemptType = builder.objectRef<Fields>('WebhookAttempt').implement({
+  description: "One call of the studio's webhook.",
+  fields: (t) => ({
+    status: t.int({
+      nullable: true,
+      description: 'Null when no answer came.',
+      resolve: (attempt) => attempt.optionalInt32('status', { min: 0 }),
+    }),
+    milliseconds: t.int({ resolve: (attempt) => attempt.optionalInt32('milliseconds', { min: 0 }) ?? 0 }),
+    error: t.string({
+      nullable: true,
+      description: 'A word for what went wrong on the way, such as `timeout`, `dns` or `refused`.',
+      resolve: (attempt) => attempt.optionalText('error', { max: 64 }),
+    }),
+  }),
+})
+
+builder.prismaObject('LoginLogEntry', {
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    at: t.expose('createdAt', { type: 'DateTime' }),
+    operation: t.exposeString('operation', { description: '`login` or `link`.' }),
+    provider: t.exposeString('provider', { description: "The provider's name, such as `default`." }),
+    subject: t.exposeString('subject', { nullable: true, description: 'Null when the webhook named none.' }),
+    playerId: t.exposeID('playerId', { nullable: true }),
+    outcome: t.exposeString('outcome', { description: '`ok`, or the code that the client received.' }),
+    milliseconds: t.exposeInt('milliseconds', { description: 'All attempts together.' }),
+    attempts: t.field({
+      type: [WebhookAttemptType],
+      resolve: ({ attempts }) => elements(attempts).map((raw) => Fields.ofJson(raw)),
+    }),
+  }),
+})
+
+builder.queryField('loginLog', (t) =>
+  t.prismaConnection({
+    type: 'LoginLogEntry',
+    cursor: 'environmentId_id',
+    description: 'Logins and links of the last 30 days that asked a webhook, the latest first.',
+    args: {
+      environment: t.arg.string({ required: true }),
+      provider: t.arg.string(),
+      subject: t.arg.string(),
+      playerId: t.arg.id(),
+    },
+    resolve: async (query, _root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment, provider, subject, playerId } = Fields.ofInput(args).read((fields) => ({
+        environment: fields.text('environment', { max: 32 }),
+        provider: fields.optionalText('provider', { max: 32 }),
+        subject: fields.optionalText('subject', { max: 255 }),
+        playerId: fields.optionalId('playerId'),
+      }))
+      const environmentId = await context.operations.findEnvironment(projectId, environment)
+      const where = {
+        environmentId,
+        ...(provider !== null && { provider }),
+        ...(subject !== null && { subject }),
+        ...(playerId !== null && { playerId }),
+      }
+      return context.prisma.loginLogEntry.findMany({ ...query, where, orderBy: { id: 'desc' } })
+    },
+  }),
+)
+
+const customData = 'Passed on to the webhook: the text of a JSON object, to the byte, or an object.'
+const provider = 'The name of a custom provider; `default` unless given.'
+
+const LoginCustomInput = builder.inputType('LoginCustomInput', {
+  fields: (t) => ({
+    customData: t.field({ type: 'JSONObject', required: true, description: customData }),
+    provider: t.string({ description: provider }),
+    nickname: t.string({ description: 'What a new player is called unless the webhook says so.' }),
+    region: t.string(),
+    language: t.string(),
+  }),
+})
+
+const LinkCustomInput = builder.inputType('LinkCustomInput', {
+  fields: (t) => ({
+    customData: t.field({ type: 'JSONObject', required: true, description: customData }),
+    provider: t.string({ description: provider }),
+  }),
+})
+
+const RefreshTokensInput = builder.inputType('RefreshTokensInput', {
+  fields: (t) => ({ refreshToken: t.string({ required: true }) }),
+})
+
+const LogoutInput = builder.inputType('LogoutInput', {
+  fields: (t) => ({ refreshToken: t.string({ required: true }) }),
+})
+
+builder.mutationFields((t) => ({
+  loginCustom: t.field({
+    type: TokenPairType,
+    description: "Logs in through the studio's webhook. Takes the SDK key.",
+    args: { input: t.arg({ type: LoginCustomInput, required: true }) },
+    resolve: async (_root, { input }, context) =>
+      context.operations.loginCustom(await context.client(), Fields.ofInput(input).read(readLogin)),
+  }),
+  linkCustom: t.field({
+    type: LinkCustomResult,
+    description: 'Attaches the subject that the webhook names to the calling player. Takes the SDK key, too.',
+    args: { input: t.arg({ type: LinkCustomInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const { client, player } = await requireLink(context)
+      const credentials = Fields.ofInput(input).read(readCredentials)
+      return { identity: await context.operations.linkCustom(client, player, credentials) }
+    },
+  }),
+  refreshTokens: t.field({
+    type: TokenPairType,
+    description: 'Exchanges a refresh token for a new pair. Takes the SDK key.',
+    args: { input: t.arg({ type: RefreshTokensInput, required: true }) },
+    resolve: async (_root, { input }, context) =>
+      context.operations.refreshTokens(await context.client(), Fields.ofInput(input).read(readRefreshToken)),
+  }),
+  logout: t.field({
+    type: LogoutResult,
+    description: 'Ends the login that a refresh token came from. Takes the SDK key.',
+    args: { input: t.arg({ type: LogoutInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      await context.operations.logout(await context.client(), Fields.ofInput(input).read(readRefreshToken))
+      return { done: true }
+    },
+  }),
+}))

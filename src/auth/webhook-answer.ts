@@ -1,0 +1,45 @@
+import { Refusal } from '../errors.ts'
+import { Fields } from '../fields.ts'
+import { isJson, kindOf, members } from '../json.ts'
+import { storageFaults } from '../players/storage.ts'
+
+/** What a studio's endpoint says of a player (spec 2.3). Null where a field is to be left alone. */
+export interface WebhookAnswer {
+  readonly subject: string
+  readonly nickname: string | null
+  readonly avatarUrl: string | null
+  /** Storage keys and the raw text of their values. */
+  readonly data: ReadonlyMap<string, string>
+}
+
+const MAX_SUBJECT = 255
+const MAX_NICKNAME = 128
+const MAX_AVATAR_URL = 2048
+
+/**
+ * Reads the body of a 200. Refuses with `custom auth invalid response` what is not such an answer, and with `custom auth
+ * invalid data` a `data` over the limits of spec 8.
+ */
+export function readWebhookAnswer(body: string): WebhookAnswer {
+  const text = body.trim()
+  if (kindOf(text) !== 'object' || !isJson(body)) throw new Refusal('customAuthInvalidResponse')
+  const answer = readFields(text)
+  const data = members(answer.data)
+  if (storageFaults(data).length > 0) throw new Refusal('customAuthInvalidData')
+  return { ...answer, data }
+}
+
+function readFields(text: string) {
+  try {
+    return Fields.ofJson(text).read((fields) => ({
+      subject: fields.text('subject', { max: MAX_SUBJECT }),
+      // An empty text leaves the field alone (spec 2.3).
+      nickname: fields.optionalText('nickname', { min: 0, max: MAX_NICKNAME }) || null,
+      avatarUrl: fields.optionalText('avatarUrl', { min: 0, max: MAX_AVATAR_URL }) || null,
+      data: fields.optionalObject('data') ?? '{}',
+    }))
+  } catch (cause) {
+    if (cause instanceof Refusal) throw new Refusal('customAuthInvalidResponse', { cause })
+    throw cause
+  }
+}

@@ -1,0 +1,322 @@
+import { lookup as lookUpName } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { type Duplex, pipeline, Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { createFetch } from 'ofetch'
+import { Agent, buildConnector, Headers, request } from 'undici'
+import { uuidv7 } from 'uuidv7'
+import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
+import { isPublicAddress } from './addresses.ts'
+
+// The call to the studio's own endpoint (spec 4.4), and what each of its endings means (spec 7.1).
+
+const ATTEMPTS = 3 // spec 8
+const ATTEMPT_TIMEOUT_MS = 3_000 // spec 8: from the connection to the last byte of the answer
+const PAUSE_MS = 300 // spec 8
+/** The longest answer, after decompression. */
+const MAX_ANSWER_BYTES = 16 * 2 ** 20
+/** All answers being read at once. Beyond it an attempt fails, and may do better when it is repeated. */
+const MAX_BUFFERED_BYTES = 256 * 2 ** 20
+/** Of an answer that is not read: up to here the connection is worth keeping. */
+const MAX_DISCARDED_BYTES = 64 * 2 ** 10
+/** One provider's calls under way. One more is not made: with so many waiting the endpoint is not answering. */
+const MAX_CALLS = 500
+const KEEP_ALIVE_MS = 4_000
+
+export interface WebhookTarget {
+  /** Names the provider, environment and all: its calls are bounded together. */
+  readonly key: string
+  readonly url: string
+  readonly secret: string
+}
+
+/** How one attempt went. */
+export interface Attempt {
+  /** Null when no answer came. */
+  readonly status: number | null
+  readonly milliseconds: number
+  /** A word for what went wrong on the way: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
+  readonly error: AttemptError | null
+}
+
+export type AttemptError =
+  | 'timeout'
+  | 'dns'
+  | 'private_address'
+  | 'refused'
+  | 'reset'
+  | 'tls'
+  | 'protocol'
+  | 'too_large'
+  | 'encoding'
+  | 'overloaded'
+  | 'network'
+
+export type WebhookResult =
+  /** Status 200, and its body to the last byte. */
+  | { readonly kind: 'answered'; readonly text: string; readonly attempts: readonly Attempt[] }
+  | {
+      readonly kind: 'rejected' | 'invalidResponse' | 'unavailable'
+      readonly attempts: readonly Attempt[]
+    }
+
+export interface Webhook {
+  /** Sends `{"customData": …}` with the very text that is given, up to three times. Never throws. */
+  call(target: WebhookTarget, customData: string): Promise<WebhookResult>
+  close(): Promise<void>
+}
+
+export interface WebhookOptions {
+  readonly allowPrivateAddresses: boolean
+  readonly lookup?: LookupFunction
+  readonly observe?: (attempt: Attempt) => void
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The one place that calls studios' endpoints. Connections are kept; every attempt has three seconds of its own. */
+export function createWebhook(options: WebhookOptions): Webhook {
+  const agent = new Agent({
+    connect: guardedConnector(options),
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Ours is shorter than these, and covers all of them together.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const attemptOnce = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
+  const calls = new Map<string, number>()
+  let buffered = 0
+
+  async function call(target: WebhookTarget, customData: string): Promise<WebhookResult> {
+    const underWay = calls.get(target.key) ?? 0
+    if (underWay >= MAX_CALLS) {
+      return { kind: 'unavailable', attempts: [observed({ status: null, milliseconds: 0, error: 'overloaded' })] }
+    }
+    calls.set(target.key, underWay + 1)
+    try {
+      return await callUpToThrice(target, Buffer.from(`{"customData":${customData}}`))
+    } finally {
+      const left = (calls.get(target.key) ?? 1) - 1
+      if (left > 0) calls.set(target.key, left)
+      else calls.delete(target.key)
+    }
+  }
+
+  async function callUpToThrice(target: WebhookTarget, body: Buffer): Promise<WebhookResult> {
+    const id = `msg_${uuidv7()}`
+    const attempts: Attempt[] = []
+    for (;;) {
+      const { ending, ...attempt } = await attemptCall(target, id, body)
+      attempts.push(observed(attempt))
+      if (ending.kind !== 'unavailable' || attempts.length === ATTEMPTS) return { ...ending, attempts }
+      await pause(PAUSE_MS)
+    }
+  }
+
+  async function attemptCall({ url, secret }: WebhookTarget, id: string, body: Buffer): Promise<Attempt & Ended> {
+    const started = performance.now()
+    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
+    const timestamp = Math.floor(Date.now() / 1000)
+    let status: number | null = null
+    let ending: Ending
+    let error: AttemptError | null = null
+    try {
+      const response = await attemptOnce.raw(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'accept-encoding': 'gzip, deflate, br',
+          'user-agent': 'tierway',
+          'x-signature': signWebhook(secret, body),
+          'webhook-id': id,
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': signStandardWebhook(secret, { id, timestamp }, body),
+        },
+        body,
+        signal,
+        // ofetch's own retries and timeout are not spec 8's: retries reuse the signal, the timeout ends at the headers.
+        retry: false,
+        redirect: 'manual',
+        ignoreResponseError: true,
+        responseType: 'stream',
+      })
+      status = response.status
+      ending = status === 200 ? { kind: 'answered', text: await readText(response) } : { kind: meaningOf(status) }
+    } catch (thrown) {
+      error = errorOf(thrown, signal)
+      ending = { kind: error === 'too_large' || error === 'encoding' ? 'invalidResponse' : 'unavailable' }
+    }
+    return { status, milliseconds: Math.round(performance.now() - started), error, ending }
+  }
+
+  async function readText(response: { readonly body: unknown; readonly headers: globalThis.Headers }): Promise<string> {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    try {
+      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+        length += chunk.length
+        buffered += chunk.length
+        if (length > MAX_ANSWER_BYTES) throw new AnswerFault('too_large')
+        if (buffered > MAX_BUFFERED_BYTES) throw new AnswerFault('overloaded')
+        chunks.push(chunk)
+      }
+      const bytes = Buffer.concat(chunks, length)
+      try {
+        return utf8.decode(bytes)
+      } catch {
+        throw new AnswerFault('encoding')
+      }
+    } finally {
+      buffered -= length
+    }
+  }
+
+  function observed(attempt: Attempt): Attempt {
+    options.observe?.(attempt)
+    return attempt
+  }
+
+  return { call, close: () => agent.destroy() }
+}
+
+type Ending =
+  | { readonly kind: 'answered'; readonly text: string }
+  | { readonly kind: Exclude<WebhookResult['kind'], 'answered'> }
+
+interface Ended {
+  readonly ending: Ending
+}
+
+/** Spec 7.1. Redirects are not followed: they are an answer like any other that is not 200. */
+function meaningOf(status: number): 'rejected' | 'unavailable' | 'invalidResponse' {
+  if (status >= 400 && status < 500) return 'rejected'
+  return status >= 500 ? 'unavailable' : 'invalidResponse'
+}
+
+const DECODERS: Readonly<Record<string, () => Duplex>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+}
+
+/**
+ * One request and nothing more, in the form of fetch. The real fetch has rules of browsers for some answers: it sends
+ * again after a 421 and calls a 407 a network error. Only the body of a 200 is read.
+ */
+function createPlainFetch(agent: Agent): typeof globalThis.fetch {
+  return async (url, init) => {
+    const signal = init?.signal ?? undefined
+    const { statusCode, headers, body } = await request(String(url), {
+      dispatcher: agent,
+      method: 'POST',
+      headers: Object.fromEntries(new Headers(init?.headers as Headers)),
+      body: init?.body as Buffer,
+      signal,
+    })
+    if (statusCode !== 200) {
+      void body.dump({ limit: MAX_DISCARDED_BYTES, ...(signal && { signal }) }).catch(() => undefined)
+      return new Response(null, { status: statusCode })
+    }
+    if (Number(headers['content-length'] ?? 0) > MAX_ANSWER_BYTES) {
+      body.on('error', () => undefined).destroy()
+      throw new AnswerFault('too_large')
+    }
+    const encoding = String(headers['content-encoding'] ?? '').toLowerCase()
+    const decode = DECODERS[encoding]
+    // The error of a broken body reaches whoever reads the end of the pipeline.
+    const decoded = decode ? pipeline(body, decode(), () => undefined) : body
+    return new Response(Readable.toWeb(decoded as Readable) as ReadableStream<Uint8Array>)
+  }
+}
+
+/** Lets connections go to public addresses only, whichever way they are spelled: checked is the very one that is used. */
+function guardedConnector({
+  allowPrivateAddresses,
+  lookup = sharedLookup(),
+}: WebhookOptions): buildConnector.connector {
+  const guardedLookup: LookupFunction = (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      const addresses = Array.isArray(found) ? found : []
+      const [first] = addresses
+      const isAllowed = allowPrivateAddresses || addresses.every(({ address }) => isPublicAddress(address))
+      if (error) callback(error, [])
+      else if (!isAllowed) callback(new PrivateAddress(), [])
+      else if (options.all) callback(null, addresses)
+      else if (first) callback(null, first.address, first.family)
+      else callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), [])
+    })
+  }
+  const connect = buildConnector({ timeout: ATTEMPT_TIMEOUT_MS, lookup: guardedLookup })
+  return (target, callback) => {
+    const host = target.hostname.replace(/^\[(.*)\]$/, '$1')
+    // No name is looked up for an address, so it is checked here.
+    if (!allowPrivateAddresses && isIP(host) && !isPublicAddress(host)) callback(new PrivateAddress(), null)
+    else connect(target, callback)
+  }
+}
+
+/** Looks each name up once at a time. Lookups share a few threads: a name that does not answer must not take them all. */
+function sharedLookup(): LookupFunction {
+  type Answer = Parameters<Parameters<LookupFunction>[2]>
+  const waiting = new Map<string, ((...answer: Answer) => void)[]>()
+  return (hostname, options, callback) => {
+    const known = waiting.get(hostname)
+    if (known) {
+      known.push(callback)
+      return
+    }
+    const callbacks = [callback]
+    waiting.set(hostname, callbacks)
+    lookUpName(hostname, { ...options, all: true }, (...answer) => {
+      waiting.delete(hostname)
+      for (const tell of callbacks) tell(...answer)
+    })
+  }
+}
+
+class PrivateAddress extends Error {}
+
+class AnswerFault extends Error {
+  readonly error: AttemptError
+
+  constructor(error: AttemptError) {
+    super(error)
+    this.error = error
+  }
+}
+
+const ERRORS: Readonly<Record<string, AttemptError>> = {
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  UND_ERR_SOCKET: 'reset',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  ETIMEDOUT: 'timeout',
+  EPROTO: 'tls',
+  // A body that arrived whole and does not inflate.
+  Z_DATA_ERROR: 'encoding',
+  Z_BUF_ERROR: 'encoding',
+}
+
+/** The class of an error, looked for from the outside in. Its text stays here: it may name addresses. */
+function errorOf(thrown: unknown, signal: AbortSignal): AttemptError {
+  if (signal.aborted) return 'timeout'
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    if (error instanceof AnswerFault) return error.error
+    if (error instanceof PrivateAddress) return 'private_address'
+    const { code } = error as { code?: unknown }
+    if (typeof code !== 'string') continue
+    const known = ERRORS[code]
+    if (known) return known
+    if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return 'tls'
+    if (code.startsWith('HPE_')) return 'protocol'
+    if (code.startsWith('ERR_') && code.includes('BROTLI')) return 'encoding'
+  }
+  return 'network'
+}

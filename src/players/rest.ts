@@ -1,0 +1,23 @@
+import type { PlayerHandler } from '../http/route.ts'
+import { objectText, RawJson } from '../json.ts'
+import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
+
+/** POST /sdk/v1/storage/get: values by key, byte for byte as they were written. */
+export const postStorageGet: PlayerHandler = async ({ caller, fields, operations }) => {
+  const stored = await operations.readStorage(caller, fields.read(readOptionalKeys))
+  const texts = [...stored].map(([key, { value }]): [string, string] => [key, value])
+  return { values: new RawJson(objectText(texts)) }
+}
+
+/** POST /sdk/v1/storage/set: merges values, all or nothing. */
+export const postStorageSet: PlayerHandler = async ({ caller, fields, operations }) => {
+  await operations.setStorage(caller, fields.read(readStorageValues))
+}
+
+/** POST /sdk/v1/storage/delete: removes keys. */
+export const postStorageDelete: PlayerHandler = async ({ caller, fields, operations }) => {
+  await operations.deleteStorage(caller, fields.read(readKeys))
+}
+
+/** POST /sdk/v1/player/get: the player, with what it holds. */
+export const postPlayerGet: PlayerHandler = async ({ caller, operations }) => operations.readPlayer(caller)

@@ -1,0 +1,273 @@
+import { columns, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
+import type { Command } from '../commit/group-commit.ts'
+import { type Fault, Refusal } from '../errors.ts'
+import { isCleanText } from '../json.ts'
+import { type PlayerRef, playerKey, Standing } from './standing.ts'
+
+const MAX_KEY_LENGTH = 128 // spec 8, in code points
+const MAX_VALUE_BYTES = 65_536 // spec 8: 64 KiB of the value's own text, in UTF-8
+export const MAX_KEYS = 1000 // spec 8
+
+/** Keys of a player's storage root, and the raw JSON text of their values. */
+export type StorageValues = ReadonlyMap<string, string>
+
+/** What of these breaks a limit of spec 8 by itself. The keys that a player has already are counted under its lock. */
+export function storageFaults(values: StorageValues): Fault[] {
+  const faults: Fault[] = []
+  for (const [key, value] of values) {
+    // Named by its beginning, however long it is.
+    const path = `values.${key.slice(0, 2 * MAX_KEY_LENGTH)}`
+    if (!isCleanText(key)) faults.push({ path, message: 'the key must not contain NUL or a lone surrogate' })
+    const length = key.length <= MAX_KEY_LENGTH ? key.length : [...key].length
+    if (length < 1 || length > MAX_KEY_LENGTH)
+      faults.push({ path, message: `the key must have 1 to ${MAX_KEY_LENGTH} characters` })
+    // A character of UTF-16 is at most three bytes: most values need no counting.
+    if (value.length > MAX_VALUE_BYTES / 3 && Buffer.byteLength(value) > MAX_VALUE_BYTES)
+      faults.push({ path, message: `the value must have at most ${MAX_VALUE_BYTES} bytes` })
+  }
+  return values.size > MAX_KEYS ? [...faults, TOO_MANY_KEYS] : faults
+}
+
+const TOO_MANY_KEYS: Fault = { path: 'values', message: `a player has at most ${MAX_KEYS} keys` }
+
+/** The storage of a group's players. */
+export class Storage implements Part {
+  static readonly order = PART_ORDER.storage
+  private readonly wanted = new Wanted<PlayerRef>()
+  /** The keys that each player has, as they will be after this group. */
+  private readonly keys = new Map<string, Set<string>>()
+  private readonly changes = new Map<string, PlayerRef & { key: string; value: string | null }>()
+
+  /** Names a player whose keys must be known. */
+  want(player: PlayerRef): void {
+    this.wanted.want(playerKey(player), player)
+  }
+
+  /** A player that this very group creates has no keys. */
+  startEmpty(player: PlayerRef): void {
+    this.keys.set(playerKey(player), new Set())
+  }
+
+  /** Whether the player stays within its keys when all of these are written. */
+  hasRoomFor(player: PlayerRef, values: StorageValues): boolean {
+    const keys = this.keysOf(player)
+    let added = 0
+    for (const key of values.keys()) if (!keys.has(key)) added += 1
+    return keys.size + added <= MAX_KEYS
+  }
+
+  /** Merges values into the storage. Ask `hasRoomFor` first. */
+  put(player: PlayerRef, values: StorageValues): void {
+    const keys = this.keysOf(player)
+    for (const [key, value] of values) {
+      keys.add(key)
+      this.change(player, key, value)
+    }
+  }
+
+  remove(player: PlayerRef, names: readonly string[]): void {
+    const keys = this.keysOf(player)
+    for (const key of names) if (keys.delete(key)) this.change(player, key, null)
+  }
+
+  private keysOf(player: PlayerRef): Set<string> {
+    const name = playerKey(player)
+    const keys = this.keys.get(name) ?? new Set()
+    this.keys.set(name, keys)
+    return keys
+  }
+
+  private change({ environmentId, playerId }: PlayerRef, key: string, value: string | null): void {
+    this.changes.set(`${environmentId}/${playerId}/${key}`, { environmentId, playerId, key, value })
+  }
+
+  load(): Statement[] {
+    return this.wanted.read({
+      name: 'storage-keys',
+      text: `SELECT k.n::int, s.key
+        FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
+          SELECT key FROM player_storage s
+          WHERE s.environment_id = k.environment_id AND s.player_id = k.player_id OFFSET 0
+        ) s`,
+      columns: ['environmentId', 'playerId'],
+      take: (_name, [, key], player) => this.keysOf(player).add(key),
+    })
+  }
+
+  save(): Statement[] {
+    const changes = [...this.changes.values()]
+    const written = changes.filter(({ value }) => value !== null)
+    const removed = changes.filter(({ value }) => value === null)
+    const statements: Statement[] = []
+    if (removed.length > 0) {
+      statements.push({
+        name: 'storage-remove',
+        text: `DELETE FROM player_storage s USING unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(environment_id, player_id, key)
+          WHERE s.environment_id = k.environment_id AND s.player_id = k.player_id AND s.key = k.key`,
+        values: columns(removed, ['environmentId', 'playerId', 'key']),
+      })
+    }
+    if (written.length > 0) {
+      statements.push({
+        name: 'storage-save',
+        text: `INSERT INTO player_storage (environment_id, player_id, key, value)
+          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
+          ON CONFLICT (environment_id, player_id, key) DO UPDATE SET value = excluded.value, updated_at = now()`,
+        values: columns(written, ['environmentId', 'playerId', 'key', 'value']),
+      })
+    }
+    return statements
+  }
+}
+
+/** Merges values into a player's storage, all or nothing (decisions 7). */
+export function setStorage(player: PlayerRef, values: StorageValues): Command<void> {
+  return {
+    bytes: bytesOf(values),
+    needs(group) {
+      group.of(Standing).want(player)
+      group.of(Storage).want(player)
+    },
+    decide(group) {
+      group.of(Standing).require(player)
+      const storage = group.of(Storage)
+      const faults = storageFaults(values)
+      if (faults.length === 0 && !storage.hasRoomFor(player, values)) faults.push(TOO_MANY_KEYS)
+      if (faults.length > 0) throw new Refusal('storageLimitExceeded', { faults })
+      storage.put(player, values)
+    },
+  }
+}
+
+/** What values weigh on their way to the database. */
+export function bytesOf(values: StorageValues): number {
+  let bytes = 0
+  for (const [key, value] of values) bytes += key.length + value.length
+  return bytes
+}
+
+/** Removes keys from a player's storage; those that it does not have are no fault. */
+export function deleteStorage(player: PlayerRef, keys: readonly string[]): Command<void> {
+  return {
+    needs(group) {
+      group.of(Standing).want(player)
+      group.of(Storage).want(player)
+    },
+    decide(group) {
+      group.of(Standing).require(player)
+      group.of(Storage).remove(player, keys)
+    },
+  }
+}
+
+/** A value as it is stored. */
+export interface StoredValue {
+  /** The JSON text, byte for byte as it was written. */
+  readonly value: string
+  readonly updatedAt: Date
+}
+
+/** One answer carries this much at most. */
+const MAX_READ_BYTES = 16 * 2 ** 20
+/** As many values as are never more than that. */
+const ALWAYS_READABLE_KEYS = MAX_READ_BYTES / MAX_VALUE_BYTES
+
+const TOO_MUCH: Fault = {
+  path: 'keys',
+  message: `the values are more than an answer carries: ask for at most ${ALWAYS_READABLE_KEYS} keys at a time`,
+}
+
+/** The values that a group of reads asks for. */
+class StoredValues implements Part {
+  static readonly order = PART_ORDER.storage
+  private readonly wantedSizes = new Wanted<PlayerRef>()
+  private readonly wantedPlayers = new Wanted<PlayerRef>()
+  private readonly wantedKeys = new Wanted<PlayerRef & { key: string }>()
+  private readonly sizes = new Map<string, number>()
+  private readonly values = new Map<string, Map<string, StoredValue>>()
+
+  /** Names the values that are asked for, once it is known that they are not too many. */
+  want(player: PlayerRef, keys: readonly string[] | null): void {
+    if (keys === null || keys.length > ALWAYS_READABLE_KEYS) {
+      const size = this.sizes.get(playerKey(player))
+      this.wantedSizes.want(playerKey(player), player)
+      if (size === undefined) return
+      if (size > MAX_READ_BYTES) throw new Refusal('storageLimitExceeded', { faults: [TOO_MUCH] })
+    }
+    if (keys === null) this.wantedPlayers.want(playerKey(player), player)
+    else for (const key of keys) this.wantedKeys.want(`${playerKey(player)}/${key}`, { ...player, key })
+  }
+
+  of(player: PlayerRef, keys: readonly string[] | null): ReadonlyMap<string, StoredValue> {
+    const values = this.values.get(playerKey(player)) ?? new Map<string, StoredValue>()
+    if (keys === null) return values
+    return new Map(
+      keys.flatMap((key) => {
+        const value = values.get(key)
+        return value === undefined ? [] : [[key, value]]
+      }),
+    )
+  }
+
+  load(): Statement[] {
+    const hold = (player: PlayerRef, key: string, value: string, updatedAt: string) => {
+      const values = this.values.get(playerKey(player)) ?? new Map<string, StoredValue>()
+      this.values.set(playerKey(player), values.set(key, { value, updatedAt: new Date(Number(updatedAt)) }))
+    }
+    return [
+      ...this.wantedSizes.read({
+        name: 'storage-sizes',
+        text: `SELECT k.n::int, s.bytes
+          FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
+            SELECT coalesce(sum(octet_length(value)), 0) AS bytes FROM player_storage s
+            WHERE s.environment_id = k.environment_id AND s.player_id = k.player_id
+          ) s`,
+        columns: ['environmentId', 'playerId'],
+        take: (name, [, bytes]) => this.sizes.set(name, Number(bytes)),
+      }),
+      ...this.wantedPlayers.read({
+        name: 'storage-all',
+        text: `SELECT k.n::int, s.key, s.value, extract(epoch FROM s.updated_at) * 1000
+          FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
+            SELECT * FROM player_storage s
+            WHERE s.environment_id = k.environment_id AND s.player_id = k.player_id
+            ORDER BY s.key COLLATE "C" OFFSET 0
+          ) s`,
+        columns: ['environmentId', 'playerId'],
+        take: (_name, [, key, value, updatedAt], player) => hold(player, key, value, updatedAt),
+      }),
+      ...this.wantedKeys.read({
+        name: 'storage-keyed',
+        text: `SELECT k.n::int, s.value, extract(epoch FROM s.updated_at) * 1000
+          FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS k(environment_id, player_id, key, n)
+          CROSS JOIN LATERAL (
+            SELECT * FROM player_storage s
+            WHERE s.environment_id = k.environment_id AND s.player_id = k.player_id AND s.key = k.key LIMIT 1
+          ) s`,
+        columns: ['environmentId', 'playerId', 'key'],
+        take: (_name, [, value, updatedAt], { key, ...player }) => hold(player, key, value, updatedAt),
+      }),
+    ]
+  }
+
+  save(): Statement[] {
+    return []
+  }
+}
+
+/** Reads a player's storage: all of it, or these keys. What is not there is left out. */
+export function readStorage(
+  player: PlayerRef,
+  keys: readonly string[] | null,
+): Command<ReadonlyMap<string, StoredValue>> {
+  return {
+    needs(group) {
+      group.of(Standing).want(player)
+      group.of(StoredValues).want(player, keys)
+    },
+    decide(group) {
+      group.of(Standing).require(player)
+      return group.of(StoredValues).of(player, keys)
+    },
+  }
+}
