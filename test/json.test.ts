@@ -6,6 +6,7 @@ import {
   freeze,
   isCleanText,
   isIntegerText,
+  isJson,
   type Json,
   MAX_INT64,
   MIN_INT64,
@@ -121,6 +122,44 @@ describe('a megabyte', () => {
   it('of members is read', () => {
     const text = `{${Array.from({ length: 70_000 }, (_, index) => `"key${index}":${index}`).join(',')}}`
     expect(members(text).size).toBe(70_000)
+  })
+})
+
+describe('isJson', () => {
+  const parses = (text: string): boolean => {
+    try {
+      JSON.parse(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const pieces =
+    '{ } [ ] , : " "a" "\\" \\ 1 - 0 01 . 1.5 e E+ 1e5 true nul null false \\u \\u00e9 \u0001 \u00a0 \ufeff'.split(' ')
+
+  it('takes what JSON.parse takes, and nothing else', () => {
+    fc.assert(fc.property(anyText, ({ text }) => isJson(text)))
+    const anything = fc.oneof(
+      fc.array(fc.constantFrom(...pieces, ' ', '\n', '\t'), { maxLength: 12 }).map((parts) => parts.join('')),
+      // One character of good JSON taken out, or another put in.
+      fc
+        .tuple(anyText, fc.nat(), fc.constantFrom('', ...pieces))
+        .map(([{ text }, at, piece]) => text.slice(0, at % text.length) + piece + text.slice((at % text.length) + 1)),
+    )
+    fc.assert(
+      fc.property(anything, (text) => {
+        expect(isJson(text), JSON.stringify(text)).toBe(parses(text))
+      }),
+      { numRuns: 20_000 },
+    )
+  })
+
+  it('builds nothing of what it reads', () => {
+    const before = process.memoryUsage().heapUsed
+    expect(isJson(`[${'[],'.repeat(5_000_000)}1]`)).toBe(true)
+    expect(isJson('['.repeat(8_000_000) + ']'.repeat(8_000_000))).toBe(true)
+    expect(isJson('['.repeat(8_000_000))).toBe(false)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(128 * 2 ** 20)
   })
 })
 

@@ -152,6 +152,20 @@ const unavailable = { name: 'Refusal', kind: 'unavailable' }
 const reasonOf = (result: PromiseSettledResult<unknown> | undefined) =>
   result?.status === 'rejected' ? result.reason : undefined
 
+describe('the size of a group', () => {
+  it('is bounded by what its commands carry, and a command goes whatever it carries', async () => {
+    const sizes: number[] = []
+    const engine = start({ connections: 1, observe: ({ size }) => sizes.push(size) })
+    const release = await gather(engine)
+    const heavy = (bytes: number) => engine.run({ ...add('heavy'), bytes })
+    const outcomes = [heavy(3e6), heavy(3e6), heavy(3e6), heavy(50e6), heavy(1), heavy(1)]
+    await release()
+    expect((await Promise.all(outcomes)).at(-1)).toBe(6)
+    await engine.close()
+    expect(sizes).toEqual([1, 2, 1, 1, 2])
+  })
+})
+
 describe('one command and its neighbours (one bad command never fails its neighbours)', () => {
   const poisons: [string, Command<number>, Record<string, unknown>][] = [
     ['whose statement fails', add('poison', 5000), { code: '23514' }],
