@@ -5,6 +5,7 @@ import type { Pool } from 'pg'
 import { purgeLoginLog } from './auth/login-log.ts'
 import { purgeExpiredTokens } from './auth/refresh-tokens.ts'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
+import { createWatch } from './auth/watch.ts'
 import { createWebhook } from './auth/webhook.ts'
 import type { Group } from './commit/group.ts'
 import { createGroupCommit } from './commit/group-commit.ts'
@@ -16,6 +17,8 @@ import { createPrisma } from './db/prisma.ts'
 import { Stream } from './events/append.ts'
 import { createLocalBus } from './events/bus.ts'
 import { createFeeds, type Feeds } from './events/feed.ts'
+import { createRedisBus } from './events/redis-bus.ts'
+import { purgeOldEvents } from './events/retention.ts'
 import { createGraphql } from './graphql/yoga.ts'
 import { createHealth } from './http/health.ts'
 import { createRest } from './http/rest.ts'
@@ -48,13 +51,6 @@ export interface App {
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
 const PURGE_EVERY_MS = 10 * 60_000
-/** What leaves the database by its age. Each removes some rows, and says how many. */
-const PURGES = {
-  'expired idempotency keys': purgeExpiredKeys,
-  'expired refresh tokens': purgeExpiredTokens,
-  'old entries of the login log': purgeLoginLog,
-}
-
 /** Builds the service. It serves nothing until `listen`. */
 export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKeys }: AppOptions): Promise<App> {
   const metrics = createMetrics()
@@ -63,7 +59,16 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     connections: config.databaseConnections,
     onError: (error) => log.warn({ err: error.message }, 'a database connection was lost'),
   })
-  const bus = createLocalBus()
+  const bus =
+    config.redisUrl === null
+      ? createLocalBus()
+      : createRedisBus({
+          url: config.redisUrl,
+          onChange: (isConnected) =>
+            isConnected
+              ? log.info('Redis carries the live signal between instances')
+              : log.warn('Redis is away: events of other instances come a second later, from Postgres'),
+        })
   const feeds = createFeeds({
     pool,
     bus,
@@ -114,6 +119,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     tokens,
     config,
     isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0,
+    isDegraded: () => !bus.isConnected(),
   })
   const rest = createRest({
     routes,
@@ -123,7 +129,11 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     allowedOrigins: config.allowedOrigins,
   })
   const prisma = createPrisma(pool)
-  const graphql = await createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma })
+  const watch = createWatch({
+    pool,
+    onError: (error) => log.warn({ err: String(error) }, 'the standing of connected callers could not be read'),
+  })
+  const graphql = await createGraphql({ config, log, metrics, operations, tokens, pool, feeds, watch, prisma })
   const serveRest = getRequestListener(rest.fetch)
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -140,8 +150,16 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       ? undefined
       : createServer((request, response) => health.serveMetrics(request, response))
 
+  /** What leaves the database by its age. Each removes some rows, and says how many. */
+  const purges = {
+    'expired idempotency keys': purgeExpiredKeys,
+    'expired refresh tokens': purgeExpiredTokens,
+    'old entries of the login log': purgeLoginLog,
+    'events past retention': (from: Pool) => purgeOldEvents(from, config.eventRetentionDays),
+  }
+
   async function purge(): Promise<void> {
-    for (const [what, removeSome] of Object.entries(PURGES)) {
+    for (const [what, removeSome] of Object.entries(purges)) {
       try {
         while ((await removeSome(pool)) > 0) log.debug(`${what} were removed`)
       } catch (error) {
@@ -169,6 +187,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       server.closeIdleConnections()
       metricsServer?.close()
       metricsServer?.closeAllConnections()
+      watch.close()
       await graphql.stop()
       const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
       // A connection that was answering a call when the stop began becomes idle with its answer.

@@ -10,6 +10,10 @@ export interface Config {
   readonly databaseUrl: string | null
   readonly databaseConnections: number
   readonly migrateOnStart: boolean
+  /** Carries the live signal between instances. Null keeps it within this one. */
+  readonly redisUrl: string | null
+  /** How long events are kept, for those who come back to their cursor. */
+  readonly eventRetentionDays: number
   readonly dataDir: string
   /** Null makes one and keeps it under `dataDir` (development only). The first key signs, all verify. */
   readonly tokenKeys: readonly TokenKey[] | null
@@ -75,11 +79,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const production = oneOf('NODE_ENV', ['production', 'development', 'test'], 'development') === 'production'
 
   const databaseUrl = text('DATABASE_URL')
-  if (databaseUrl !== null && !isPostgresUrl(databaseUrl)) {
+  if (databaseUrl !== null && !isUrlOf(databaseUrl, ['postgres:', 'postgresql:'])) {
     faults.push('DATABASE_URL must be a postgres:// URL, such as postgres://user:password@host:5432/tierway')
   }
   if (databaseUrl === null && production) {
     faults.push('DATABASE_URL must be set in production: the embedded Postgres is for development')
+  }
+
+  const redisUrl = text('REDIS_URL')
+  if (redisUrl !== null && !isUrlOf(redisUrl, ['redis:', 'rediss:'])) {
+    faults.push('REDIS_URL must be a redis:// or rediss:// URL, such as redis://host:6379')
   }
 
   const keys = text('TOKEN_KEYS')
@@ -116,6 +125,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl,
     databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
     migrateOnStart: flag('MIGRATE_ON_START', true),
+    redisUrl,
+    eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
     dataDir: text('TIERWAY_DATA_DIR') ?? '.tierway',
     tokenKeys,
     tokenIssuer: text('TOKEN_ISSUER') ?? 'tierway',
@@ -180,10 +191,10 @@ const isKid = (kid: string): boolean => /^[\w-]{1,64}$/.test(kid)
 const is32Bytes = (part: unknown): boolean => typeof part === 'string' && /^[\w-]{43}$/.test(part)
 const repeatsKid = (keys: readonly { kid: string }[]): boolean => new Set(keys.map(({ kid }) => kid)).size < keys.length
 
-function isPostgresUrl(text: string): boolean {
+function isUrlOf(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
-  return (protocol === 'postgres:' || protocol === 'postgresql:') && hostname !== ''
+  return protocols.includes(protocol) && hostname !== ''
 }
 
 function isOrigin(text: string): boolean {

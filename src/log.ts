@@ -20,6 +20,7 @@ const REDACTED = [
   'tokenKeys',
   'secretsKeys',
   'databaseUrl',
+  'redisUrl',
   'metricsToken',
 ]
 

@@ -51,6 +51,12 @@ export function createMetrics() {
       help: 'Subscriptions that are open.',
       registers,
     }),
+    eventsResolved: new Counter({
+      name: 'tierway_events_resolved_total',
+      help: 'Events resolved for subscribers, once for all who follow in the same words.',
+      registers,
+    }),
+    eventsSent: new Counter({ name: 'tierway_events_sent_total', help: 'Events sent to subscribers.', registers }),
     sockets: new Gauge({ name: 'tierway_sockets', help: 'WebSockets that are open.', registers }),
   }
 }

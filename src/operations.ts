@@ -19,6 +19,7 @@ import { type PurchasePremium, type PurchaseResult, purchasePremium } from './ba
 import { type Progress, readProgress } from './battlepass/read-progress.ts'
 import type { GroupCommit } from './commit/group-commit.ts'
 import { Refusal } from './errors.ts'
+import { type EventFilter, type EventPage, type History, readEvents } from './events/history.ts'
 import type { Logger } from './log.ts'
 import { createPlayer } from './players/create-player.ts'
 import { type PlayerView, readPlayer } from './players/read-player.ts'
@@ -64,6 +65,9 @@ export interface Operations {
   publishScenario(scenario: ScenarioRef, definition: string): Promise<PublishedScenario>
   readScenario(scenario: ScenarioRef, version: number | null): Promise<PublishedScenario>
   findEnvironment(projectId: string, name: string): Promise<string>
+
+  /** A page of the events of a stream. */
+  readEvents(filter: EventFilter, page: EventPage): Promise<History>
 
   /** Refuses a player that is banned, deleted or unknown. */
   admitPlayer(player: PlayerRef): Promise<void>
@@ -142,6 +146,8 @@ export function createOperations(options: OperationsOptions): Operations {
     publishScenario: (scenario, definition) => publishScenario(pool, scenario, definition),
     readScenario: (scenario, version) => readScenario(pool, scenario, version),
     findEnvironment: (projectId, name) => findEnvironment(pool, projectId, name),
+
+    readEvents: (filter, page) => readEvents(pool, filter, page),
 
     admitPlayer: (player) => reads.run(admitPlayer(player)),
     createPlayer: (environmentId, nickname) => writes.run(createPlayer(environmentId, nickname)),

@@ -46,6 +46,7 @@ describe('what is not set', () => {
       tokenKeys: null,
       secretsKeys: null,
       allowPrivateWebhooks: true,
+      redisUrl: null,
       graphiql: true,
       introspection: true,
     })
@@ -77,6 +78,8 @@ describe('faults of the configuration', () => {
     ['PORT must be a whole number from 0 to 65535', { PORT: '0x10' }],
     ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'mysql://root@db/tierway' }],
     ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'db.example.com:5432' }],
+    ['REDIS_URL must be a redis:// or rediss:// URL', { REDIS_URL: 'redis.example.com:6379' }],
+    ['EVENT_RETENTION_DAYS must be a whole number from 1 to 3650', { EVENT_RETENTION_DAYS: '0' }],
     ['DATABASE_CONNECTIONS must be a whole number from 4 to 1000', { DATABASE_CONNECTIONS: '3' }],
     ['DATABASE_CONNECTIONS must be a whole number from 4 to 1000', { DATABASE_CONNECTIONS: 'many' }],
     ['MIGRATE_ON_START must be true or false', { MIGRATE_ON_START: 'yes' }],
@@ -174,6 +177,7 @@ describe('secrets', () => {
       complete({ TOKEN_KEYS: JSON.stringify([key, key]) }),
       complete({ SECRETS_KEYS: '[{"kid":"a","key":"hunter2"}]' }),
       complete({ METRICS_TOKEN: 'hunter2' }),
+      complete({ REDIS_URL: 'http://:hunter2@redis:6379' }),
     ]
     for (const env of broken) {
       const message = faultsOf(env)

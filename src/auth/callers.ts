@@ -6,10 +6,13 @@ export interface PlayerCaller extends PlayerRef {
   readonly projectId: string
   /** When the token ends, in milliseconds since 1970. */
   readonly expiresAt: number
+  /** The login that the token came from; null for one that no login made. */
+  readonly familyId: string | null
 }
 
 /** A game client before any login: its SDK key names a project and an environment. */
 export interface ClientRef {
+  readonly keyId: string
   readonly projectId: string
   readonly environmentId: string
 }

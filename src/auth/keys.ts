@@ -50,15 +50,15 @@ export async function createPlatformKey(pool: Pool, projectId: string, role: Rol
 /** The project and environment of an SDK key, read anew each time: a revoked key ends with its revocation. */
 export async function findClient(pool: Pool, key: string | null | undefined): Promise<ClientRef> {
   if (!key?.startsWith(SDK_PREFIX)) throw new Refusal('invalidSdkKey')
-  const { rows } = await pool.query<{ project_id: string; environment_id: string }>({
+  const { rows } = await pool.query<{ id: string; project_id: string; environment_id: string }>({
     name: 'sdk-key',
-    text: `SELECT e.project_id, k.environment_id FROM sdk_keys k JOIN environments e ON e.id = k.environment_id
+    text: `SELECT k.id, e.project_id, k.environment_id FROM sdk_keys k JOIN environments e ON e.id = k.environment_id
       WHERE k.hash = $1 AND k.revoked_at IS NULL`,
     values: [hashKey(key)],
   })
   const [found] = rows
   if (!found) throw new Refusal('invalidSdkKey')
-  return { projectId: found.project_id, environmentId: found.environment_id }
+  return { keyId: found.id, projectId: found.project_id, environmentId: found.environment_id }
 }
 
 export const isPlatformKey = (token: string): boolean => token.startsWith(PLATFORM_PREFIX)

@@ -80,9 +80,11 @@ export async function createTokens({ keys, issuer, audience }: TokenOptions): Pr
         requiredClaims: ['iss', 'aud', 'sub', 'prj', 'env', 'iat', 'exp', 'jti'],
       },
     )
-    const { sub, prj, env, exp } = payload
+    const { sub, prj, env, exp, jti } = payload
     if (!isId(sub) || !isId(prj) || !isId(env) || exp === undefined) throw new Refusal('invalidToken')
-    return { kind: 'player', projectId: prj, environmentId: env, playerId: sub, expiresAt: exp * 1000 }
+    const [family] = jti?.split('.', 1) ?? []
+    const familyId = jti?.includes('.') && isId(family) ? family : null
+    return { kind: 'player', projectId: prj, environmentId: env, playerId: sub, expiresAt: exp * 1000, familyId }
   }
 
   return {

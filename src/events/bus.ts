@@ -3,6 +3,8 @@ import type { StreamEvent } from './catalogue.ts'
 export interface BusListener {
   /** Events of one environment, as one transaction committed them. They may arrive late, out of order, or never. */
   events(events: readonly StreamEvent[]): void
+  /** The environment's stream is known to reach this position, whose events did not come along. */
+  reaches(position: bigint): void
   /** Signals may have been missed: look at the database. */
   gap(): void
 }
@@ -16,6 +18,8 @@ export interface Bus {
   publish(events: readonly StreamEvent[]): void
   /** Resolves once signals are heard; call the answer to end it. */
   subscribe(environmentId: string, listener: BusListener): Promise<() => void>
+  /** Whether signals reach other instances now. Where there are none, they do. */
+  isConnected(): boolean
   close(): Promise<void>
 }
 
@@ -36,6 +40,7 @@ export function createLocalBus(): Bus {
         if (group.size === 0) listeners.delete(environmentId)
       }
     },
+    isConnected: () => true,
     async close() {
       listeners.clear()
     },

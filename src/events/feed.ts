@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import type { Bus } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
+import { EVENT_COLUMNS, eventOf } from './history.ts'
 
 export interface FeedOptions {
   readonly pool: Pool
@@ -60,22 +61,11 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
   async function read(environmentId: string, after: bigint): Promise<StreamEvent[]> {
     const { rows } = await pool.query({
       name: 'stream-read',
-      text: `SELECT position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at FROM events
+      text: `SELECT ${EVENT_COLUMNS} FROM events
         WHERE environment_id = $1 AND position > $2 ORDER BY position LIMIT ${PAGE}`,
       values: [environmentId, after],
     })
-    return rows.map((row) => ({
-      environmentId,
-      position: BigInt(row.position),
-      type: row.type,
-      handle: row.handle,
-      playerId: row.player_id,
-      scenarioId: row.scenario_id,
-      nodeId: row.node_id,
-      runId: row.run_id,
-      data: row.data,
-      occurredAt: row.occurred_at,
-    }))
+    return rows.map((row) => eventOf(environmentId, row))
   }
 
   /** One statement for all environments, once a second. */
@@ -348,6 +338,11 @@ class Feed {
     }
   }
 
+  private skipTo(position: bigint): void {
+    this.head = position
+    this.recent = []
+  }
+
   private push(event: StreamEvent): void {
     this.recent.push(event)
     this.head = event.position
@@ -366,6 +361,9 @@ class Feed {
     try {
       for (;;) {
         const page = await this.readAfter(this.head)
+        const [first] = page
+        // What lies between is past retention: whoever still waits for it is told so when it asks.
+        if (first && first.position > this.head + 1n) this.skipTo(first.position - 1n)
         for (const event of page) if (event.position === this.head + 1n) this.push(event)
         this.absorb()
         this.wake()

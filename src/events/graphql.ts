@@ -8,6 +8,9 @@ import type { StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
 
 const MAX_NAMES = 100
+const MAX_CURSOR = 256
+const DEFAULT_PAGE = 20
+const MAX_PAGE = 200
 
 const EventTypeEnum = builder.enumType('EventType', {
   values: { crossing: { value: 'crossing' }, playerCreated: { value: 'player.created' } } as const,
@@ -128,21 +131,27 @@ interface EventArgs {
   readonly handles?: readonly string[] | null
 }
 
+/** Whose events are asked for, of which place and kind. */
+async function readFilter(context: Context, args: EventArgs) {
+  const { environment, ...place } = Fields.ofInput(args).read((fields) => ({
+    environment: fields.optionalText('environment', { max: 32 }),
+    scenarioId: fields.optionalText('scenarioId', { max: 128 }),
+    nodeId: fields.optionalText('nodeId', { max: 128 }),
+    playerId: fields.optionalId('playerId')?.toLowerCase() ?? null,
+  }))
+  const scope = await readScope(context, { environment, playerId: place.playerId })
+  return { ...place, ...scope, types: namesOf('types', args.types), handles: namesOf('handles', args.handles) }
+}
+
 /**
  * The events that a caller may see, narrowed by its arguments: a player sees its own, a platform key its project's.
  * A player that asks for another's events is refused, not shown nothing.
  */
-async function follow(context: Context, args: EventArgs, wanted: (event: StreamEvent) => boolean) {
-  const filter = Fields.ofInput(args).read((fields) => ({
-    environment: fields.optionalText('environment', { max: 32 }),
-    scenarioId: fields.optionalText('scenarioId', { max: 128 }),
-    nodeId: fields.optionalText('nodeId', { max: 128 }),
-    playerId: fields.optionalText('playerId', { max: 36 })?.toLowerCase() ?? null,
-    after: fields.optionalText('after', { max: 256 }),
-  }))
-  const scope = await readScope(context, filter)
-  const { environmentId, playerId } = scope
-  const { scenarioId, nodeId, after } = filter
+async function follow(context: Context, args: EventArgs) {
+  const cursor = Fields.ofInput(args).read((fields) => fields.optionalText('after', { max: MAX_CURSOR }))
+  const { environmentId, playerId, scenarioId, nodeId, types, handles } = await readFilter(context, args)
+  // A stream of server-sent events comes back with the address that it began with: what it has heard is the later word.
+  const after = context.lastEventId ?? cursor
   return context.feeds.follow({
     environmentId,
     after: after === null ? null : readCursor(environmentId, after),
@@ -150,7 +159,8 @@ async function follow(context: Context, args: EventArgs, wanted: (event: StreamE
       (playerId === null || event.playerId === playerId) &&
       (scenarioId === null || event.scenarioId === scenarioId) &&
       (nodeId === null || event.nodeId === nodeId) &&
-      wanted(event),
+      (types === null || types.has(event.type)) &&
+      (handles === null || (event.handle !== null && handles.has(event.handle))),
   })
 }
 
@@ -193,7 +203,7 @@ builder.subscriptionFields((t) => {
     t.field({
       type,
       args: place,
-      subscribe: (_root, args, context) => follow(context, args, (event) => event.handle === handle),
+      subscribe: (_root, args, context) => follow(context, { ...args, handles: [handle] }),
       resolve: (event: StreamEvent) => event,
     })
   return {
@@ -204,23 +214,14 @@ builder.subscriptionFields((t) => {
     playerCreated: t.field({
       type: PlayerCreatedEvent,
       args: scope,
-      subscribe: (_root, args, context) => follow(context, args, (event) => event.type === 'player.created'),
+      subscribe: (_root, args, context) => follow(context, { ...args, types: ['player.created'] }),
       resolve: (event: StreamEvent) => event,
     }),
     events: t.field({
       type: EventInterface,
       description: 'All events, in the order of the stream.',
       args: { ...place, types: t.arg({ type: [EventTypeEnum] }), handles: t.arg.stringList() },
-      subscribe: (_root, args, context) => {
-        const types = namesOf('types', args.types)
-        const handles = namesOf('handles', args.handles)
-        return follow(
-          context,
-          args,
-          ({ type, handle }) =>
-            (types === null || types.has(type)) && (handles === null || (handle !== null && handles.has(handle))),
-        )
-      },
+      subscribe: (_root, args, context) => follow(context, args),
       resolve: (event: StreamEvent) => event,
     }),
   }
@@ -238,3 +239,65 @@ builder.queryField('streamCursor', (t) =>
     },
   }),
 )
+
+builder.queryField('events', (t) =>
+  t.connection({
+    type: EventInterface,
+    description:
+      'The history of a stream, in its order. Cursors are the stream’s own: subscribe with `after: pageInfo.endCursor` to go on live. `last` gives the latest.',
+    args: {
+      environment: t.arg.string({ description: 'Required for a platform key; a player has its own.' }),
+      types: t.arg({ type: [EventTypeEnum] }),
+      handles: t.arg.stringList(),
+      scenarioId: t.arg.string(),
+      nodeId: t.arg.string(),
+      playerId: t.arg.string(),
+      from: t.arg({ type: 'DateTime', description: 'The first moment that counts.' }),
+      to: t.arg({ type: 'DateTime', description: 'The first moment that does not count any more.' }),
+    },
+    resolve: async (_root, args, context) => {
+      const { from = null, to = null } = args
+      if (from && to && from >= to) throw invalidRequest({ path: 'to', message: 'must be after from' })
+      const { size, backwards } = readPageSize(args)
+      const filter = { ...(await readFilter(context, args)), from: from ?? null, to: to ?? null }
+      const { environmentId } = filter
+      const cursorOf = (position: bigint) => printCursor(environmentId, position)
+      const positionOf = (cursor: string | null | undefined) => (cursor ? readCursor(environmentId, cursor) : null)
+      const page = { after: positionOf(args.after), before: positionOf(args.before), limit: size + 1, backwards }
+      const { events, end } = await context.operations.readEvents(filter, page)
+
+      const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))
+      if (backwards) edges.reverse()
+      const hasMore = events.length > size
+      // Without any, whoever goes on from here misses nothing.
+      const here = args.after ?? args.before ?? cursorOf(end)
+      return {
+        edges,
+        pageInfo: {
+          startCursor: edges[0]?.cursor ?? here,
+          endCursor: edges.at(-1)?.cursor ?? here,
+          hasPreviousPage: backwards ? hasMore : page.after !== null,
+          hasNextPage: backwards ? page.before !== null : hasMore,
+        },
+      }
+    },
+  }),
+)
+
+interface PageArgs {
+  readonly first?: number | null
+  readonly last?: number | null
+  readonly after?: string | null
+  readonly before?: string | null
+}
+
+function readPageSize({ first, last, after, before }: PageArgs): { size: number; backwards: boolean } {
+  const faults = Object.entries({ first, last }).flatMap(([path, size]) =>
+    typeof size === 'number' && (size < 1 || size > MAX_PAGE) ? [{ path, message: `must be 1 to ${MAX_PAGE}` }] : [],
+  )
+  if (typeof first === 'number' && typeof last === 'number')
+    faults.push({ path: 'last', message: 'must not be given beside first' })
+  if (faults.length > 0) throw invalidRequest(...faults)
+  const backwards = typeof last === 'number' || (typeof first !== 'number' && Boolean(before) && !after)
+  return { size: first ?? last ?? DEFAULT_PAGE, backwards }
+}

@@ -18,6 +18,8 @@ export interface Context {
   readonly feeds: Feeds
   readonly prisma: PrismaClient
   readonly requestId: string
+  /** Where a client of server-sent events comes back to: the cursor of the last event that it has. */
+  readonly lastEventId: string | null
   /** Who calls; refuses a call without credentials, or with ones that do not hold. */
   readonly caller: () => Promise<PlayerCaller | PlatformCaller>
   /** What the SDK key names; refuses a call without one, or with one that does not hold. */

@@ -1,32 +1,44 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type ExecutionArgs, GraphQLError } from 'graphql'
-import { CloseCode } from 'graphql-ws'
-import { useServer } from 'graphql-ws/use/ws'
+import { type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
+import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import type { Pool } from 'pg'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { findClient } from '../auth/keys.ts'
 import type { Tokens } from '../auth/tokens.ts'
+import type { Watch, Watched } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import { findCaller } from '../http/caller.ts'
+import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Context, ServerContext } from './context.ts'
 import type { TidyErrors } from './failures.ts'
+import { SharedResult } from './fan-out.ts'
+import { stream } from './stream.ts'
 
 export interface SocketOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
   readonly config: Config
   readonly tokens: Tokens
   readonly pool: Pool
+  readonly watch: Watch
   readonly metrics: Metrics
+  readonly log: Logger
   readonly tidy: TidyErrors
 }
 
 const MAX_MESSAGE_BYTES = 64 * 1024
+/** Operations under way on one socket. One more is refused; the others go on. */
+const MAX_SUBSCRIPTIONS = 100
 /** Time for `connection_init`; then the socket is closed with 4408. */
 const INIT_TIMEOUT_MS = 3_000
+/** A ping that is not answered by the next one ends the socket. */
 const PING_MS = 12_000
+/** A reader that takes nothing for so long is closed. It may come back with its cursor. */
+const STALL_MS = 10_000
+/** Of the WebSocket protocol: try again later. Clients of graphql-ws do. */
+const TOO_SLOW = 1013
 const GOING_AWAY = 1001
 /** Sockets get this long to close by themselves when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
@@ -36,85 +48,131 @@ interface Execution {
   readonly subscribe: (args: ExecutionArgs) => never
 }
 
+type Params = { authorization?: unknown; sdkKey?: unknown }
+
+/** What belongs to one socket. */
+interface Extra {
+  readonly socket: WebSocket
+  readonly send: (message: string) => Promise<void>
+  expiry?: NodeJS.Timeout
+  readonly watches: (() => void)[]
+}
+
 /**
  * GraphQL over WebSocket, in the protocol `graphql-transport-ws`. The credentials of `connectionParams` are checked
- * before the acknowledgement and again with every operation; the socket ends with its token (4403, which clients retry).
+ * before the acknowledgement and again with every operation; the socket ends with what they rest on (4403, which
+ * clients retry).
  */
-export function createSocketServer({ yoga, config, tokens, pool, metrics, tidy }: SocketOptions) {
-  const wss = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false })
+export function createSocketServer({ yoga, config, tokens, pool, watch, metrics, log, tidy }: SocketOptions) {
+  const wss = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    handleProtocols,
+  })
 
-  const server = useServer<{ authorization?: unknown; sdkKey?: unknown }, { expiry?: NodeJS.Timeout }>(
-    {
-      connectionInitWaitTimeout: INIT_TIMEOUT_MS,
+  const server = makeServer<Params, Extra>({
+    connectionInitWaitTimeout: INIT_TIMEOUT_MS,
 
-      async onConnect({ connectionParams, extra }) {
-        const authorization = readAuthorization(connectionParams)
-        const sdkKey = readText(connectionParams?.sdkKey)
-        try {
-          if (sdkKey !== null) await findClient(pool, sdkKey)
-          if (authorization === null) return true
-          const caller = await findCaller({ tokens, pool }, authorization)
-          if (caller.kind === 'player') {
-            const end = () => extra.socket.close(CloseCode.Forbidden, 'token expired')
-            extra.expiry = setTimeout(end, caller.expiresAt - Date.now()).unref()
-            // It may have closed meanwhile, and then nothing else clears the timer.
-            if (extra.socket.readyState !== extra.socket.OPEN) clearTimeout(extra.expiry)
-          }
-          return true
-        } catch {
-          return false
-        }
-      },
-
-      onClose({ extra }) {
-        clearTimeout(extra.expiry)
-      },
-
-      async onSubscribe({ connectionParams, extra }, _id, params) {
-        const { schema, execute, subscribe, parse, validate, contextFactory } = yoga.getEnveloped({
-          request: undefined,
-          authorization: readAuthorization(connectionParams),
-          sdkKey: readText(connectionParams?.sdkKey),
-          params,
-          socket: extra.socket,
-        } as never)
-        const document = checked(() => parse(params.query))
-        if (Array.isArray(document)) return tidy(document)
-        const errors = checked(() => validate(schema, document))
-        if (errors.length > 0) return tidy(errors)
-        return {
-          schema,
-          document,
-          operationName: params.operationName,
-          variableValues: params.variables,
-          contextValue: await contextFactory(),
-          rootValue: { execute, subscribe },
-        }
-      },
-      execute: (args) => (args.rootValue as Execution).execute(args),
-      subscribe: (args) => (args.rootValue as Execution).subscribe(args),
-      onError: (_context, _id, _payload, errors) => tidy(errors),
-      onNext: (_context, _id, _payload, _args, result) => {
-        if (result.errors) tidy(result.errors)
-      },
+    async onConnect({ connectionParams, extra }) {
+      const authorization = readAuthorization(connectionParams)
+      const sdkKey = readText(connectionParams?.sdkKey)
+      try {
+        if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await findClient(pool, sdkKey)).keyId })
+        if (authorization !== null) hold(extra, await findCaller({ tokens, pool }, authorization))
+        return true
+      } catch {
+        return false
+      }
     },
-    wss,
-    PING_MS,
-  )
+
+    onClose({ extra }) {
+      letGo(extra)
+    },
+
+    async onSubscribe({ connectionParams, extra, subscriptions }, _id, params) {
+      if (Object.keys(subscriptions).length > MAX_SUBSCRIPTIONS) return [tooMany()]
+      const { schema, execute, subscribe, parse, validate, contextFactory } = yoga.getEnveloped({
+        request: undefined,
+        authorization: readAuthorization(connectionParams),
+        sdkKey: readText(connectionParams?.sdkKey),
+        params,
+        socket: extra.socket,
+      } as never)
+      const document = checked(() => parse(params.query))
+      if (Array.isArray(document)) return tidy(document)
+      const errors = checked(() => validate(schema, document))
+      if (errors.length > 0) return tidy(errors)
+      return {
+        schema,
+        document,
+        operationName: params.operationName,
+        variableValues: params.variables,
+        contextValue: await contextFactory(),
+        rootValue: { execute, subscribe },
+      }
+    },
+    execute: (args) => (args.rootValue as Execution).execute(args),
+    subscribe: (args) => (args.rootValue as Execution).subscribe(args),
+    onOperation: ({ extra }, id, _payload, _args, result) =>
+      Symbol.asyncIterator in result
+        ? sending(id, result as AsyncGenerator<ExecutionResult>, extra.send, tidy)
+        : undefined,
+    onError: (_context, _id, _payload, errors) => tidy(errors),
+    onNext: (_context, _id, _payload, _args, result) => {
+      if (result.errors) tidy(result.errors)
+    },
+  })
+
+  /** The socket lasts as long as its caller may call. */
+  function hold(extra: Extra, caller: Watched): void {
+    const close = (reason: string) => extra.socket.close(CloseCode.Forbidden, reason)
+    extra.watches.push(watch.watch(caller, close))
+    if (caller.kind === 'player') {
+      extra.expiry = setTimeout(close, caller.expiresAt - Date.now(), 'token expired').unref()
+    }
+    // It may have closed meanwhile, and then nobody else lets go.
+    if (extra.socket.readyState !== extra.socket.OPEN) letGo(extra)
+  }
+
+  function letGo(extra: Extra): void {
+    clearTimeout(extra.expiry)
+    for (const stop of extra.watches.splice(0)) stop()
+  }
 
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const path = request.url?.split('?', 1)[0]
     if (path !== '/graphql') refuse(socket, '404 Not Found')
     else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
-    else wss.handleUpgrade(request, socket, head, (client: WebSocket) => open(client, request))
+    else wss.handleUpgrade(request, socket, head, open)
   }
 
-  function open(client: WebSocket, request: IncomingMessage): void {
+  function open(socket: WebSocket): void {
     metrics.sockets.inc()
-    client.once('close', () => metrics.sockets.dec())
-    wss.emit('connection', client, request)
-    // graphql-ws prints a stack trace for whatever a client sends wrongly; ws closes the socket by itself.
-    client.removeAllListeners('error').on('error', () => undefined)
+    // What a client sends wrongly ends its socket; ws closes it by itself.
+    socket.on('error', () => undefined)
+    const outlet = createOutlet(socket)
+    const beat = startHeartbeat(socket, outlet)
+    const closed = server.opened(
+      {
+        protocol: socket.protocol,
+        send: outlet.send,
+        close: (code, reason) => socket.close(code, reason),
+        onMessage: (take) =>
+          socket.on('message', (data) => {
+            take(String(data)).catch((error: unknown) => {
+              log.error({ err: error }, 'a message over a WebSocket could not be handled')
+              socket.close(CloseCode.InternalServerError, 'internal error')
+            })
+          }),
+      },
+      { socket, send: outlet.send, watches: [] },
+    )
+    socket.once('close', (code, reason) => {
+      metrics.sockets.dec()
+      clearInterval(beat)
+      void closed(code, String(reason))
+    })
   }
 
   async function stop(): Promise<void> {
@@ -122,11 +180,93 @@ export function createSocketServer({ yoga, config, tokens, pool, metrics, tidy }
     const timer = setTimeout(() => {
       for (const client of wss.clients) client.terminate()
     }, CLOSE_TIMEOUT_MS)
-    await server.dispose()
+    await new Promise((resolve) => wss.close(resolve))
     clearTimeout(timer)
   }
 
   return { upgrade, stop }
+}
+
+/** The way out of a socket. A message counts as sent when the network has taken it. */
+interface Outlet {
+  readonly send: (message: string) => Promise<void>
+  /** Since when the network has taken nothing of what waits for it; null when nothing waits. */
+  readonly stalledSince: number | null
+}
+
+function createOutlet(socket: WebSocket): Outlet {
+  let waiting = 0
+  let stalledSince: number | null = null
+  return {
+    get stalledSince() {
+      return stalledSince
+    },
+    send: (message) =>
+      new Promise((resolve) => {
+        if (socket.readyState !== socket.OPEN) return resolve()
+        waiting += 1
+        stalledSince ??= Date.now()
+        socket.send(message, () => {
+          waiting -= 1
+          stalledSince = waiting > 0 ? Date.now() : null
+          // An error closes the socket, which ends whoever waits for more.
+          resolve()
+        })
+      }),
+  }
+}
+
+/** Notices whoever is gone without a word, and whoever does not read. */
+function startHeartbeat(socket: WebSocket, outlet: Outlet): NodeJS.Timeout {
+  let pingedAt = Date.now()
+  let isAlive = true
+  socket.on('pong', () => {
+    isAlive = true
+  })
+  return setInterval(() => {
+    const now = Date.now()
+    if (outlet.stalledSince !== null && now - outlet.stalledSince >= STALL_MS) socket.close(TOO_SLOW, 'too slow')
+    if (now - pingedAt < PING_MS) return
+    // One that stalls cannot hear the ping before all the rest: it has its own limit.
+    if (!isAlive && outlet.stalledSince === null) return socket.terminate()
+    isAlive = false
+    pingedAt = now
+    if (socket.readyState === socket.OPEN) socket.ping()
+  }, 1_000).unref()
+}
+
+/**
+ * Sends results as they come, each when the one before has left: whoever does not read keeps nothing waiting but its own
+ * next result. To the protocol's server it is a stream that has nothing to say, and ends when the results do.
+ */
+function sending(
+  id: string,
+  results: AsyncGenerator<ExecutionResult>,
+  send: (message: string) => Promise<void>,
+  tidy: TidyErrors,
+): AsyncGenerator<never> {
+  const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`
+  let ended = false
+  return stream<never>(
+    async () => {
+      for (;;) {
+        const { done, value } = await results.next()
+        if (done || ended) return undefined
+        if (value.errors) tidy(value.errors)
+        await send(`${head}${value instanceof SharedResult ? value.text : JSON.stringify(value)}}`)
+      }
+    },
+    () => {
+      ended = true
+      return results.return(undefined)
+    },
+  )
+}
+
+function tooMany(): GraphQLError {
+  return new GraphQLError(`at most ${MAX_SUBSCRIPTIONS} subscriptions on one socket`, {
+    extensions: { code: 'SUBSCRIPTION_LIMIT_EXCEEDED' },
+  })
 }
 
 /** Native clients send no origin; a browser's must be our own or a listed one, as there is no CORS for WebSockets. */

@@ -10,6 +10,7 @@ import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'g
 import type { Pool } from 'pg'
 import { findClient } from '../auth/keys.ts'
 import type { Tokens } from '../auth/tokens.ts'
+import type { Watch } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import { REFUSALS } from '../errors.ts'
@@ -21,7 +22,9 @@ import type { Operations } from '../operations.ts'
 import { schema } from '../schema.ts'
 import type { Context, ServerContext } from './context.ts'
 import { createTidyErrors, mask, tidyResults } from './failures.ts'
+import { fanOut } from './fan-out.ts'
 import { createSocketServer } from './socket.ts'
+import { serverSentEvents } from './sse.ts'
 
 export interface GraphqlOptions {
   readonly config: Config
@@ -31,6 +34,7 @@ export interface GraphqlOptions {
   readonly tokens: Tokens
   readonly pool: Pool
   readonly feeds: Feeds
+  readonly watch: Watch
   readonly prisma: PrismaClient
 }
 
@@ -40,19 +44,29 @@ const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
 const MAX_DIRECTIVES = 50
 
-const ALLOWED_HEADERS = ['authorization', 'content-type', 'x-request-id', 'x-sdk-key']
+const ALLOWED_HEADERS = ['authorization', 'content-type', 'last-event-id', 'x-request-id', 'x-sdk-key']
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
-export async function createGraphql({ config, log, metrics, operations, tokens, pool, feeds, prisma }: GraphqlOptions) {
-  // Counted here, since they come over WebSockets and as SSE.
-  const counted: Feeds = {
+export async function createGraphql(options: GraphqlOptions) {
+  const { config, log, metrics, operations, tokens, pool, feeds, watch, prisma } = options
+  /** A caller's way to the feeds, over WebSocket and SSE alike: counted, and ended when the caller may not call. */
+  const feedsFor = (findCaller: Context['caller']): Feeds => ({
     ...feeds,
     async follow(follower) {
-      const events = await feeds.follow({ ...follower, onEnd: () => metrics.subscriptions.dec() })
+      const caller = await findCaller()
+      let stopWatching = () => {}
+      const events = await feeds.follow({
+        ...follower,
+        onEnd() {
+          stopWatching()
+          metrics.subscriptions.dec()
+        },
+      })
       metrics.subscriptions.inc()
+      stopWatching = watch.watch(caller, () => void events.return?.())
       return events
     },
-  }
+  })
 
   const tidy = createTidyErrors({ suggest: config.introspection })
 
@@ -75,26 +89,30 @@ export async function createGraphql({ config, log, metrics, operations, tokens, 
       maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
       ...(config.introspection ? [] : [noIntrospection()]),
       tidyResults(tidy),
+      fanOut(metrics),
+      serverSentEvents(),
     ],
     context: ({ request, authorization, sdkKey, requestId }) => {
       const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
       const key = sdkKey !== undefined ? sdkKey : (request?.headers.get('x-sdk-key') ?? null)
       let caller: ReturnType<Context['caller']> | undefined
+      const whoCalls = () => {
+        caller ??= findCaller({ tokens, pool }, sent)
+        return caller
+      }
       return {
         operations,
-        feeds: counted,
+        feeds: feedsFor(whoCalls),
         prisma,
         requestId: requestId ?? randomUUID(),
-        caller: () => {
-          caller ??= findCaller({ tokens, pool }, sent)
-          return caller
-        },
+        lastEventId: request?.headers.get('last-event-id') || null,
+        caller: whoCalls,
         client: () => findClient(pool, key),
       }
     },
   })
 
-  const sockets = createSocketServer({ yoga, config, tokens, pool, metrics, tidy })
+  const sockets = createSocketServer({ yoga, config, tokens, pool, watch, metrics, log, tidy })
 
   function serve(request: IncomingMessage, response: ServerResponse): unknown {
     if (request.method === 'POST') {

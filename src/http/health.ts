@@ -12,13 +12,15 @@ export interface HealthOptions {
   readonly config: Config
   /** Migrated, and the database answers. */
   readonly isReady: () => Promise<boolean>
+  /** All works, but something is slower for it: Redis is away. */
+  readonly isDegraded: () => boolean
 }
 
 /** Readiness is asked often and must never hang with the database. */
 const READY_TIMEOUT_MS = 1_000
 
 /** What machines ask the service about itself: health, metrics, public keys, the API's description. */
-export function createHealth({ metrics, tokens, config, isReady }: HealthOptions) {
+export function createHealth({ metrics, tokens, config, isReady, isDegraded }: HealthOptions) {
   const document = JSON.stringify(openapi)
   const jwks = JSON.stringify(tokens.jwks)
   const openMetrics = config.metricsPort === null && (config.metricsToken !== null || !config.production)
@@ -26,7 +28,8 @@ export function createHealth({ metrics, tokens, config, isReady }: HealthOptions
   async function serveReady(response: ServerResponse): Promise<void> {
     const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref())
     const ready = await Promise.race([isReady().catch(() => false), timeout])
-    send(response, ready ? 200 : 503, print({ status: ready ? 'ready' : 'unavailable' }))
+    const status = isDegraded() ? 'degraded' : 'ready'
+    send(response, ready ? 200 : 503, print({ status: ready ? status : 'unavailable' }))
   }
 
   function serveMetrics(request: IncomingMessage, response: ServerResponse): void {

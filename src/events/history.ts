@@ -1,0 +1,136 @@
+import type { Pool } from 'pg'
+import { Refusal } from '../errors.ts'
+import type { EventType, StreamEvent } from './catalogue.ts'
+
+/** Which events of a stream are asked for. What is null is not asked about. */
+export interface EventFilter {
+  readonly environmentId: string
+  readonly playerId: string | null
+  readonly scenarioId: string | null
+  readonly nodeId: string | null
+  readonly types: ReadonlySet<string> | null
+  readonly handles: ReadonlySet<string> | null
+  /** The first moment that counts. */
+  readonly from: Date | null
+  /** The first moment that does not count any more. */
+  readonly to: Date | null
+}
+
+/** A page of them: after one position, before another, from the near end of either. */
+export interface EventPage {
+  readonly after: bigint | null
+  readonly before: bigint | null
+  readonly limit: number
+  /** From the end backwards. The events come in that order, too. */
+  readonly backwards: boolean
+}
+
+interface EventRow {
+  readonly position: string
+  readonly type: EventType
+  readonly handle: string | null
+  readonly player_id: string
+  readonly scenario_id: string | null
+  readonly node_id: string | null
+  readonly run_id: string | null
+  readonly data: string
+  readonly occurred_at: Date
+}
+
+export const EVENT_COLUMNS = 'position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at'
+
+export function eventOf(environmentId: string, row: EventRow): StreamEvent {
+  return {
+    environmentId,
+    position: BigInt(row.position),
+    type: row.type,
+    handle: row.handle,
+    playerId: row.player_id,
+    scenarioId: row.scenario_id,
+    nodeId: row.node_id,
+    runId: row.run_id,
+    data: row.data,
+    occurredAt: row.occurred_at,
+  }
+}
+
+export interface History {
+  readonly events: readonly StreamEvent[]
+  /** The end of the stream before the events were read: from here on nothing is missed. */
+  readonly end: bigint
+}
+
+/** Reads a page of a stream's history. Refuses with `cursor expired` a position that is gone or to come. */
+export async function readEvents(pool: Pool, filter: EventFilter, page: EventPage): Promise<History> {
+  const { environmentId } = filter
+  const bounds = await readBounds(pool, environmentId)
+  if (page.after !== null && (page.after + 1n < bounds.first || page.after > bounds.end)) {
+    throw new Refusal('cursorExpired')
+  }
+  const from = filter.from && (await positionAt(pool, environmentId, bounds, filter.from))
+  const to = filter.to && (await positionAt(pool, environmentId, bounds, filter.to))
+  const values: unknown[] = [environmentId]
+  const conditions = ['environment_id = $1']
+  // Only what is asked for stands in the statement: each has a plan of its own.
+  const ask = (value: unknown, condition: (parameter: string) => string) => {
+    if (value === null) return
+    values.push(value instanceof Set ? [...value] : value)
+    conditions.push(condition(`$${values.length}`))
+  }
+  ask(page.after, (parameter) => `position > ${parameter}`)
+  ask(page.before, (parameter) => `position < ${parameter}`)
+  ask(from, (parameter) => `position >= ${parameter}`)
+  ask(to, (parameter) => `position < ${parameter}`)
+  ask(filter.playerId, (parameter) => `player_id = ${parameter}`)
+  ask(filter.scenarioId, (parameter) => `scenario_id = ${parameter}`)
+  ask(filter.nodeId, (parameter) => `node_id = ${parameter}`)
+  ask(filter.types, (parameter) => `type = ANY (${parameter}::text[])`)
+  ask(filter.handles, (parameter) => `handle = ANY (${parameter}::text[])`)
+  const { rows } = await pool.query<EventRow>(
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE ${conditions.join(' AND ')}
+     ORDER BY position ${page.backwards ? 'DESC' : 'ASC'} LIMIT ${page.limit}`,
+    values,
+  )
+  return { events: rows.map((row) => eventOf(environmentId, row)), end: bounds.end }
+}
+
+interface Bounds {
+  /** The first position that is kept; one past the end when none is. */
+  readonly first: bigint
+  readonly end: bigint
+}
+
+async function readBounds(pool: Pool, environmentId: string): Promise<Bounds> {
+  const { rows } = await pool.query<{ position: string; first: string | null }>({
+    name: 'stream-bounds',
+    text: `SELECT s.position, (SELECT min(e.position) FROM events e WHERE e.environment_id = $1) AS first
+      FROM streams s WHERE s.environment_id = $1`,
+    values: [environmentId],
+  })
+  const end = BigInt(rows[0]?.position ?? 0)
+  return { first: BigInt(rows[0]?.first ?? end + 1n), end }
+}
+
+/**
+ * The first position at or after a moment. Positions are in the order of time, and none is missing, so it is found by
+ * halving: no index on the time has to be kept with every event.
+ */
+async function positionAt(pool: Pool, environmentId: string, { first, end }: Bounds, moment: Date): Promise<bigint> {
+  const { rows } = await pool.query<{ position: string }>({
+    name: 'stream-position-at',
+    text: `WITH RECURSIVE range(low, high) AS (
+        SELECT $2::bigint, $3::bigint
+        UNION ALL
+        SELECT CASE WHEN e.occurred_at < $4 THEN m.middle + 1 ELSE r.low END,
+          CASE WHEN e.occurred_at < $4 THEN r.high ELSE m.middle END
+        FROM range r CROSS JOIN LATERAL (SELECT (r.low + r.high) / 2 AS middle) m
+        CROSS JOIN LATERAL (
+          SELECT occurred_at FROM events WHERE environment_id = $1 AND position = m.middle LIMIT 1
+        ) e
+        WHERE r.low < r.high
+      )
+      SELECT max(low) AS position FROM range`,
+    values: [environmentId, first, end + 1n, moment],
+  })
+  return BigInt(rows[0]?.position ?? 0)
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Redis, type RedisOptions } from 'ioredis'
+import { type Bus, type BusListener, createLocalBus } from './bus.ts'
+import type { StreamEvent } from './catalogue.ts'
+
+export interface RedisBusOptions {
+  readonly url: string
+  /** Told when Redis goes away and when it is back. */
+  readonly onChange?: (isConnected: boolean) => void
+}
+
+/** One subscription per environment and instance. */
+const channelOf = (environmentId: string): string => `tierway:events:${environmentId}`
+/** A follower is let in without Redis after this long: it is told later then, by the look at Postgres each second. */
+const SUBSCRIBE_TIMEOUT_MS = 1_000
+/** Signals under way to a Redis that does not answer. More are not sent: the look at Postgres makes them good. */
+const MAX_SIGNALS = 1_000
+/** A longer signal says only how far the stream reaches. */
+const MAX_SIGNAL_LENGTH = 256 * 1024
+
+const OPTIONS: RedisOptions = {
+  connectTimeout: 2_000,
+  keepAlive: 10_000,
+  // What cannot be sent now is not worth sending later.
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  // Done here, since listeners are to look for what they missed only when they hear again.
+  autoResubscribe: false,
+  retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1_000),
+}
+
+/**
+ * The bus between instances. Redis carries signals and nothing else: it forgets, and it may go away at any time; then
+ * events come later, from Postgres, and no write fails.
+ */
+export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): Bus {
+  const instance = randomUUID()
+  const local = createLocalBus()
+  const listeners = new Map<string, Set<BusListener>>()
+  const publisher = new Redis(url, OPTIONS)
+  // A connection that subscribes can do nothing else.
+  const subscriber = new Redis(url, OPTIONS)
+  let underWay = 0
+  let wasConnected: boolean | undefined
+
+  const isConnected = (): boolean => publisher.status === 'ready' && subscriber.status === 'ready'
+
+  function changed(): void {
+    if (isConnected() === wasConnected) return
+    wasConnected = isConnected()
+    onChange(wasConnected)
+  }
+
+  for (const connection of [publisher, subscriber]) {
+    // Unheard, it would end the process. What matters is told by the two below.
+    connection.on('error', () => undefined)
+    connection.on('ready', changed)
+    connection.on('close', changed)
+  }
+
+  subscriber.on('ready', async () => {
+    const channels = [...listeners.keys()].map(channelOf)
+    if (channels.length === 0) return
+    await subscriber.subscribe(...channels).catch(() => undefined)
+    // Until now nothing was heard.
+    for (const group of listeners.values()) for (const listener of group) listener.gap()
+  })
+
+  subscriber.on('message', (_channel, message) => {
+    const signal = readSignal(message)
+    if (!signal || signal.instance === instance) return
+    for (const listener of listeners.get(signal.environmentId) ?? []) {
+      if (signal.events) listener.events(signal.events)
+      else listener.reaches(signal.end)
+    }
+  })
+
+  function publish(events: readonly StreamEvent[]): void {
+    local.publish(events)
+    const [first] = events
+    if (!first || publisher.status !== 'ready' || underWay >= MAX_SIGNALS) return
+    underWay += 1
+    const done = () => {
+      underWay -= 1
+    }
+    publisher
+      .publish(channelOf(first.environmentId), printSignal(instance, first.environmentId, events))
+      .then(done, done)
+  }
+
+  return {
+    publish,
+    isConnected,
+
+    async subscribe(environmentId, listener) {
+      const leaveLocal = await local.subscribe(environmentId, listener)
+      const group = listeners.get(environmentId) ?? new Set()
+      listeners.set(environmentId, group.add(listener))
+      if (group.size === 1 && subscriber.status === 'ready') {
+        const subscribed = subscriber.subscribe(channelOf(environmentId)).catch(() => undefined)
+        await Promise.race([subscribed, pause(SUBSCRIBE_TIMEOUT_MS, undefined, { ref: false })])
+      }
+      return () => {
+        leaveLocal()
+        group.delete(listener)
+        if (group.size > 0) return
+        listeners.delete(environmentId)
+        if (subscriber.status === 'ready') subscriber.unsubscribe(channelOf(environmentId)).catch(() => undefined)
+      }
+    },
+
+    async close() {
+      listeners.clear()
+      await local.close()
+      publisher.disconnect()
+      subscriber.disconnect()
+    },
+  }
+}
+
+interface Signal {
+  readonly instance: string
+  readonly environmentId: string
+  readonly end: bigint
+  /** Null when they would be too long. */
+  readonly events: readonly StreamEvent[] | null
+}
+
+function printSignal(instance: string, environmentId: string, events: readonly StreamEvent[]): string {
+  const end = String(events.at(-1)?.position ?? 0)
+  const texts = events.map((event) => ({
+    ...event,
+    environmentId: undefined,
+    position: String(event.position),
+    occurredAt: event.occurredAt.getTime(),
+  }))
+  const text = JSON.stringify({ instance, environmentId, end, events: texts })
+  return text.length <= MAX_SIGNAL_LENGTH ? text : JSON.stringify({ instance, environmentId, end, events: null })
+}
+
+/** Undefined for what is none: others may use the same Redis, also later versions of this service. */
+function readSignal(message: string): Signal | undefined {
+  try {
+    const { instance, environmentId, end, events } = JSON.parse(message)
+    return {
+      instance,
+      environmentId,
+      end: BigInt(end),
+      events:
+        events?.map((event: StreamEvent & { position: string; occurredAt: number }) => ({
+          ...event,
+          environmentId,
+          position: BigInt(event.position),
+          occurredAt: new Date(event.occurredAt),
+        })) ?? null,
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,24 @@
+import type { Pool } from 'pg'
+
+const PURGE_ROWS = 5_000
+
+/**
+ * Removes events past retention, the oldest of each stream first and a bounded number at a time; says how many. What is
+ * left of a stream is always one piece: a cursor from before it is told apart from one within.
+ */
+export async function purgeOldEvents(pool: Pool, days: number): Promise<number> {
+  const { rows } = await pool.query<{ environment_id: string }>('SELECT environment_id FROM streams')
+  let removed = 0
+  for (const { environment_id: environmentId } of rows) {
+    const { rowCount } = await pool.query(
+      `DELETE FROM events WHERE environment_id = $1 AND position <= (
+         SELECT max(position) FROM (
+           SELECT position, occurred_at FROM events WHERE environment_id = $1 ORDER BY position LIMIT ${PURGE_ROWS}
+         ) AS oldest WHERE occurred_at < now() - make_interval(days => $2)
+       )`,
+      [environmentId, days],
+    )
+    removed += rowCount ?? 0
+  }
+  return removed
+}
