@@ -49,8 +49,8 @@ const ALLOWED_HEADERS = ['authorization', 'content-type', 'last-event-id', 'x-re
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
   const { config, log, metrics, operations, tokens, pool, feeds, watch, prisma } = options
-  /** A caller's way to the feeds, over WebSocket and SSE alike: counted, and ended when the caller may not call. */
-  const feedsFor = (findCaller: Context['caller']): Feeds => ({
+  /** A caller's way to the feeds: counted, and over SSE ended when the caller may not call. A WebSocket sees to itself. */
+  const feedsFor = (findCaller: Context['caller'], isSocket: boolean): Feeds => ({
     ...feeds,
     async follow(follower) {
       const caller = await findCaller()
@@ -63,7 +63,7 @@ export async function createGraphql(options: GraphqlOptions) {
         },
       })
       metrics.subscriptions.inc()
-      stopWatching = watch.watch(caller, () => void events.return?.())
+      if (!isSocket) stopWatching = watch.watch(caller, () => void events.return?.())
       return events
     },
   })
@@ -102,7 +102,7 @@ export async function createGraphql(options: GraphqlOptions) {
       }
       return {
         operations,
-        feeds: feedsFor(whoCalls),
+        feeds: feedsFor(whoCalls, request === undefined),
         prisma,
         requestId: requestId ?? randomUUID(),
         lastEventId: request?.headers.get('last-event-id') || null,
