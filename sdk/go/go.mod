@@ -1,0 +1,3 @@
+module tierway
+
+go 1.19

@@ -1,0 +1,73 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startReceiver, testReceiver } from './receiver.ts'
+
+const MODULE = fileURLToPath(new URL('../../sdk/go', import.meta.url))
+const VECTORS = fileURLToPath(new URL('../../sdk/webhook-vectors.json', import.meta.url))
+/** The compiler begins with an empty cache. */
+const BUILD_TIMEOUT_MS = 300_000
+const OLDEST_MINOR = 19
+
+/** Why these tests cannot run here, or an empty text. */
+function reasonToSkip(): string {
+  const { status, stdout } = spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8' })
+  if (status !== 0) return 'SKIPPED, go is not installed: '
+  const minor = Number(/^go1\.(\d+)/.exec(stdout)?.[1])
+  return minor >= OLDEST_MINOR ? '' : `SKIPPED, ${stdout.trim()} is older than 1.${OLDEST_MINOR}: `
+}
+
+const skipped = reasonToSkip()
+
+describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
+  let work: string
+
+  beforeAll(async () => {
+    work = await mkdtemp(join(tmpdir(), 'tierway-go-'))
+  })
+
+  afterAll(() => rm(work, { recursive: true, force: true }))
+
+  /** Runs the Go command in the module: with nothing cached, nothing fetched, and no C compiler. */
+  async function go(...args: string[]): Promise<string> {
+    const own = { GOFLAGS: '-mod=mod', GOPROXY: 'off', GOTOOLCHAIN: 'local', GOWORK: 'off', CGO_ENABLED: '0' }
+    const env = { ...process.env, ...own, GOCACHE: join(work, 'cache'), GOPATH: join(work, 'path') }
+    const { stdout } = await promisify(execFile)('go', args, { cwd: MODULE, env, maxBuffer: 2 ** 26 })
+    return stdout
+  }
+
+  test('is vetted and formatted', { timeout: BUILD_TIMEOUT_MS }, async () => {
+    await go('vet', './...')
+    const gofmt = join((await go('env', 'GOROOT')).trim(), 'bin/gofmt')
+    const { stdout } = await promisify(execFile)(gofmt, ['-l', '.'], { cwd: MODULE })
+    expect(stdout).toBe('')
+  })
+
+  test('agrees with every shared vector, and passes its own tests (spec 4.4)', {
+    timeout: BUILD_TIMEOUT_MS,
+  }, async () => {
+    const output = await go('test', '-count=1', '-v', './...')
+    const passed = (name: string) => output.match(new RegExp(`^    --- PASS: ${name}/`, 'gm'))?.length
+    const vectors = JSON.parse(readFileSync(VECTORS, 'utf8'))
+    expect(passed('TestVerifyWebhookSignature')).toBe(vectors.signature.length)
+    expect(passed('TestVerifyStandardWebhook')).toBe(vectors.standard.length)
+    expect(output).toMatch(/^--- PASS: Example /m)
+    expect(output).not.toMatch(/--- (FAIL|SKIP)/)
+  })
+
+  describe('the example receiver in Go, called as the service calls', () => {
+    let binary: string
+
+    beforeAll(async () => {
+      binary = join(work, 'receiver')
+      await go('build', '-o', binary, './examples/receiver')
+    }, BUILD_TIMEOUT_MS)
+
+    testReceiver((env) => startReceiver(binary, [], env))
+  })
+})
