@@ -16,8 +16,12 @@ const ATTEMPT_TIMEOUT_MS = 3_000 // spec 8: from the connection to the last byte
 const PAUSE_MS = 300 // spec 8
 /** The longest answer, after decompression. */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20
-/** All answers being read at once. Beyond it an attempt fails, and may do better when it is repeated. */
-const MAX_BUFFERED_BYTES = 256 * 2 ** 20
+/** Up to here an answer is read at once; a longer one waits for its provider's turn, within its attempt's time. */
+const SHORT_ANSWER_BYTES = 2 ** 20
+/** Long answers of one provider that are read at once. */
+const MAX_LONG_ANSWERS = 2
+/** All answers being read. Beyond it an attempt fails, and may do better when it is repeated. */
+const MAX_BUFFERED_BYTES = 512 * 2 ** 20
 /** Of an answer that is not read: up to here the connection is worth keeping. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
 /** One provider's calls under way. One more is not made: with so many waiting the endpoint is not answering. */
@@ -48,6 +52,7 @@ export type AttemptError =
   | 'reset'
   | 'tls'
   | 'protocol'
+  | 'bad_status'
   | 'too_large'
   | 'encoding'
   | 'overloaded'
@@ -86,36 +91,41 @@ export function createWebhook(options: WebhookOptions): Webhook {
     bodyTimeout: 0,
   })
   const attemptOnce = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
-  const calls = new Map<string, number>()
+  const providers = new Map<string, Provider>()
   let buffered = 0
 
   async function call(target: WebhookTarget, customData: string): Promise<WebhookResult> {
-    const underWay = calls.get(target.key) ?? 0
-    if (underWay >= MAX_CALLS) {
+    const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createTurns(MAX_LONG_ANSWERS) }
+    if (provider.calls >= MAX_CALLS) {
       return { kind: 'unavailable', attempts: [observed({ status: null, milliseconds: 0, error: 'overloaded' })] }
     }
-    calls.set(target.key, underWay + 1)
+    providers.set(target.key, provider)
+    provider.calls += 1
     try {
-      return await callUpToThrice(target, Buffer.from(`{"customData":${customData}}`))
+      return await callUpToThrice(target, provider, Buffer.from(`{"customData":${customData}}`))
     } finally {
-      const left = (calls.get(target.key) ?? 1) - 1
-      if (left > 0) calls.set(target.key, left)
-      else calls.delete(target.key)
+      provider.calls -= 1
+      if (provider.calls === 0) providers.delete(target.key)
     }
   }
 
-  async function callUpToThrice(target: WebhookTarget, body: Buffer): Promise<WebhookResult> {
+  async function callUpToThrice(target: WebhookTarget, provider: Provider, body: Buffer): Promise<WebhookResult> {
     const id = `msg_${uuidv7()}`
     const attempts: Attempt[] = []
     for (;;) {
-      const { ending, ...attempt } = await attemptCall(target, id, body)
+      const { ending, ...attempt } = await attemptCall(target, provider, id, body)
       attempts.push(observed(attempt))
       if (ending.kind !== 'unavailable' || attempts.length === ATTEMPTS) return { ...ending, attempts }
       await pause(PAUSE_MS)
     }
   }
 
-  async function attemptCall({ url, secret }: WebhookTarget, id: string, body: Buffer): Promise<Attempt & Ended> {
+  async function attemptCall(
+    { url, secret }: WebhookTarget,
+    { longAnswers }: Provider,
+    id: string,
+    body: Buffer,
+  ): Promise<Attempt & Ended> {
     const started = performance.now()
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
     const timestamp = Math.floor(Date.now() / 1000)
@@ -144,33 +154,37 @@ export function createWebhook(options: WebhookOptions): Webhook {
         responseType: 'stream',
       })
       status = response.status
-      ending = status === 200 ? { kind: 'answered', text: await readText(response) } : { kind: meaningOf(status) }
+      ending =
+        status === 200
+          ? { kind: 'answered', text: await readText(response.body, longAnswers, signal) }
+          : { kind: meaningOf(status) }
     } catch (thrown) {
       error = errorOf(thrown, signal)
-      ending = { kind: error === 'too_large' || error === 'encoding' ? 'invalidResponse' : 'unavailable' }
+      ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
     }
     return { status, milliseconds: Math.round(performance.now() - started), error, ending }
   }
 
-  async function readText(response: { readonly body: unknown; readonly headers: globalThis.Headers }): Promise<string> {
+  async function readText(body: unknown, longAnswers: Turns, signal: AbortSignal): Promise<string> {
     const chunks: Uint8Array[] = []
     let length = 0
+    let leave: (() => void) | undefined
     try {
-      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
         length += chunk.length
         buffered += chunk.length
         if (length > MAX_ANSWER_BYTES) throw new AnswerFault('too_large')
         if (buffered > MAX_BUFFERED_BYTES) throw new AnswerFault('overloaded')
         chunks.push(chunk)
+        // While it waits it is not read, so nothing more of it arrives.
+        if (length > SHORT_ANSWER_BYTES) leave ??= await longAnswers.enter(signal)
       }
-      const bytes = Buffer.concat(chunks, length)
-      try {
-        return utf8.decode(bytes)
-      } catch {
-        throw new AnswerFault('encoding')
-      }
+      return utf8.decode(Buffer.concat(chunks, length))
+    } catch (error) {
+      throw error instanceof TypeError ? new AnswerFault('encoding') : error
     } finally {
       buffered -= length
+      leave?.()
     }
   }
 
@@ -186,9 +200,18 @@ type Ending =
   | { readonly kind: 'answered'; readonly text: string }
   | { readonly kind: Exclude<WebhookResult['kind'], 'answered'> }
 
+/** What is under way of one provider. */
+interface Provider {
+  calls: number
+  readonly longAnswers: Turns
+}
+
 interface Ended {
   readonly ending: Ending
 }
+
+/** What is wrong with an answer itself, so that another attempt would bring the same. */
+const ANSWER_FAULTS: ReadonlySet<AttemptError> = new Set(['bad_status', 'too_large', 'encoding'])
 
 /** Spec 7.1. Redirects are not followed: they are an answer like any other that is not 200. */
 function meaningOf(status: number): 'rejected' | 'unavailable' | 'invalidResponse' {
@@ -210,13 +233,19 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
 function createPlainFetch(agent: Agent): typeof globalThis.fetch {
   return async (url, init) => {
     const signal = init?.signal ?? undefined
-    const { statusCode, headers, body } = await request(String(url), {
+    const sent = request(String(url), {
       dispatcher: agent,
       method: 'POST',
       headers: Object.fromEntries(new Headers(init?.headers as Headers)),
       body: init?.body as Buffer,
       signal,
     })
+    // undici hears the signal only once it is connected. It sends nothing then.
+    const { statusCode, headers, body } = await (signal ? within(signal, sent) : sent)
+    if (statusCode < 200 || statusCode > 599) {
+      body.on('error', () => undefined).destroy()
+      throw new AnswerFault('bad_status')
+    }
     if (statusCode !== 200) {
       void body.dump({ limit: MAX_DISCARDED_BYTES, ...(signal && { signal }) }).catch(() => undefined)
       return new Response(null, { status: statusCode })
@@ -231,6 +260,56 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
     const decoded = decode ? pipeline(body, decode(), () => undefined) : body
     return new Response(Readable.toWeb(decoded as Readable) as ReadableStream<Uint8Array>)
   }
+}
+
+/** The outcome of a promise, unless the signal comes first. */
+function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+interface Turns {
+  /** Resolves with what ends the turn; rejects when the signal comes first. */
+  enter(signal: AbortSignal): Promise<() => void>
+}
+
+/** Lets a number of callers in at once; the others wait in a row. */
+function createTurns(places: number): Turns {
+  let free = places
+  const waiting = new Set<() => void>()
+
+  function leave(): void {
+    const [next] = waiting
+    if (next) next()
+    else free += 1
+  }
+
+  function enter(signal: AbortSignal): Promise<() => void> {
+    if (free > 0) {
+      free -= 1
+      return Promise.resolve(leave)
+    }
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        waiting.delete(begin)
+        reject(signal.reason)
+      }
+      const begin = () => {
+        waiting.delete(begin)
+        signal.removeEventListener('abort', abort)
+        resolve(leave)
+      }
+      waiting.add(begin)
+      signal.addEventListener('abort', abort)
+    })
+  }
+
+  return { enter }
 }
 
 /** Lets connections go to public addresses only, whichever way they are spelled: checked is the very one that is used. */
@@ -299,9 +378,6 @@ const ERRORS: Readonly<Record<string, AttemptError>> = {
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   ETIMEDOUT: 'timeout',
   EPROTO: 'tls',
-  // A body that arrived whole and does not inflate.
-  Z_DATA_ERROR: 'encoding',
-  Z_BUF_ERROR: 'encoding',
 }
 
 /** The class of an error, looked for from the outside in. Its text stays here: it may name addresses. */
@@ -316,7 +392,8 @@ function errorOf(thrown: unknown, signal: AbortSignal): AttemptError {
     if (known) return known
     if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return 'tls'
     if (code.startsWith('HPE_')) return 'protocol'
-    if (code.startsWith('ERR_') && code.includes('BROTLI')) return 'encoding'
+    // zlib's own words: a body that arrived whole and does not inflate.
+    if (/^(Z_|ERR__ERROR_)/.test(code)) return 'encoding'
   }
   return 'network'
 }
