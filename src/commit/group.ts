@@ -154,5 +154,6 @@ export const PART_ORDER = {
   storage: 70,
   refreshTokens: 80,
   loginLog: 90,
+  auditLog: 95,
   stream: 100,
 } as const

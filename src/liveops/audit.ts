@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import { uuidv7 } from 'uuidv7'
 import type { PlatformCaller } from '../auth/callers.ts'
+import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
 import { type Json, print } from '../json.ts'
 
 /** What an operator changed. Before and after are what operators may see: never a secret. */
@@ -8,26 +9,65 @@ export interface AuditEntry {
   readonly environmentId: string | null
   /** What was done, such as `auth_providers.set`. */
   readonly action: string
-  /** What it was done to, such as the name of an environment. */
+  /** What it was done to, such as the name of an environment or the id of a player. */
   readonly target: string
   readonly before: Json
   readonly after: Json
+  /** Why, in the operator's words. */
+  readonly reason?: string | null
+}
+
+const COLUMNS = ['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'before', 'after', 'reason'] as const
+const INSERT = `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, before, after, reason)`
+
+function rowOf({ projectId, keyId }: PlatformCaller, id: string, entry: AuditEntry) {
+  return {
+    projectId,
+    id,
+    environmentId: entry.environmentId,
+    actor: `platform_key:${keyId}`,
+    action: entry.action,
+    target: entry.target,
+    before: print(entry.before),
+    after: print(entry.after),
+    reason: entry.reason ?? null,
+  }
 }
 
 /** Writes an entry in the transaction of the change that it tells of. */
 export async function writeAudit(client: ClientBase, caller: PlatformCaller, entry: AuditEntry): Promise<void> {
+  const row = rowOf(caller, uuidv7(), entry)
   await client.query(
-    `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, before, after)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      caller.projectId,
-      uuidv7(),
-      entry.environmentId,
-      `platform_key:${caller.keyId}`,
-      entry.action,
-      entry.target,
-      print(entry.before),
-      print(entry.after),
-    ],
+    `${INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    COLUMNS.map((name) => row[name]),
   )
+}
+
+/** The entries of a group, written with what they tell of. */
+export class AuditLog implements Part {
+  static readonly order = PART_ORDER.auditLog
+  private readonly rows: ReturnType<typeof rowOf>[] = []
+
+  /** Gives the id of the entry, for what else refers to it. */
+  add(caller: PlatformCaller, entry: AuditEntry, id = uuidv7()): string {
+    this.rows.push(rowOf(caller, id, entry))
+    return id
+  }
+
+  load(): Statement[] {
+    return []
+  }
+
+  save(): Statement[] {
+    if (this.rows.length === 0) return []
+    return [
+      {
+        name: 'audit-save',
+        text: `${INSERT}
+          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[],
+            $8::text[], $9::text[])`,
+        values: columns(this.rows, COLUMNS),
+      },
+    ]
+  }
 }
