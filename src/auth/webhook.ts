@@ -219,12 +219,12 @@ function meaningOf(status: number): 'rejected' | 'unavailable' | 'invalidRespons
   return status >= 500 ? 'unavailable' : 'invalidResponse'
 }
 
-const DECODERS: Readonly<Record<string, () => Duplex>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-}
+const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+])
 
 /**
  * One request and nothing more, in the form of fetch. The real fetch has rules of browsers for some answers: it sends
@@ -255,7 +255,7 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
       throw new AnswerFault('too_large')
     }
     const encoding = String(headers['content-encoding'] ?? '').toLowerCase()
-    const decode = DECODERS[encoding]
+    const decode = DECODERS.get(encoding)
     // The error of a broken body reaches whoever reads the end of the pipeline.
     const decoded = decode ? pipeline(body, decode(), () => undefined) : body
     return new Response(Readable.toWeb(decoded as Readable) as ReadableStream<Uint8Array>)
@@ -323,10 +323,11 @@ function guardedConnector({
       const [first] = addresses
       const isAllowed = allowPrivateAddresses || addresses.every(({ address }) => isPublicAddress(address))
       if (error) callback(error, [])
+      // Node does not bear an empty list.
+      else if (!first) callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), [])
       else if (!isAllowed) callback(new PrivateAddress(), [])
       else if (options.all) callback(null, addresses)
-      else if (first) callback(null, first.address, first.family)
-      else callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), [])
+      else callback(null, first.address, first.family)
     })
   }
   const connect = buildConnector({ timeout: ATTEMPT_TIMEOUT_MS, lookup: guardedLookup })

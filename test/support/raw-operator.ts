@@ -1,0 +1,145 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+
+/** What a server does on a socket when a request has arrived on it. */
+export type Play = (socket: Socket) => void
+
+/** A server below HTTP: it can send what no HTTP server would, stop in the middle, and say nothing at all. */
+export interface RawOperator {
+  readonly port: number
+  readonly url: string
+  /** When each request had arrived, in milliseconds of `performance.now()`. A TLS greeting counts as one. */
+  readonly hits: readonly number[]
+  /** Connections so far. */
+  readonly connections: number
+  /** Connections that are open now. */
+  readonly open: number
+  close(): Promise<void>
+}
+
+const TLS_HANDSHAKE = 0x16
+const HEAD_END = '\r\n\r\n'
+const EMPTY = Buffer.alloc(0)
+
+export function startRawOperator(play: Play): Promise<RawOperator> {
+  return listen(createServer(), '127.0.0.1', 'http', play)
+}
+
+/** A server that speaks TLS, with a certificate that only it has signed. */
+export function startSelfSigned(play: Play): Promise<RawOperator> {
+  return listen(createTlsServer(selfSigned()), '127.0.0.1', 'https', play)
+}
+
+/**
+ * Listens where nobody may come: on every address of this machine, IPv4 and IPv6 alike as far as it has them. Only its
+ * `connections` tell.
+ */
+export async function startCanary(): Promise<RawOperator> {
+  const play = (socket: Socket) => void socket.end(httpAnswer('200 OK', '{"subject":"canary"}'))
+  return listen(createServer(), '::', 'http', play).catch(() => listen(createServer(), '0.0.0.0', 'http', play))
+}
+
+/** An answer with everything that belongs to it. */
+export function httpAnswer(status: string, body: string, headers: readonly string[] = []): string {
+  const length = `content-length: ${Buffer.byteLength(body)}`
+  return `${httpHead(status, [length, ...headers])}${body}`
+}
+
+export function httpHead(status: string, headers: readonly string[] = []): string {
+  return `${[`HTTP/1.1 ${status}`, 'content-type: application/json', ...headers].join('\r\n')}${HEAD_END}`
+}
+
+/** Sends a piece again and again, as long as there is somebody to send it to. */
+export function drip(socket: Socket, piece: string | Uint8Array, everyMs: number): void {
+  const timer = setInterval(() => socket.write(piece), everyMs)
+  socket.once('close', () => clearInterval(timer))
+}
+
+/** Sends a piece again and again, as fast as it is taken. */
+export function flood(socket: Socket, piece: string | Uint8Array): void {
+  const pour = () => {
+    while (!socket.destroyed && socket.write(piece));
+  }
+  socket.on('drain', pour)
+  pour()
+}
+
+async function listen(server: Server, host: string, scheme: string, play: Play): Promise<RawOperator> {
+  const hits: number[] = []
+  const sockets = new Set<Socket>()
+  let connections = 0
+  server.on('connection', (socket: Socket) => {
+    connections += 1
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    // Whoever is cut off breaks the connection, which is what tests look for.
+    socket.on('error', () => undefined)
+  })
+  server.on(scheme === 'https' ? 'secureConnection' : 'connection', (socket: Socket) => {
+    let received = EMPTY
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk])
+      if (!isWhole(received)) return
+      received = EMPTY
+      hits.push(performance.now())
+      play(socket)
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    url: `${scheme}://127.0.0.1:${port}/login`,
+    hits,
+    get connections() {
+      return connections
+    },
+    get open() {
+      return sockets.size
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+function isWhole(received: Buffer): boolean {
+  if (received[0] === TLS_HANDSHAKE) return true
+  const end = received.indexOf(HEAD_END)
+  if (end === -1) return false
+  const [, length = '0'] = /content-length: (\d+)/i.exec(received.toString('latin1', 0, end)) ?? []
+  return received.length >= end + HEAD_END.length + Number(length)
+}
+
+/** A certificate of `127.0.0.1` that is its own issuer, made here: one in a file would expire some day. */
+function selfSigned(): { key: string; cert: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'))
+  const commonName = der(0x30, Buffer.from('0603550403', 'hex'), der(0x0c, Buffer.from('127.0.0.1')))
+  const name = der(0x30, der(0x31, commonName))
+  const validity = der(0x30, der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from('491231235959Z')))
+  const spki = publicKey.export({ type: 'spki', format: 'der' })
+  const serial = der(0x02, Buffer.from([1]))
+  const certificate = der(0x30, serial, ecdsaWithSha256, name, validity, name, spki)
+  const signature = der(0x03, Buffer.from([0]), sign('sha256', certificate, privateKey))
+  const bytes = der(0x30, certificate, ecdsaWithSha256, signature)
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    cert: `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64')}\n-----END CERTIFICATE-----\n`,
+  }
+}
+
+/** One ASN.1 value in DER. */
+function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(parts)
+  const { length } = content
+  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  return Buffer.concat([Buffer.from([tag, ...size]), content])
+}
