@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { type Actor, auditDenied } from './audit/audit-log.ts'
 import type { ClientRef, PlatformCaller } from './auth/callers.ts'
 import { type CustomCredentials, type LoginCustom, linkCustom, loginCustom } from './auth/custom-login.ts'
 import type { IdentityRef } from './auth/identities.ts'
@@ -20,8 +21,31 @@ import { type Progress, readProgress } from './battlepass/read-progress.ts'
 import type { GroupCommit } from './commit/group-commit.ts'
 import { Refusal } from './errors.ts'
 import { type EventFilter, type EventPage, type History, readEvents } from './events/history.ts'
+import {
+  banPlayer,
+  cancelRun,
+  creditWallet,
+  debitWallet,
+  deletePlayer,
+  deletePlayerStorage,
+  endSessions,
+  grantPremium,
+  grantTier,
+  grantXp,
+  type KeyedCall,
+  type MoneyInput,
+  resetPass,
+  resetTier,
+  revokePremium,
+  type SupportCall,
+  setPlayerStorage,
+  type TierInput,
+  unbanPlayer,
+  unlinkIdentity,
+} from './liveops/support.ts'
 import type { Logger } from './log.ts'
 import { createPlayer } from './players/create-player.ts'
+import { findPlayer, type PlayerPage, type PlayerSearch, searchPlayers } from './players/find-player.ts'
 import { type PlayerView, readPlayer } from './players/read-player.ts'
 import { admitPlayer, type PlayerRef } from './players/standing.ts'
 import { deleteStorage, readStorage, type StorageValues, type StoredValue, setStorage } from './players/storage.ts'
@@ -50,9 +74,37 @@ export interface Operations {
 
   readPlayer(player: PlayerRef): Promise<PlayerView>
   /** All of a player's storage, or these keys. */
-  readStorage(player: PlayerRef, keys: readonly string[] | null): Promise<ReadonlyMap<string, StoredValue>>
+  readStorage(
+    player: PlayerRef,
+    keys: readonly string[] | null,
+    options?: { byOperator?: boolean },
+  ): Promise<ReadonlyMap<string, StoredValue>>
   setStorage(player: PlayerRef, values: StorageValues): Promise<void>
   deleteStorage(player: PlayerRef, keys: readonly string[]): Promise<void>
+
+  /** A player of a project, by its id. */
+  findPlayer(projectId: string, playerId: string): Promise<PlayerRef>
+  /** Ids of players, the newest first. */
+  searchPlayers(search: PlayerSearch, page: PlayerPage): Promise<string[]>
+
+  banPlayer(call: SupportCall): Promise<void>
+  unbanPlayer(call: SupportCall): Promise<void>
+  deletePlayer(call: SupportCall): Promise<void>
+  endSessions(call: SupportCall): Promise<void>
+  unlinkIdentity(call: SupportCall, identity: { provider: string; subject: string }): Promise<void>
+  creditWallet(call: KeyedCall, input: MoneyInput): Promise<{ balance: bigint }>
+  debitWallet(call: KeyedCall, input: MoneyInput): Promise<{ balance: bigint }>
+  grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Promise<AddXpResult>
+  grantTier(call: KeyedCall, input: TierInput): Promise<ClaimResult>
+  resetTier(call: SupportCall, input: TierInput): Promise<{ changed: boolean }>
+  grantPremium(call: SupportCall, input: NodeInput): Promise<{ changed: boolean }>
+  revokePremium(call: SupportCall, input: NodeInput): Promise<{ changed: boolean }>
+  resetPass(call: SupportCall, input: NodeInput): Promise<{ changed: boolean }>
+  cancelRun(call: SupportCall, input: { runId: string }): Promise<void>
+  setPlayerStorage(call: SupportCall, values: StorageValues): Promise<void>
+  deletePlayerStorage(call: SupportCall, keys: readonly string[]): Promise<void>
+  /** Writes down that a caller tried what it may not. */
+  auditDenied(caller: Actor, action: string, target: string): Promise<void>
 
   /** The settings of one environment of a project, or of all. */
   readAuthProviders(projectId: string, environment: string | null): Promise<AuthProvidersView[]>
@@ -132,9 +184,30 @@ export function createOperations(options: OperationsOptions): Operations {
     logout: (client, refreshToken) => logins.run(endSession(client.environmentId, refreshToken)),
 
     readPlayer: (player) => readPlayer(pool, player),
-    readStorage: (player, keys) => storageReads.run(readStorage(player, keys)),
+    readStorage: (player, keys, readBy) => storageReads.run(readStorage(player, keys, readBy)),
     setStorage: (player, values) => writes.run(setStorage(player, values)),
     deleteStorage: (player, keys) => writes.run(deleteStorage(player, keys)),
+
+    findPlayer: (projectId, playerId) => findPlayer(pool, projectId, playerId),
+    searchPlayers: (search, page) => searchPlayers(pool, search, page),
+
+    banPlayer: (call) => writes.run(banPlayer(call)),
+    unbanPlayer: (call) => writes.run(unbanPlayer(call)),
+    deletePlayer: (call) => writes.run(deletePlayer(call)),
+    endSessions: (call) => writes.run(endSessions(call)),
+    unlinkIdentity: (call, identity) => logins.run(unlinkIdentity(call, identity)),
+    creditWallet: (call, input) => writes.run(creditWallet(call, input)),
+    debitWallet: (call, input) => writes.run(debitWallet(call, input)),
+    grantXp: (call, input) => writes.run(grantXp(call, input)),
+    grantTier: (call, input) => writes.run(grantTier(call, input)),
+    resetTier: (call, input) => writes.run(resetTier(call, input)),
+    grantPremium: (call, input) => writes.run(grantPremium(call, input)),
+    revokePremium: (call, input) => writes.run(revokePremium(call, input)),
+    resetPass: (call, input) => writes.run(resetPass(call, input)),
+    cancelRun: (call, input) => writes.run(cancelRun(call, input)),
+    setPlayerStorage: (call, values) => writes.run(setPlayerStorage(call, values)),
+    deletePlayerStorage: (call, keys) => writes.run(deletePlayerStorage(call, keys)),
+    auditDenied: (caller, action, target) => auditDenied(pool, caller, action, target),
 
     readAuthProviders: (projectId, environment) => readAuthProviders(pool, projectId, environment),
     setAuthProviders: (caller, settings) => setAuthProviders({ pool, secrets }, caller, settings),

@@ -49,6 +49,10 @@ describe('the schema (decisions 9)', () => {
       'LoginLogEntry.playerId',
       'LoginLogEntry.subject',
       'WebhookAttempt.error',
+      'AuditLogEntry.after',
+      'AuditLogEntry.before',
+      'AuditLogEntry.reason',
+      'Run.endedAt',
       'WebhookAttempt.status',
     ])
     const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/
@@ -77,6 +81,7 @@ describe('the schema (decisions 9)', () => {
       'AddXpInput.idempotencyKey',
       'ClaimTierInput.idempotencyKey',
       'ClaimTierInput.level',
+      'GrantXpInput.source',
       'LinkCustomInput.provider',
       'LoginCustomInput.language',
       'LoginCustomInput.nickname',

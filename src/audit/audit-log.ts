@@ -1,6 +1,6 @@
-import type { ClientBase } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
-import type { PlatformCaller } from '../auth/callers.ts'
+import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
 import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
 import { type Json, print } from '../json.ts'
 
@@ -20,22 +20,25 @@ export interface AuditEntry {
 const COLUMNS = ['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'before', 'after', 'reason'] as const
 const INSERT = `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, before, after, reason)`
 
-function rowOf({ projectId, keyId }: PlatformCaller, id: string, entry: AuditEntry) {
+/** Who is written down. A player is only for what it tried and may not. */
+export type Actor = PlatformCaller | PlayerCaller
+
+function rowOf(actor: Actor, id: string, entry: AuditEntry) {
   return {
-    projectId,
+    projectId: actor.projectId,
     id,
     environmentId: entry.environmentId,
-    actor: `platform_key:${keyId}`,
+    actor: actor.kind === 'platform' ? `platform_key:${actor.keyId}` : `player:${actor.playerId}`,
     action: entry.action,
     target: entry.target,
-    before: print(entry.before),
-    after: print(entry.after),
+    before: entry.before === null ? null : print(entry.before),
+    after: entry.after === null ? null : print(entry.after),
     reason: entry.reason ?? null,
   }
 }
 
 /** Writes an entry in the transaction of the change that it tells of. */
-export async function writeAudit(client: ClientBase, caller: PlatformCaller, entry: AuditEntry): Promise<void> {
+export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry: AuditEntry): Promise<void> {
   const row = rowOf(caller, uuidv7(), entry)
   await client.query(
     `${INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -43,15 +46,24 @@ export async function writeAudit(client: ClientBase, caller: PlatformCaller, ent
   )
 }
 
+/** Writes down that a caller tried what it may not. Nothing else was changed. */
+export async function auditDenied(pool: Pool, caller: Actor, action: string, target: string): Promise<void> {
+  const environmentId = caller.kind === 'player' ? caller.environmentId : null
+  await writeAudit(pool, caller, { environmentId, action: `${action}.denied`, target, before: null, after: null })
+}
+
 /** The entries of a group, written with what they tell of. */
 export class AuditLog implements Part {
   static readonly order = PART_ORDER.auditLog
   private readonly rows: ReturnType<typeof rowOf>[] = []
 
-  /** Gives the id of the entry, for what else refers to it. */
-  add(caller: PlatformCaller, entry: AuditEntry, id = uuidv7()): string {
+  /** The id of an entry to come, for what else refers to it. */
+  newId(): string {
+    return uuidv7()
+  }
+
+  add(caller: PlatformCaller, entry: AuditEntry, id: string): void {
     this.rows.push(rowOf(caller, id, entry))
-    return id
   }
 
   load(): Statement[] {

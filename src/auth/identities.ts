@@ -21,7 +21,8 @@ export class Identities implements Part {
   private readonly pending = new Map<string, IdentityRef>()
   private readonly loaded = new Set<string>()
   private readonly owners = new Map<string, string>()
-  private readonly added: (IdentityRef & { playerId: string })[] = []
+  private added: (IdentityRef & { playerId: string })[] = []
+  private readonly removed: IdentityRef[] = []
 
   /** Names a subject; true once it is locked and read. */
   want(ref: IdentityRef): boolean {
@@ -41,6 +42,15 @@ export class Identities implements Part {
     const ref = { environmentId, provider, subject }
     this.owners.set(identityKey(ref), playerId)
     this.added.push({ ...ref, playerId })
+  }
+
+  /** Frees a subject. */
+  remove({ environmentId, provider, subject }: IdentityRef): void {
+    const ref = { environmentId, provider, subject }
+    const key = identityKey(ref)
+    this.owners.delete(key)
+    this.added = this.added.filter((identity) => identityKey(identity) !== key)
+    this.removed.push(ref)
   }
 
   load(): Statement[] {
@@ -72,14 +82,23 @@ export class Identities implements Part {
   }
 
   save(): Statement[] {
-    if (this.added.length === 0) return []
-    return [
-      {
+    const statements: Statement[] = []
+    if (this.removed.length > 0) {
+      statements.push({
+        name: 'identities-remove',
+        text: `DELETE FROM identities i USING unnest($1::uuid[], $2::text[], $3::text[]) AS k(environment_id, provider, subject)
+          WHERE i.environment_id = k.environment_id AND i.provider = k.provider AND i.subject = k.subject`,
+        values: columns(this.removed, ['environmentId', 'provider', 'subject']),
+      })
+    }
+    if (this.added.length > 0) {
+      statements.push({
         name: 'identities-save',
         text: `INSERT INTO identities (environment_id, provider, subject, player_id)
           SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[])`,
         values: columns(this.added, ['environmentId', 'provider', 'subject', 'playerId']),
-      },
-    ]
+      })
+    }
+    return statements
   }
 }

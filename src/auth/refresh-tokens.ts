@@ -4,7 +4,7 @@ import { uuidv7 } from 'uuidv7'
 import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
 import { Refusal } from '../errors.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
+import { type PlayerRef, playerKey, Standing } from '../players/standing.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
 export const REFRESH_TOKEN_SECONDS = 604_800
@@ -54,6 +54,7 @@ export class RefreshTokens implements Part {
   private readonly added: (TokenRef & { playerId: string; familyId: string })[] = []
   private readonly rotated = new Map<string, RefreshToken>()
   private readonly revoked = new Map<string, { environmentId: string; playerId: string; familyId: string }>()
+  private readonly ended = new Map<string, PlayerRef>()
 
   /** Names a token; tells its player once that is known. The token itself is read when the player is locked. */
   wantOwner(ref: TokenRef): PlayerRef | undefined {
@@ -89,6 +90,11 @@ export class RefreshTokens implements Part {
   /** Ends a family: none of its tokens is good any more. */
   revoke({ environmentId, playerId, familyId }: RefreshToken): void {
     this.revoked.set(familyId, { environmentId, playerId, familyId })
+  }
+
+  /** Ends every family of a player. Its row is locked: no new one begins meanwhile. */
+  revokeAll({ environmentId, playerId }: PlayerRef): void {
+    this.ended.set(playerKey({ environmentId, playerId }), { environmentId, playerId })
   }
 
   private add(
@@ -173,6 +179,15 @@ export class RefreshTokens implements Part {
           WHERE t.environment_id = k.environment_id AND t.player_id = k.player_id AND t.family_id = k.family_id
             AND t.revoked_at IS NULL`,
         values: columns([...this.revoked.values()], ['environmentId', 'playerId', 'familyId']),
+      })
+    }
+    if (this.ended.size > 0) {
+      statements.push({
+        name: 'refresh-end',
+        text: `UPDATE refresh_tokens t SET revoked_at = now()
+          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id)
+          WHERE t.environment_id = k.environment_id AND t.player_id = k.player_id AND t.revoked_at IS NULL`,
+        values: columns([...this.ended.values()], ['environmentId', 'playerId']),
       })
     }
     return statements

@@ -30,7 +30,24 @@ export type ClaimResult = {
 /** Claims one tier of one track (spec 4.1). However often it is sent, the tier is granted once. */
 export function claimTier(player: PlayerRef, input: ClaimTier): Command<ClaimResult> {
   const { scenarioId, nodeId, runId, track } = input
-  const command: Command<ClaimResult> = {
+  return idempotent(claimCommand(player, input, false), {
+    player,
+    operation: 'claim',
+    admit: (group) => group.of(Standing).require(player),
+    key: input.idempotencyKey,
+    request: { scenarioId, nodeId, runId, level: input.level, track },
+    tookEffect: ({ success }) => success,
+  })
+}
+
+/** Claims a tier for the player, whatever its level and the season: what support gives. */
+export function giveTier(player: PlayerRef, input: ClaimTier): Command<ClaimResult> {
+  return claimCommand(player, input, true)
+}
+
+function claimCommand(player: PlayerRef, input: ClaimTier, isGift: boolean): Command<ClaimResult> {
+  const { scenarioId, nodeId, track } = input
+  return {
     needs(group) {
       wantSession(group, player, input)
       const definition = group.of(Scenarios).expected({ environmentId: player.environmentId, scenarioId })
@@ -42,17 +59,9 @@ export function claimTier(player: PlayerRef, input: ClaimTier): Command<ClaimRes
     decide(group) {
       const session = openSession(group, player, input)
       const place = requirePlace(session.definition, nodeId)
-      return claim(group, session, place, { level: claimedLevel(place, input.level), track })
+      return claim(group, session, place, { level: claimedLevel(place, input.level), track, isGift })
     },
   }
-  return idempotent(command, {
-    player,
-    operation: 'claim',
-    admit: (group) => group.of(Standing).require(player),
-    key: input.idempotencyKey,
-    request: { scenarioId, nodeId, runId, level: input.level, track },
-    tookEffect: ({ success }) => success,
-  })
 }
 
 export interface ClaimAll extends NodeInput, RunInput {}
@@ -120,6 +129,7 @@ function claimedLevel({ levelNode }: Place, level: number | null): number {
 interface TierInput {
   readonly level: number
   readonly track: Track
+  readonly isGift?: boolean
 }
 
 function wantClaim(group: Group, player: PlayerRef, scenarioId: string, place: Place, tier: TierInput): void {
@@ -150,6 +160,7 @@ function claim(group: Group, session: Session, place: Place, tier: TierInput): C
   const levelNodeId = place.levelNode?.id
   const pass = passAt(group, ref, place.node)
   const decision = decideClaim(place.node, pass, { ...tier, rewards: rewardsAt(place, tier), levelNodeId }, now)
+  const { level, track } = tier
   switch (decision.kind) {
     case 'refused':
       return refused(decision.error)
@@ -161,15 +172,15 @@ function claim(group: Group, session: Session, place: Place, tier: TierInput): C
         success: true,
         alreadyClaimed: true,
         error: null,
-        granted: passes.originalGrant({ ...ref, ...tier }) ?? [],
+        granted: passes.originalGrant({ ...ref, level, track }) ?? [],
       }
     case 'granted': {
       if (!hasRoom(group, session, decision.crossings, decision.rewards)) return refused('balance limit exceeded')
       cross(group, session, decision.crossings)
       const rewards = decision.rewards.map(granted)
-      const reference = `${run.scenarioId}/${place.node.id}/${tier.track}/${tier.level}`
+      const reference = `${run.scenarioId}/${place.node.id}/${track}/${level}`
       group.of(Holdings).grant(player, decision.rewards, { reason: 'tier_claim', reference })
-      passes.addClaim({ ...ref, ...tier, granted: rewards, runId: run.runId })
+      passes.addClaim({ ...ref, level, track, granted: rewards, runId: run.runId })
       passes.set(ref, decision.next)
       return { success: true, alreadyClaimed: false, error: null, granted: rewards }
     }

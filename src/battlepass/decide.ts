@@ -108,6 +108,8 @@ export interface ClaimRequest {
   readonly track: Track
   /** What the tier grants here; undefined when there is no such tier. */
   readonly rewards: readonly Reward[] | undefined
+  /** Support gives the tier: level and season do not matter, ownership of premium does. */
+  readonly isGift?: boolean
   /** The level node through which the claim came, if any. */
   readonly levelNodeId?: string
 }
@@ -117,15 +119,15 @@ export interface ClaimRequest {
  * the season since, so that a client that lost the answer can still show it.
  */
 export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, now: Date): ClaimDecision {
-  const { level, track, rewards, levelNodeId } = request
+  const { level, track, rewards, isGift = false, levelNodeId } = request
   const key = tierKey(level, track)
   if (pass.claimed.has(key)) {
     const { next, crossings } = completeLevelNode(pass, request)
     return { kind: 'repeated', next, crossings }
   }
   if (!rewards) return { kind: 'refused', error: 'tier not found' }
-  if (!claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
-  if (levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
+  if (!isGift && !claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
+  if (!isGift && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
   if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
 
   const claimed = { ...pass, claimed: { has: (tier: TierKey) => tier === key || pass.claimed.has(tier) } }

@@ -1,6 +1,7 @@
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
+import { thaw } from '../json.ts'
 import { TRACKS, type Track } from '../scenario/definition.ts'
 import { ExecutionPlanType } from '../scenario/graphql.ts'
 import type { Granted } from '../scenario/plan.ts'
@@ -11,7 +12,7 @@ import type { PurchaseResult } from './purchase-premium.ts'
 import type { Progress } from './read-progress.ts'
 import { readAddXp, readClaimAll, readClaimTier, readKey, readNodeInput, readPurchasePremium } from './wire.ts'
 
-const TrackType = builder.enumType('Track', { values: TRACKS })
+export const TrackType = builder.enumType('Track', { values: TRACKS })
 
 const ClaimedTierType = builder.objectRef<{ level: number; track: Track }>('ClaimedTier').implement({
   fields: (t) => ({ level: t.exposeInt('level'), track: t.expose('track', { type: TrackType }) }),
@@ -27,7 +28,7 @@ const BattlePassType = builder.objectRef<Progress>('BattlePass').implement({
   }),
 })
 
-const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').implement({
+export const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').implement({
   fields: (t) => ({
     level: t.exposeInt('level', { description: 'The level after the addition.' }),
     xp: t.field({ type: 'Int64', description: 'The xp after the addition.', resolve: (result) => result.xp }),
@@ -37,7 +38,7 @@ const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').implement(
   }),
 })
 
-const ClaimTierResultType = builder.objectRef<ClaimResult>('ClaimTierResult').implement({
+export const ClaimTierResultType = builder.objectRef<ClaimResult>('ClaimTierResult').implement({
   fields: (t) => ({
     success: t.exposeBoolean('success'),
     alreadyClaimed: t.exposeBoolean('alreadyClaimed'),
@@ -157,3 +158,54 @@ builder.mutationFields((t) => ({
       context.operations.purchasePremium(await requirePlayer(context), Fields.ofInput(input).read(readPurchasePremium)),
   }),
 }))
+
+const ClaimType = builder.prismaObject('TierClaim', {
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.exposeString('track'),
+    granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
+    runId: t.exposeString('runId'),
+    claimedAt: t.expose('claimedAt', { type: 'DateTime' }),
+  }),
+})
+
+builder.prismaObject('XpEntry', {
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    amount: t.expose('amount', { type: 'Int64', description: 'What was added; negative for what a reset took.' }),
+    source: t.exposeString('source'),
+    runId: t.exposeString('runId'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+})
+
+builder.prismaObject('Pass', {
+  fields: (t) => ({
+    scenarioId: t.exposeString('scenarioId'),
+    nodeId: t.exposeString('nodeId'),
+    xp: t.expose('xp', { type: 'Int64' }),
+    level: t.exposeInt('level', { description: 'The highest level whose gain was crossed.' }),
+    premiumOwned: t.exposeBoolean('premiumOwned'),
+    completed: t.exposeBoolean('completed', { description: '`onComplete` was crossed.' }),
+    claims: t.field({
+      type: [ClaimType],
+      description: 'Claimed tiers, by level.',
+      resolve: ({ environmentId, playerId, scenarioId, nodeId }, _args, context) =>
+        context.prisma.tierClaim.findMany({
+          where: { environmentId, playerId, scenarioId, nodeId },
+          orderBy: [{ level: 'asc' }, { track: 'asc' }],
+        }),
+    }),
+    xpLedger: t.prismaConnection({
+      type: 'XpEntry',
+      cursor: 'environmentId_playerId_id',
+      description: 'Every grant of xp, the latest first.',
+      resolve: (query, { environmentId, playerId, scenarioId, nodeId }, _args, context) =>
+        context.prisma.xpEntry.findMany({
+          ...query,
+          where: { environmentId, playerId, scenarioId, nodeId },
+          orderBy: { id: 'desc' },
+        }),
+    }),
+  }),
+})

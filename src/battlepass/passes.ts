@@ -40,7 +40,9 @@ export class Passes implements Part {
   private readonly claimed = new Map<string, Set<TierKey>>()
   private readonly grants = new Map<string, readonly Granted[]>()
   private readonly changed = new Map<string, PassRef & StoredPass>()
-  private readonly claims: TierClaim[] = []
+  private claims: TierClaim[] = []
+  private readonly removed: TierRef[] = []
+  private readonly cleared: PassRef[] = []
 
   want(ref: PassRef): void {
     this.wanted.want(passKey(ref), ref)
@@ -81,6 +83,24 @@ export class Passes implements Part {
     this.grants.set(claimKey(claim), claim.granted)
     const claimed = this.claimed.get(passKey(claim)) ?? new Set()
     this.claimed.set(passKey(claim), claimed.add(tierKey(claim.level, claim.track)))
+  }
+
+  /** Takes a claim away: the tier can be claimed again. */
+  removeClaim({ environmentId, playerId, scenarioId, nodeId, level, track }: TierRef): void {
+    const ref = { environmentId, playerId, scenarioId, nodeId, level, track }
+    this.claims = this.claims.filter((claim) => claimKey(claim) !== claimKey(ref))
+    this.claimed.get(passKey(ref))?.delete(tierKey(level, track))
+    this.grants.delete(claimKey(ref))
+    this.removed.push(ref)
+  }
+
+  /** Takes every claim of a pass away. */
+  clearClaims({ environmentId, playerId, scenarioId, nodeId }: PassRef): void {
+    const ref = { environmentId, playerId, scenarioId, nodeId }
+    this.claims = this.claims.filter((claim) => passKey(claim) !== passKey(ref))
+    this.claimed.set(passKey(ref), new Set())
+    for (const key of [...this.grants.keys()]) if (key.startsWith(`${passKey(ref)}\n`)) this.grants.delete(key)
+    this.cleared.push(ref)
   }
 
   load(): Statement[] {
@@ -156,6 +176,28 @@ export class Passes implements Part {
           'completed',
           'completedNodes',
         ]),
+      })
+    }
+    // Before what was claimed since.
+    if (this.removed.length > 0) {
+      statements.push({
+        name: 'claims-remove',
+        text: `DELETE FROM tier_claims c
+          USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[])
+            AS k(environment_id, player_id, scenario_id, node_id, level, track)
+          WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id AND c.scenario_id = k.scenario_id
+            AND c.node_id = k.node_id AND c.level = k.level AND c.track = k.track`,
+        values: columns(this.removed, ['environmentId', 'playerId', 'scenarioId', 'nodeId', 'level', 'track']),
+      })
+    }
+    if (this.cleared.length > 0) {
+      statements.push({
+        name: 'claims-clear',
+        text: `DELETE FROM tier_claims c USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
+            AS k(environment_id, player_id, scenario_id, node_id)
+          WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id AND c.scenario_id = k.scenario_id
+            AND c.node_id = k.node_id`,
+        values: columns(this.cleared, ['environmentId', 'playerId', 'scenarioId', 'nodeId']),
       })
     }
     if (this.claims.length > 0) {

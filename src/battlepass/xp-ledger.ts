@@ -2,6 +2,9 @@ import { uuidv7 } from 'uuidv7'
 import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
 import type { PassRef } from './passes.ts'
 
+/** Stands where a run would, in the row of what happened outside of any. */
+export const NO_RUN = '00000000-0000-0000-0000-000000000000'
+
 interface XpGrant extends PassRef {
   readonly runId: string
   readonly amount: bigint

@@ -152,6 +152,7 @@ export const PART_ORDER = {
   holdings: 50,
   profiles: 60,
   storage: 70,
+  erasures: 75,
   refreshTokens: 80,
   loginLog: 90,
   auditLog: 95,

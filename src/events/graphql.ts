@@ -2,6 +2,7 @@ import { invalidRequest, Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, requirePlatform } from '../graphql/context.ts'
+import { readPage } from '../graphql/page.ts'
 import { MAX_INT64, MIN_INT64, members, RawJson } from '../json.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import type { StreamEvent } from './catalogue.ts'
@@ -9,8 +10,6 @@ import { printCursor, readCursor } from './cursor.ts'
 
 const MAX_NAMES = 100
 const MAX_CURSOR = 256
-const DEFAULT_PAGE = 20
-const MAX_PAGE = 200
 
 const EventTypeEnum = builder.enumType('EventType', {
   values: { crossing: { value: 'crossing' }, playerCreated: { value: 'player.created' } } as const,
@@ -258,7 +257,7 @@ builder.queryField('events', (t) =>
     resolve: async (_root, args, context) => {
       const { from = null, to = null } = args
       if (from && to && from >= to) throw invalidRequest({ path: 'to', message: 'must be after from' })
-      const { size, backwards } = readPageSize(args)
+      const { size, backwards } = readPage(args)
       const filter = { ...(await readFilter(context, args)), from: from ?? null, to: to ?? null }
       const { environmentId } = filter
       const cursorOf = (position: bigint) => printCursor(environmentId, position)
@@ -283,21 +282,3 @@ builder.queryField('events', (t) =>
     },
   }),
 )
-
-interface PageArgs {
-  readonly first?: number | null
-  readonly last?: number | null
-  readonly after?: string | null
-  readonly before?: string | null
-}
-
-function readPageSize({ first, last, after, before }: PageArgs): { size: number; backwards: boolean } {
-  const faults = Object.entries({ first, last }).flatMap(([path, size]) =>
-    typeof size === 'number' && (size < 1 || size > MAX_PAGE) ? [{ path, message: `must be 1 to ${MAX_PAGE}` }] : [],
-  )
-  if (typeof first === 'number' && typeof last === 'number')
-    faults.push({ path: 'last', message: 'must not be given beside first' })
-  if (faults.length > 0) throw invalidRequest(...faults)
-  const backwards = typeof last === 'number' || (typeof first !== 'number' && Boolean(before) && !after)
-  return { size: first ?? last ?? DEFAULT_PAGE, backwards }
-}

@@ -17,7 +17,9 @@ builder.prismaObject('Identity', {
   fields: (t) => ({ provider: t.exposeString('provider'), subject: t.exposeString('subject') }),
 })
 
-builder.prismaObject('Player', {
+export const PlayerStatus = builder.enumType('PlayerStatus', { values: ['active', 'banned', 'deleted'] as const })
+
+export const PlayerType = builder.prismaObject('Player', {
   fields: (t) => ({
     id: t.exposeID('id'),
     status: t.exposeString('status', { description: '`active`, `banned` or `deleted`.' }),
@@ -35,9 +37,19 @@ builder.prismaObject('Player', {
       args: { keys: t.arg.stringList() },
       resolve: async ({ environmentId, id }, args, context) => {
         const keys = Fields.ofInput(args).read(readOptionalKeys)
-        const stored = await context.operations.readStorage({ environmentId, playerId: id }, keys)
+        const byOperator = (await context.caller()).kind === 'platform'
+        const stored = await context.operations.readStorage({ environmentId, playerId: id }, keys, { byOperator })
         return [...stored].map(([key, entry]) => ({ key, ...entry }))
       },
+    }),
+    runs: t.relatedConnection('runs', {
+      cursor: 'environmentId_playerId_id',
+      description: 'Walks through scenarios, the latest first.',
+      query: { orderBy: { id: 'desc' } },
+    }),
+    passes: t.relation('passes', {
+      description: 'State on battle-pass nodes.',
+      query: { orderBy: [{ scenarioId: 'asc' }, { nodeId: 'asc' }] },
     }),
     walletLedger: t.prismaConnection({
       type: 'WalletEntry',

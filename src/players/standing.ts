@@ -1,4 +1,4 @@
-import { type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
+import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
 import { Refusal } from '../errors.ts'
 
@@ -21,6 +21,7 @@ export class Standing implements Part {
   private readonly group: Group
   private readonly wanted = new Wanted<PlayerRef>()
   private readonly known = new Map<string, Status>()
+  private readonly changed = new Map<string, PlayerRef & { status: Status }>()
   /** The database's clock as this group began: one clock for every instance. */
   now = new Date(0)
 
@@ -35,6 +36,17 @@ export class Standing implements Part {
   /** A player that this very group creates. */
   admit(player: PlayerRef): void {
     this.known.set(playerKey(player), 'active')
+  }
+
+  /** Undefined for a player that is unknown. */
+  statusOf(player: PlayerRef): Status | undefined {
+    return this.known.get(playerKey(player))
+  }
+
+  setStatus({ environmentId, playerId }: PlayerRef, status: Status): void {
+    const player = { environmentId, playerId }
+    this.known.set(playerKey(player), status)
+    this.changed.set(playerKey(player), { ...player, status })
   }
 
   /** Refuses a player that is banned, deleted or unknown (spec 7.1). */
@@ -64,7 +76,16 @@ export class Standing implements Part {
   }
 
   save(): Statement[] {
-    return []
+    if (this.changed.size === 0) return []
+    return [
+      {
+        name: 'standing-save',
+        text: `UPDATE players p SET status = k.status
+          FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(environment_id, id, status)
+          WHERE p.environment_id = k.environment_id AND p.id = k.id`,
+        values: columns([...this.changed.values()], ['environmentId', 'playerId', 'status']),
+      },
+    ]
   }
 }
 

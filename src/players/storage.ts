@@ -1,4 +1,4 @@
-import { columns, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
+import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
 import { type Fault, Refusal } from '../errors.ts'
 import { isCleanText } from '../json.ts'
@@ -130,13 +130,18 @@ export function setStorage(player: PlayerRef, values: StorageValues): Command<vo
     },
     decide(group) {
       group.of(Standing).require(player)
-      const storage = group.of(Storage)
-      const faults = storageFaults(values)
-      if (faults.length === 0 && !storage.hasRoomFor(player, values)) faults.push(TOO_MANY_KEYS)
-      if (faults.length > 0) throw new Refusal('storageLimitExceeded', { faults })
-      storage.put(player, values)
+      putWithinLimits(group, player, values)
     },
   }
+}
+
+/** Merges values into a storage whose keys are loaded; refuses what is over a limit, and then writes nothing. */
+export function putWithinLimits(group: Group, player: PlayerRef, values: StorageValues): void {
+  const storage = group.of(Storage)
+  const faults = storageFaults(values)
+  if (faults.length === 0 && !storage.hasRoomFor(player, values)) faults.push(TOO_MANY_KEYS)
+  if (faults.length > 0) throw new Refusal('storageLimitExceeded', { faults })
+  storage.put(player, values)
 }
 
 /** What values weigh on their way to the database. */
@@ -255,10 +260,11 @@ class StoredValues implements Part {
   }
 }
 
-/** Reads a player's storage: all of it, or these keys. What is not there is left out. */
+/** Reads a player's storage: all of it, or these keys. What is not there is left out. Operators read any player's. */
 export function readStorage(
   player: PlayerRef,
   keys: readonly string[] | null,
+  { byOperator = false } = {},
 ): Command<ReadonlyMap<string, StoredValue>> {
   return {
     needs(group) {
@@ -266,7 +272,7 @@ export function readStorage(
       group.of(StoredValues).want(player, keys)
     },
     decide(group) {
-      group.of(Standing).require(player)
+      if (!byOperator) group.of(Standing).require(player)
       return group.of(StoredValues).of(player, keys)
     },
   }

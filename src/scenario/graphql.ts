@@ -73,6 +73,20 @@ const ScenarioVersionType = builder
     }),
   })
 
+builder.prismaObject('Run', {
+  fields: (t) => ({
+    runId: t.exposeString('id'),
+    scenarioId: t.exposeString('scenarioId'),
+    status: t.exposeString('status', { description: '`active`, `completed` or `cancelled`.' }),
+    activeNodes: t.stringList({
+      description: 'Ids of the nodes that were entered and not left.',
+      resolve: ({ active }) => JSON.parse(active),
+    }),
+    startedAt: t.expose('startedAt', { type: 'DateTime' }),
+    endedAt: t.expose('completedAt', { type: 'DateTime', nullable: true }),
+  }),
+})
+
 builder.prismaObject('Scenario', {
   fields: (t) => ({
     scenarioId: t.exposeString('id'),

@@ -60,9 +60,9 @@ export class Runs implements Part {
   }
 
   /** A run as a call leaves it, with the plan that the call answers. */
-  set(run: Run, plan: ExecutionPlan): void {
+  set(run: Run, plan: ExecutionPlan | null): void {
     this.hold(run)
-    this.plans.set(runKey(run, run.runId), plan)
+    if (plan) this.plans.set(runKey(run, run.runId), plan)
     this.changed.set(runKey(run, run.runId), run)
   }
 

@@ -77,6 +77,7 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { ...PASS, id: ID, run_id: ID, amount: 1, source: '' },
     { amount: 0 },
     { amount: -1 },
+    { amount: 0, source: 'support:reset' },
   ],
   ['wallets_balance_check', 'wallets', { ...OWNER, currency: 'gems' }, { balance: -1 }],
   ...each(

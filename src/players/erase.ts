@@ -1,0 +1,49 @@
+import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
+import type { PlayerRef } from './standing.ts'
+
+/** The players of a group whose personal data is erased: profile, storage, and what logs and events say of them. */
+export class Erasures implements Part {
+  static readonly order = PART_ORDER.erasures
+  private readonly players: PlayerRef[] = []
+
+  add({ environmentId, playerId }: PlayerRef): void {
+    this.players.push({ environmentId, playerId })
+  }
+
+  load(): Statement[] {
+    return []
+  }
+
+  save(): Statement[] {
+    if (this.players.length === 0) return []
+    const values = columns(this.players, ['environmentId', 'playerId'])
+    const these = 'unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id)'
+    return [
+      {
+        name: 'erase-profile',
+        text: `UPDATE players p SET nickname = NULL, avatar_url = NULL, region = NULL, language = NULL FROM ${these}
+          WHERE p.environment_id = k.environment_id AND p.id = k.player_id`,
+        values,
+      },
+      {
+        name: 'erase-storage',
+        text: `DELETE FROM player_storage s USING ${these}
+          WHERE s.environment_id = k.environment_id AND s.player_id = k.player_id`,
+        values,
+      },
+      {
+        name: 'erase-login-log',
+        text: `DELETE FROM login_log l USING ${these}
+          WHERE l.environment_id = k.environment_id AND l.player_id = k.player_id`,
+        values,
+      },
+      {
+        name: 'erase-events',
+        // The event stays, since its stream is without a gap; what the player was called does not.
+        text: `UPDATE events e SET data = '{"nickname":null,"provider":null}' FROM ${these}
+          WHERE e.environment_id = k.environment_id AND e.player_id = k.player_id AND e.type = 'player.created'`,
+        values,
+      },
+    ]
+  }
+}
