@@ -36,20 +36,23 @@ export class Storage implements Part {
   private readonly wanted = new Wanted<PlayerRef>()
   /** The keys that each player has, as they will be after this group. */
   private readonly keys = new Map<string, Set<string>>()
+  private readonly created = new Set<string>()
   private readonly changes = new Map<string, PlayerRef & { key: string; value: string | null }>()
 
-  /** Names a player whose keys must be known. */
+  /** Names a player whose keys a change rests on. */
   want(player: PlayerRef): void {
     this.wanted.want(playerKey(player), player)
   }
 
   /** A player that this very group creates has no keys. */
   startEmpty(player: PlayerRef): void {
-    this.keys.set(playerKey(player), new Set())
+    this.created.add(playerKey(player))
   }
 
   /** Whether the player stays within its keys when all of these are written. */
   hasRoomFor(player: PlayerRef, values: StorageValues): boolean {
+    // Of two logins in one group the first may be what gives the second its player.
+    if (!this.created.has(playerKey(player))) this.wanted.need(playerKey(player), player)
     const keys = this.keysOf(player)
     let added = 0
     for (const key of values.keys()) if (!keys.has(key)) added += 1
