@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
 import { type Actor, auditDenied } from './audit/audit-log.ts'
-import type { ClientRef, PlatformCaller } from './auth/callers.ts'
+import type { ClientRef, PlatformCaller, Role } from './auth/callers.ts'
 import { type CustomCredentials, type LoginCustom, linkCustom, loginCustom } from './auth/custom-login.ts'
 import type { IdentityRef } from './auth/identities.ts'
+import type { NewKey } from './auth/keys.ts'
+import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './auth/manage-keys.ts'
 import { endSession, refresh, type Session } from './auth/refresh-tokens.ts'
 import type { Tokens } from './auth/tokens.ts'
 import type { Webhook } from './auth/webhook.ts'
@@ -106,6 +108,10 @@ export interface Operations {
   /** Writes down that a caller tried what it may not. */
   auditDenied(caller: Actor, action: string, target: string): Promise<void>
 
+  issueSdkKey(caller: PlatformCaller, input: { environmentId: string; reason: string }): Promise<NewKey>
+  issuePlatformKey(caller: PlatformCaller, input: { role: Role; reason: string }): Promise<NewKey>
+  revokeKey(caller: PlatformCaller, input: { kind: KeyKind; keyId: string; reason: string }): Promise<void>
+
   /** The settings of one environment of a project, or of all. */
   readAuthProviders(projectId: string, environment: string | null): Promise<AuthProvidersView[]>
   setAuthProviders(caller: PlatformCaller, settings: ReadSettings): Promise<AuthProvidersView>
@@ -208,6 +214,10 @@ export function createOperations(options: OperationsOptions): Operations {
     setPlayerStorage: (call, values) => writes.run(setPlayerStorage(call, values)),
     deletePlayerStorage: (call, keys) => writes.run(deletePlayerStorage(call, keys)),
     auditDenied: (caller, action, target) => auditDenied(pool, caller, action, target),
+
+    issueSdkKey: (caller, input) => issueSdkKey(pool, caller, input),
+    issuePlatformKey: (caller, input) => issuePlatformKey(pool, caller, input),
+    revokeKey: (caller, input) => revokeKey(pool, caller, input),
 
     readAuthProviders: (projectId, environment) => readAuthProviders(pool, projectId, environment),
     setAuthProviders: (caller, settings) => setAuthProviders({ pool, secrets }, caller, settings),

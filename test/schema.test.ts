@@ -53,6 +53,8 @@ describe('the schema (decisions 9)', () => {
       'AuditLogEntry.before',
       'AuditLogEntry.reason',
       'Run.endedAt',
+      'SdkKey.revokedAt',
+      'PlatformKey.revokedAt',
       'WebhookAttempt.status',
     ])
     const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/

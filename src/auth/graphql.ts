@@ -1,10 +1,15 @@
+import { Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requireLink, requirePlatform } from '../graphql/context.ts'
+import { type Context, requireLink, requirePlatform } from '../graphql/context.ts'
 import { elements } from '../json.ts'
 import type { TokenPair } from '../operations.ts'
+import { type PlatformCaller, ROLES } from './callers.ts'
 import type { IdentityRef } from './identities.ts'
+import type { NewKey } from './keys.ts'
 import { readCredentials, readLogin, readRefreshToken } from './wire.ts'
+
+const MAX_REASON = 500
 
 const TokenPairType = builder.objectRef<TokenPair>('TokenPair').implement({
   description: 'What a login answers (spec 4.2).',
@@ -93,6 +98,139 @@ builder.queryField('loginLog', (t) =>
     },
   }),
 )
+
+builder.prismaObject('SdkKey', {
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
+    environment: t.string({
+      select: { environment: { select: { name: true } } },
+      resolve: (key) => key.environment.name,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true }),
+  }),
+})
+
+builder.prismaObject('PlatformKey', {
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
+    role: t.exposeString('role', { description: '`viewer`, `operator` or `admin`.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  sdkKeys: t.prismaConnection({
+    type: 'SdkKey',
+    cursor: 'id',
+    description: "The SDK keys of the key's project, the latest first.",
+    resolve: async (query, _root, _args, context) => {
+      const { projectId } = await requirePlatform(context, 'admin')
+      return context.prisma.sdkKey.findMany({
+        ...query,
+        where: { environment: { projectId } },
+        orderBy: { id: 'desc' },
+      })
+    },
+  }),
+  platformKeys: t.prismaConnection({
+    type: 'PlatformKey',
+    cursor: 'id',
+    description: "The platform keys of the key's project, the latest first.",
+    resolve: async (query, _root, _args, context) => {
+      const { projectId } = await requirePlatform(context, 'admin')
+      return context.prisma.platformKey.findMany({ ...query, where: { projectId }, orderBy: { id: 'desc' } })
+    },
+  }),
+}))
+
+const NewKeyType = builder.objectRef<NewKey>('NewKey').implement({
+  description: 'A key just made: the only time that it is seen whole.',
+  fields: (t) => ({ id: t.exposeID('id'), key: t.exposeString('key'), prefix: t.exposeString('prefix') }),
+})
+
+const RevokedKey = builder.objectRef<{ id: string }>('RevokedKey').implement({
+  fields: (t) => ({ id: t.exposeID('id') }),
+})
+
+const RoleType = builder.enumType('Role', { values: ROLES })
+
+const CreateSdkKeyInput = builder.inputType('CreateSdkKeyInput', {
+  fields: (t) => ({ environment: t.string({ required: true }), reason: t.string({ required: true }) }),
+})
+
+const CreatePlatformKeyInput = builder.inputType('CreatePlatformKeyInput', {
+  fields: (t) => ({ role: t.field({ type: RoleType, required: true }), reason: t.string({ required: true }) }),
+})
+
+const revokeInput = (name: string) =>
+  builder.inputType(name, {
+    fields: (t) => ({ id: t.id({ required: true }), reason: t.string({ required: true }) }),
+  })
+
+const RevokeSdkKeyInput = revokeInput('RevokeSdkKeyInput')
+const RevokePlatformKeyInput = revokeInput('RevokePlatformKeyInput')
+
+const readReason = (fields: Fields): string => fields.text('reason', { max: MAX_REASON })
+const readKeyId = (fields: Fields) => ({ keyId: fields.optionalId('id') ?? '', reason: readReason(fields) })
+
+/** An admin; whoever else tries is refused, which is written down. */
+async function requireKeeper(context: Context, action: string): Promise<PlatformCaller> {
+  const caller = await context.caller()
+  if (caller.kind === 'platform' && caller.role === 'admin') return caller
+  await context.operations.auditDenied(caller, action, 'keys')
+  throw new Refusal('forbidden')
+}
+
+builder.mutationFields((t) => ({
+  createSdkKey: t.field({
+    type: NewKeyType,
+    args: { input: t.arg({ type: CreateSdkKeyInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireKeeper(context, 'sdk_key.create')
+      const { environment, reason } = Fields.ofInput(input).read((fields) => ({
+        environment: fields.text('environment', { max: 32 }),
+        reason: readReason(fields),
+      }))
+      const environmentId = await context.operations.findEnvironment(caller.projectId, environment)
+      return context.operations.issueSdkKey(caller, { environmentId, reason })
+    },
+  }),
+  createPlatformKey: t.field({
+    type: NewKeyType,
+    args: { input: t.arg({ type: CreatePlatformKeyInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireKeeper(context, 'platform_key.create')
+      return context.operations.issuePlatformKey(caller, {
+        role: input.role,
+        reason: Fields.ofInput(input).read(readReason),
+      })
+    },
+  }),
+  revokeSdkKey: t.field({
+    type: RevokedKey,
+    description: 'Ends a key: its next call is refused, and what it has open closes.',
+    args: { input: t.arg({ type: RevokeSdkKeyInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireKeeper(context, 'sdk_key.revoke')
+      await context.operations.revokeKey(caller, { kind: 'sdk', ...Fields.ofInput(input).read(readKeyId) })
+      return { id: input.id }
+    },
+  }),
+  revokePlatformKey: t.field({
+    type: RevokedKey,
+    description: 'Ends a key: its next call is refused, and what it has open closes.',
+    args: { input: t.arg({ type: RevokePlatformKeyInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireKeeper(context, 'platform_key.revoke')
+      await context.operations.revokeKey(caller, { kind: 'platform', ...Fields.ofInput(input).read(readKeyId) })
+      return { id: input.id }
+    },
+  }),
+}))
 
 const customData = 'Passed on to the webhook: the text of a JSON object, to the byte, or an object.'
 const provider = 'The name of a custom provider; `default` unless given.'

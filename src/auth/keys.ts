@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { Refusal } from '../errors.ts'
 import type { ClientRef, PlatformCaller, Role } from './callers.ts'
@@ -8,6 +8,8 @@ import type { ClientRef, PlatformCaller, Role } from './callers.ts'
 export interface NewKey {
   readonly id: string
   readonly key: string
+  /** What of it is shown in lists. */
+  readonly prefix: string
 }
 
 const SDK_PREFIX = 'twsdk_'
@@ -17,34 +19,34 @@ const SHOWN_CHARACTERS = 12
 
 const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest()
 
-function newKey(prefix: string): NewKey & { hash: Buffer; shown: string } {
-  const key = prefix + randomBytes(32).toString('base64url')
-  return { id: uuidv7(), key, hash: hashKey(key), shown: key.slice(0, SHOWN_CHARACTERS) }
+function newKey(kind: string): NewKey & { hash: Buffer } {
+  const key = kind + randomBytes(32).toString('base64url')
+  return { id: uuidv7(), key, hash: hashKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) }
 }
 
 /** Makes an SDK key, which names a project and an environment for game clients. */
-export async function createSdkKey(pool: Pool, environmentId: string): Promise<NewKey> {
-  const { id, key, hash, shown } = newKey(SDK_PREFIX)
+export async function createSdkKey(pool: Pool | ClientBase, environmentId: string): Promise<NewKey> {
+  const { id, key, hash, prefix } = newKey(SDK_PREFIX)
   await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash) VALUES ($1, $2, $3, $4)', [
     id,
     environmentId,
-    shown,
+    prefix,
     hash,
   ])
-  return { id, key }
+  return { id, key, prefix }
 }
 
 /** Makes a platform key of a project. */
-export async function createPlatformKey(pool: Pool, projectId: string, role: Role): Promise<NewKey> {
-  const { id, key, hash, shown } = newKey(PLATFORM_PREFIX)
+export async function createPlatformKey(pool: Pool | ClientBase, projectId: string, role: Role): Promise<NewKey> {
+  const { id, key, hash, prefix } = newKey(PLATFORM_PREFIX)
   await pool.query('INSERT INTO platform_keys (id, project_id, role, prefix, hash) VALUES ($1, $2, $3, $4, $5)', [
     id,
     projectId,
     role,
-    shown,
+    prefix,
     hash,
   ])
-  return { id, key }
+  return { id, key, prefix }
 }
 
 /** The project and environment of an SDK key, read anew each time: a revoked key ends with its revocation. */

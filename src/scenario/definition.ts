@@ -93,17 +93,17 @@ export const HANDLES_OF = {
 export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
 const MAX_DEPTH = 64
-const MAX_NAME = 128
-const MAX_NODES = 1_000
-const MAX_EDGES = 10_000
-const MAX_LEVELS = 1_000
+export const MAX_NAME = 128
+export const MAX_NODES = 1_000
+export const MAX_EDGES = 10_000
+export const MAX_LEVELS = 1_000
 /** The highest number that a level may have. */
-const MAX_LEVEL = 1_000_000n
-const MAX_REWARDS = 32
-const MAX_ID = 128
-const MAX_TYPE = 64
-const MAX_HANDLE = 64
-const MAX_ASSET = 64
+export const MAX_LEVEL = 1_000_000n
+export const MAX_REWARDS = 32
+export const MAX_ID = 128
+export const MAX_TYPE = 64
+export const MAX_HANDLE = 64
+export const MAX_ASSET = 64
 /** More than a person reads; the last one says how many there are. */
 const MAX_FAULTS = 100
 
@@ -124,6 +124,9 @@ export function parseDefinition(text: string): ParsedDefinition {
   } catch {
     return { ok: false, faults: [{ path: '', message: 'must be JSON' }] }
   }
+  // In a string of a client's data it would be JSON, and yet no text that can be stored.
+  if (!isCleanText(text))
+    return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }
   const reader = new Reader()
   const definition = readDefinition(reader, text.trim())
   return reader.faults.length === 0 ? { ok: true, definition } : { ok: false, faults: reader.reported }
