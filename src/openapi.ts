@@ -175,7 +175,7 @@ const schemas: Record<string, Schema> = {
       language: text('Stored with a new player.', { maxLength: 35 }),
     },
   ),
-  RefreshRequest: request({ refreshToken: text('A refresh token.', { minLength: 1, maxLength: 255 }) }),
+  RefreshRequest: request({ refreshToken: text('A refresh token.', { minLength: 1 }) }),
   TokenPair: answer(
     {
       accessToken: text('Valid 24 hours: a JWT, for `Authorization: Bearer`.'),

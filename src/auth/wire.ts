@@ -4,7 +4,6 @@ import type { CustomCredentials, LoginCustom } from './custom-login.ts'
 const MAX_NICKNAME = 128
 /** Region and language, such as `eu-west` and `pt-BR`. */
 const MAX_TAG = 35
-const MAX_TOKEN = 255
 
 export function readCredentials(fields: Fields): CustomCredentials {
   return {
@@ -23,4 +22,6 @@ export function readLogin(fields: Fields): LoginCustom {
   }
 }
 
-export const readRefreshToken = (fields: Fields): string => fields.text('refreshToken', { max: MAX_TOKEN })
+/** However long it is: one that is none of ours is an invalid token, not an invalid request. */
+export const readRefreshToken = (fields: Fields): string =>
+  fields.text('refreshToken', { max: Number.MAX_SAFE_INTEGER })

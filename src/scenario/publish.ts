@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
+import { writeAudit } from '../audit/audit-log.ts'
+import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { RawJson } from '../json.ts'
@@ -12,11 +15,25 @@ export type PublishedScenario = {
   readonly publishedAt: string
 }
 
+/** Who publishes, for the audit log, and why. */
+export interface Publisher {
+  readonly caller: PlatformCaller
+  readonly reason: string | null
+  /** The version whose text it is, when it was copied. */
+  readonly source?: { readonly environment: string; readonly scenarioId: string; readonly version: number }
+}
+
 /**
  * Publishes a definition as the next version, after validating it as a whole: every fault is named at once, and then
- * nothing is written. Publishing the current text again answers the current version, so a lost answer may be retried.
+ * nothing is written. Publishing the current text again answers the current version, so a lost answer may be retried;
+ * nothing changes then, and nothing is audited. Without a publisher it is the service itself.
  */
-export async function publishScenario(pool: Pool, ref: ScenarioRef, text: string): Promise<PublishedScenario> {
+export async function publishScenario(
+  pool: Pool,
+  ref: ScenarioRef,
+  text: string,
+  publisher: Publisher | null = null,
+): Promise<PublishedScenario> {
   const parsed = parseDefinition(text)
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
   return inTransaction(pool, async (client) => {
@@ -47,8 +64,29 @@ export async function publishScenario(pool: Pool, ref: ScenarioRef, text: string
        RETURNING version, definition, published_at`,
       [...key, version, text],
     )
+    if (publisher) {
+      const { caller, reason, source } = publisher
+      await writeAudit(client, caller, {
+        environmentId: ref.environmentId,
+        action: source ? 'scenario.clone' : 'scenario.publish',
+        target: ref.scenarioId,
+        before: current.rows[0] ? nameVersion(current.rows[0]) : null,
+        after: { ...nameVersion(written.rows[0]), source },
+        reason,
+      })
+    }
     return published(ref, written.rows[0])
   })
+}
+
+/** A version and the hash of its text. The texts themselves stay readable, so the log need not repeat them. */
+function nameVersion({ version, definition }: VersionRow): { version: number; sha256: string } {
+  return { version, sha256: hashOf(definition) }
+}
+
+/** SHA-256 of a definition's text, in hex. */
+export function hashOf(definition: string): string {
+  return createHash('sha256').update(definition).digest('hex')
 }
 
 /** Reads the current version, or an older one by its number. */

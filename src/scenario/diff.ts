@@ -1,0 +1,312 @@
+import { elements, kindOf, members, readInt } from '../json.ts'
+import { type Definition, type Node, type PassNode, parseDefinition, type Reward, type Track } from './definition.ts'
+
+// What differs between two versions of a scenario. Pure. Texts are compared by their raw values, so that a number too
+// long for a double counts as it was written; whitespace, the order of members and how a string is escaped do not.
+
+/** A value that differs. JSON text as it was published; null where there is no such value. */
+export interface ValueChange {
+  /** Such as `data.offer.sizes[2]`; the levels and tiers of a pass by what they are: `data.levels[level=5].xp`. */
+  readonly path: string
+  readonly before: string | null
+  readonly after: string | null
+}
+
+export interface DiffedNode {
+  readonly nodeId: string
+  readonly type: string
+  /** The node as JSON text, as it was published. */
+  readonly text: string
+}
+
+export interface ChangedNode {
+  readonly nodeId: string
+  readonly typeBefore: string
+  readonly typeAfter: string
+  /** Every value of the node that differs. */
+  readonly changes: readonly ValueChange[]
+  /** The same in the words of a battle pass; null unless the node is one before and after. */
+  readonly pass: PassDiff | null
+}
+
+export interface DiffedLevel {
+  readonly level: number
+  readonly xp: bigint
+}
+
+export interface DiffedTier {
+  readonly level: number
+  readonly track: Track
+  readonly rewards: readonly Reward[]
+}
+
+/** A value before and after; null where there is none. */
+export interface Change<T> {
+  readonly before: T | null
+  readonly after: T | null
+}
+
+/** What differs between two definitions of a battle pass. A price or date that stays is null. */
+export interface PassDiff {
+  readonly levelsAdded: readonly DiffedLevel[]
+  readonly levelsRemoved: readonly DiffedLevel[]
+  readonly levelsChanged: readonly { readonly level: number; readonly xpBefore: bigint; readonly xpAfter: bigint }[]
+  readonly tiersAdded: readonly DiffedTier[]
+  readonly tiersRemoved: readonly DiffedTier[]
+  readonly tiersChanged: readonly {
+    readonly level: number
+    readonly track: Track
+    readonly rewardsBefore: readonly Reward[]
+    readonly rewardsAfter: readonly Reward[]
+  }[]
+  readonly price: Change<NonNullable<PassNode['premium']>> | null
+  readonly startsAt: Change<Date> | null
+  readonly endsAt: Change<Date> | null
+  /** As it counts: `endsAt` where it is not given. */
+  readonly claimUntil: Change<Date> | null
+}
+
+export interface Edge {
+  readonly from: string
+  readonly handle: string
+  readonly to: string
+}
+
+export interface ScenarioDiff {
+  /** Byte for byte. Texts that differ only in what nobody notices differ here alone. */
+  readonly isSameText: boolean
+  /** Outside of nodes and edges: the name, the start, and what the service does not know. */
+  readonly changes: readonly ValueChange[]
+  readonly nodesAdded: readonly DiffedNode[]
+  readonly nodesRemoved: readonly DiffedNode[]
+  readonly nodesChanged: readonly ChangedNode[]
+  readonly edgesAdded: readonly Edge[]
+  readonly edgesRemoved: readonly Edge[]
+  /** Edges with other values than their three, which the service does not know. */
+  readonly edgesChanged: readonly (Edge & { readonly changes: readonly ValueChange[] })[]
+  /** Handles whose nodes are entered in another order. Each names all that it leads to. */
+  readonly edgesReordered: readonly {
+    readonly from: string
+    readonly handle: string
+    readonly before: readonly string[]
+    readonly after: readonly string[]
+  }[]
+  /** Some of the `changes` were left out. Whatever has any is there. */
+  readonly hasMoreChanges: boolean
+}
+
+/** Values that differ are named up to this many, in all. */
+const MAX_CHANGES = 2_000
+const MAX_KEY = 64
+
+/** What differs between two texts that were both published. */
+export function diffScenarios(before: string, after: string): ScenarioDiff {
+  const comparison = new Comparison()
+  const [one, two] = [readScenario(before), readScenario(after)]
+  const changes = comparison.of(one.rest, two.rest)
+
+  const nodesChanged = [...two.nodes].flatMap(([nodeId, text]): ChangedNode[] => {
+    const old = one.nodes.get(nodeId)
+    const [nodeBefore, nodeAfter] = [one.definition.nodes.get(nodeId), two.definition.nodes.get(nodeId)]
+    if (old === undefined || !nodeBefore || !nodeAfter) return []
+    const isPass = nodeBefore.type === 'battle-pass' && nodeAfter.type === 'battle-pass'
+    const values = comparison.of(members(old), members(text), isPass ? passKey : undefined)
+    if (!values) return []
+    const pass = isPass ? diffPasses(nodeBefore, nodeAfter) : null
+    return [{ nodeId, typeBefore: typeOf(nodeBefore), typeAfter: typeOf(nodeAfter), changes: values, pass }]
+  })
+  const edgesChanged = [...two.edges].flatMap(([key, { edge, rest }]) => {
+    const values = comparison.of(one.edges.get(key)?.rest ?? rest, rest)
+    return values ? [{ ...edge, changes: values }] : []
+  })
+
+  return {
+    isSameText: before === after,
+    changes: changes ?? [],
+    nodesAdded: without(two, one),
+    nodesRemoved: without(one, two),
+    nodesChanged,
+    edgesAdded: edgesWithout(two, one),
+    edgesRemoved: edgesWithout(one, two),
+    edgesChanged,
+    edgesReordered: reordered(one, two),
+    hasMoreChanges: comparison.hasMore,
+  }
+}
+
+/** The members of an object by their names. */
+type Members = ReadonlyMap<string, string>
+
+interface ScenarioText {
+  readonly definition: Definition
+  /** Raw text by id. */
+  readonly nodes: Members
+  readonly edges: ReadonlyMap<string, { readonly edge: Edge; readonly rest: Members }>
+  /** The other members. */
+  readonly rest: Members
+}
+
+function readScenario(text: string): ScenarioText {
+  const parsed = parseDefinition(text)
+  if (!parsed.ok) throw new Error('a published version of a scenario does not parse')
+  const { nodes = '[]', edges = '[]', ...rest } = Object.fromEntries(members(text))
+  return {
+    definition: parsed.definition,
+    nodes: new Map(elements(nodes).map((raw) => [stringAt(members(raw), 'id'), raw])),
+    edges: new Map(elements(edges).map((raw) => readEdge(members(raw)))),
+    rest: new Map(Object.entries(rest)),
+  }
+}
+
+function readEdge(raw: Map<string, string>): [key: string, { edge: Edge; rest: Members }] {
+  const [from, handle, to] = [stringAt(raw, 'from'), stringAt(raw, 'handle'), stringAt(raw, 'to')]
+  for (const name of ['from', 'handle', 'to']) raw.delete(name)
+  // None of the three holds a NUL.
+  return [`${from}\0${handle}\0${to}`, { edge: { from, handle, to }, rest: raw }]
+}
+
+const stringAt = (raw: Members, name: string): string => JSON.parse(raw.get(name) ?? '""')
+
+const typeOf = (node: Node): string => (node.type === 'client' ? node.clientType : node.type)
+
+function without(one: ScenarioText, two: ScenarioText): DiffedNode[] {
+  return [...one.definition.nodes.values()].flatMap((node) =>
+    two.nodes.has(node.id) ? [] : [{ nodeId: node.id, type: typeOf(node), text: one.nodes.get(node.id) ?? '' }],
+  )
+}
+
+function edgesWithout(one: ScenarioText, two: ScenarioText): Edge[] {
+  return [...one.edges].flatMap(([key, { edge }]) => (two.edges.has(key) ? [] : [edge]))
+}
+
+function reordered(one: ScenarioText, two: ScenarioText): ScenarioDiff['edgesReordered'] {
+  return [...one.definition.edges].flatMap(([key, before]) => {
+    const after = two.definition.edges.get(key) ?? []
+    const stayed = before.filter((to) => after.includes(to))
+    const now = after.filter((to) => before.includes(to))
+    const [from = '', handle = ''] = key.split('\0')
+    return stayed.every((to, index) => to === now[index]) ? [] : [{ from, handle, before, after }]
+  })
+}
+
+/** Names an entry of a list by what it is, so that one more in the middle does not change all that follow. */
+type EntryKey = (path: string, entry: string) => string | undefined
+
+const passKey: EntryKey = (path, entry) => {
+  if (path !== 'data.levels' && path !== 'data.tiers') return undefined
+  const values = members(entry)
+  const level = `level=${readInt(values.get('level') ?? '')}`
+  return path === 'data.levels' ? level : `${level},track=${stringAt(values, 'track')}`
+}
+
+/** Compares values and keeps what differs, up to a limit for all that it is asked. */
+class Comparison {
+  hasMore = false
+  private left = MAX_CHANGES
+
+  /** What differs between the members of two objects; undefined when nothing does. */
+  of(before: Members, after: Members, entryKey: EntryKey = () => undefined): ValueChange[] | undefined {
+    const changes: ValueChange[] = []
+    return this.members('', before, after, { changes, entryKey }) ? changes : undefined
+  }
+
+  private members(path: string, before: Members, after: Members, into: Into): boolean {
+    let differ = false
+    for (const name of new Set([...before.keys(), ...after.keys()])) {
+      if (this.values(pathTo(path, name), before.get(name), after.get(name), into)) differ = true
+    }
+    return differ
+  }
+
+  private values(path: string, before: string | undefined, after: string | undefined, into: Into): boolean {
+    if (before === after) return false
+    if (before !== undefined && after !== undefined && kindOf(before) === kindOf(after)) {
+      switch (kindOf(before)) {
+        case 'object':
+          return this.members(path, members(before), members(after), into)
+        case 'array':
+          return this.members(path, entries(path, before, into), entries(path, after, into), {
+            ...into,
+            isList: true,
+          })
+        case 'string':
+          if (JSON.parse(before) === JSON.parse(after)) return false
+      }
+    }
+    if (this.left > 0) into.changes.push({ path, before: before ?? null, after: after ?? null })
+    else this.hasMore = true
+    this.left -= 1
+    return true
+  }
+}
+
+interface Into {
+  readonly changes: ValueChange[]
+  readonly entryKey: EntryKey
+}
+
+/** The entries of a list as members whose names are their place in a path. */
+function entries(path: string, raw: string, { entryKey }: Into): Members {
+  return new Map(elements(raw).map((entry, index) => [`[${entryKey(path, entry) ?? index}]`, entry]))
+}
+
+function pathTo(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`
+}
+
+function diffPasses(before: PassNode, after: PassNode): PassDiff {
+  const levels = split(
+    new Map(before.levels.map((entry) => [entry.level, entry])),
+    new Map(after.levels.map((entry) => [entry.level, entry])),
+  )
+  const tiers = split(before.tiers, after.tiers)
+  return {
+    levelsAdded: levels.added,
+    levelsRemoved: levels.removed,
+    levelsChanged: levels.kept.flatMap(([{ level, xp: xpBefore }, { xp: xpAfter }]) =>
+      xpBefore === xpAfter ? [] : [{ level, xpBefore, xpAfter }],
+    ),
+    tiersAdded: tiers.added,
+    tiersRemoved: tiers.removed,
+    tiersChanged: tiers.kept.flatMap(([{ level, track, rewards: rewardsBefore }, { rewards: rewardsAfter }]) =>
+      areSameRewards(rewardsBefore, rewardsAfter) ? [] : [{ level, track, rewardsBefore, rewardsAfter }],
+    ),
+    price: changeOf(
+      before.premium,
+      after.premium,
+      (one, two) => one.currency === two.currency && one.amount === two.amount,
+    ),
+    startsAt: changeOf(before.startsAt, after.startsAt, isSameMoment),
+    endsAt: changeOf(before.endsAt, after.endsAt, isSameMoment),
+    claimUntil: changeOf(before.claimUntil, after.claimUntil, isSameMoment),
+  }
+}
+
+/** What only one of two maps has, and what both have, in their order. */
+function split<K, T>(before: ReadonlyMap<K, T>, after: ReadonlyMap<K, T>) {
+  return {
+    added: [...after].flatMap(([key, value]) => (before.has(key) ? [] : [value])),
+    removed: [...before].flatMap(([key, value]) => (after.has(key) ? [] : [value])),
+    kept: [...before].flatMap(([key, one]): [T, T][] => {
+      const two = after.get(key)
+      return two === undefined ? [] : [[one, two]]
+    }),
+  }
+}
+
+function changeOf<T>(before: T | null, after: T | null, isSame: (one: T, two: T) => boolean): Change<T> | null {
+  if (before === null && after === null) return null
+  return before !== null && after !== null && isSame(before, after) ? null : { before, after }
+}
+
+const isSameMoment = (one: Date, two: Date): boolean => one.getTime() === two.getTime()
+
+function areSameRewards(one: readonly Reward[], two: readonly Reward[]): boolean {
+  return (
+    one.length === two.length &&
+    one.every(({ currency, itemId, amount }, index) => {
+      const other = two[index]
+      return other?.currency === currency && other.itemId === itemId && other.amount === amount
+    })
+  )
+}

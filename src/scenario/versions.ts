@@ -1,0 +1,67 @@
+import type { Pool } from 'pg'
+import { type Fault, invalidRequest, Refusal } from '../errors.ts'
+import type { ScenarioRef } from './scenarios.ts'
+
+/** A published version without its definition, which may be long. */
+export interface VersionSummary {
+  readonly version: number
+  readonly publishedAt: Date
+  readonly isCurrent: boolean
+  /** The length of the definition's text in UTF-8. */
+  readonly bytes: number
+  /** SHA-256 of the definition's text, in hex: equal hashes, equal texts. */
+  readonly sha256: string
+}
+
+/** A page of versions, the newest first. */
+export interface VersionPage {
+  /** The version before which the page begins. */
+  readonly after: number | null
+  readonly limit: number
+}
+
+/** The versions of a scenario, the newest first. Refuses a scenario that is not there. */
+export async function listVersions(pool: Pool, ref: ScenarioRef, page: VersionPage): Promise<VersionSummary[]> {
+  const { rows } = await pool.query<{
+    current: number
+    version: number | null
+    published_at: Date
+    bytes: number
+    sha256: string
+  }>(
+    `SELECT s.version AS current, v.* FROM scenarios s LEFT JOIN LATERAL (
+       SELECT version, published_at, octet_length(definition) AS bytes,
+         encode(sha256(convert_to(definition, 'UTF8')), 'hex') AS sha256
+       FROM scenario_versions v WHERE v.environment_id = s.environment_id AND v.scenario_id = s.id
+         AND ($3::int IS NULL OR v.version < $3)
+       ORDER BY version DESC LIMIT $4
+     ) v ON true WHERE s.environment_id = $1 AND s.id = $2`,
+    [ref.environmentId, ref.scenarioId, page.after, page.limit],
+  )
+  if (rows.length === 0) throw new Refusal('scenarioNotFound')
+  return rows.flatMap(({ current, version, published_at: publishedAt, bytes, sha256 }) =>
+    version === null ? [] : [{ version, publishedAt, isCurrent: version === current, bytes, sha256 }],
+  )
+}
+
+/** The texts of two versions of a scenario. Refuses a scenario that is not there, and names each unknown version. */
+export async function readVersions(
+  pool: Pool,
+  ref: ScenarioRef,
+  { from, to }: { from: number; to: number },
+): Promise<{ from: string; to: string }> {
+  const { rows } = await pool.query<{ current: number; from: string | null; to: string | null }>(
+    `SELECT s.version AS current, f.definition AS "from", t.definition AS "to" FROM scenarios s
+     LEFT JOIN scenario_versions f ON f.environment_id = s.environment_id AND f.scenario_id = s.id AND f.version = $3
+     LEFT JOIN scenario_versions t ON t.environment_id = s.environment_id AND t.scenario_id = s.id AND t.version = $4
+     WHERE s.environment_id = $1 AND s.id = $2`,
+    [ref.environmentId, ref.scenarioId, from, to],
+  )
+  const [found] = rows
+  if (!found) throw new Refusal('scenarioNotFound')
+  if (found.from !== null && found.to !== null) return { from: found.from, to: found.to }
+  const message = `names no version of this scenario; the current one is ${found.current}`
+  throw invalidRequest(
+    ...(['from', 'to'] as const).flatMap((path): Fault[] => (found[path] === null ? [{ path, message }] : [])),
+  )
+}
