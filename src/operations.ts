@@ -1,7 +1,14 @@
 import type { Pool } from 'pg'
 import { type Actor, auditDenied } from './audit/audit-log.ts'
 import type { ClientRef, PlatformCaller, Role } from './auth/callers.ts'
-import { type CustomCredentials, type LoginCustom, linkCustom, loginCustom } from './auth/custom-login.ts'
+import {
+  type CustomCredentials,
+  type LoginCustom,
+  linkCustom,
+  loginCustom,
+  type Rehearsal,
+  rehearseLogin,
+} from './auth/custom-login.ts'
 import type { IdentityRef } from './auth/identities.ts'
 import type { NewKey } from './auth/keys.ts'
 import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './auth/manage-keys.ts'
@@ -71,6 +78,8 @@ export interface Operations {
 
   loginCustom(client: ClientRef, input: LoginCustom): Promise<TokenPair>
   linkCustom(client: ClientRef, player: PlayerRef, input: CustomCredentials): Promise<IdentityRef>
+  /** What a login would come to; nothing is written. */
+  rehearseLogin(place: { projectId: string; environmentId: string }, input: CustomCredentials): Promise<Rehearsal>
   refreshTokens(client: ClientRef, refreshToken: string): Promise<TokenPair>
   logout(client: ClientRef, refreshToken: string): Promise<void>
 
@@ -114,7 +123,7 @@ export interface Operations {
 
   /** The settings of one environment of a project, or of all. */
   readAuthProviders(projectId: string, environment: string | null): Promise<AuthProvidersView[]>
-  setAuthProviders(caller: PlatformCaller, settings: ReadSettings): Promise<AuthProvidersView>
+  setAuthProviders(caller: PlatformCaller, settings: ReadSettings, reason?: string): Promise<AuthProvidersView>
 
   startRun(player: PlayerRef, input: { scenarioId: string }): Promise<StartResult>
   crossHandle(player: PlayerRef, input: CrossHandle): Promise<CrossResult>
@@ -182,6 +191,7 @@ export function createOperations(options: OperationsOptions): Operations {
       await reads.run(admitPlayer(player))
       return linkCustom(desk, client, player, input)
     },
+    rehearseLogin: (place, input) => rehearseLogin(desk, place, input),
     async refreshTokens(client, refreshToken) {
       const session = await logins.run(refresh(client.environmentId, refreshToken))
       if (!session) throw new Refusal('invalidToken')
@@ -220,7 +230,7 @@ export function createOperations(options: OperationsOptions): Operations {
     revokeKey: (caller, input) => revokeKey(pool, caller, input),
 
     readAuthProviders: (projectId, environment) => readAuthProviders(pool, projectId, environment),
-    setAuthProviders: (caller, settings) => setAuthProviders({ pool, secrets }, caller, settings),
+    setAuthProviders: (caller, settings, reason) => setAuthProviders({ pool, secrets }, caller, settings, reason),
 
     startRun: (player, input) => writes.run(startRun(player, input)),
     crossHandle: (player, input) => writes.run(crossHandle(player, input)),

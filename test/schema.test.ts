@@ -54,6 +54,10 @@ describe('the schema (decisions 9)', () => {
       'AuditLogEntry.reason',
       'Run.endedAt',
       'SdkKey.revokedAt',
+      'AuthProviders.apple',
+      'AuthProviders.google',
+      'TestAuthProviderPayload.error',
+      'TestAuthProviderPayload.subject',
       'PlatformKey.revokedAt',
       'WebhookAttempt.status',
     ])
@@ -90,6 +94,7 @@ describe('the schema (decisions 9)', () => {
       'LoginCustomInput.provider',
       'LoginCustomInput.region',
       'PurchasePremiumInput.idempotencyKey',
+      'TestAuthProviderInput.provider',
     ])
   })
 

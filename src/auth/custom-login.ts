@@ -11,7 +11,7 @@ import type { ClientRef } from './callers.ts'
 import { Identities, type IdentityRef } from './identities.ts'
 import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
-import type { Webhook, WebhookResult } from './webhook.ts'
+import type { Attempt, Webhook, WebhookResult } from './webhook.ts'
 import { readWebhookAnswer, type WebhookAnswer } from './webhook-answer.ts'
 
 /** What a client sends to the studio's webhook. */
@@ -72,6 +72,43 @@ export async function linkCustom(
   return approval.identity
 }
 
+/** What a login would come to, and how each attempt went. */
+export interface Rehearsal {
+  /** The status and text that a client would get; the text is null when it would be logged in. */
+  readonly status: number
+  readonly error: string | null
+  /** The subject that the webhook named. */
+  readonly subject: string | null
+  readonly attempts: readonly Attempt[]
+}
+
+/** Asks a provider's webhook as a login would, and goes no further: no player is made, found or logged. */
+export async function rehearseLogin(
+  desk: LoginDesk,
+  { projectId, environmentId }: Omit<ClientRef, 'keyId'>,
+  { customData, provider }: CustomCredentials,
+): Promise<Rehearsal> {
+  let attempts: readonly Attempt[] = []
+  try {
+    const name = provider ?? DEFAULT_PROVIDER
+    const target = await findCustomProvider(desk, { projectId, environmentId, name })
+    if (!target) throw new Refusal('customAuthDisabled')
+    const result = await desk.webhook.call(target, customData)
+    attempts = result.attempts
+    const { subject } = readApproval(result)
+    return { status: 200, error: null, subject, attempts }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { status: error.status, error: error.message, subject: null, attempts }
+  }
+}
+
+/** What the webhook said; refuses whatever is no approval (spec 7.1). */
+function readApproval(result: WebhookResult): WebhookAnswer {
+  if (result.kind !== 'answered') throw new Refusal(MEANINGS[result.kind])
+  return readWebhookAnswer(result.text)
+}
+
 /** Asks the provider's webhook, with nothing of the database held meanwhile. Refuses whatever is no approval. */
 async function askWebhook(
   desk: LoginDesk,
@@ -83,12 +120,12 @@ async function askWebhook(
   const target = await findCustomProvider(desk, { projectId, environmentId, name })
   if (!target) throw new Refusal('customAuthDisabled')
 
-  const { attempts, ...result } = await desk.webhook.call(target, customData)
+  const result = await desk.webhook.call(target, customData)
+  const { attempts } = result
   const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
   const attempt = { environmentId, operation, provider: name, subject: null, milliseconds, attempts }
   try {
-    if (result.kind !== 'answered') throw new Refusal(MEANINGS[result.kind])
-    const answer = readWebhookAnswer(result.text)
+    const answer = readApproval(result)
     const { subject } = answer
     const identity = { environmentId, provider: name === DEFAULT_PROVIDER ? 'custom' : `custom:${name}`, subject }
     return { identity, answer, attempt: { ...attempt, subject } }

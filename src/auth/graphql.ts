@@ -1,10 +1,9 @@
-import { Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requireLink, requirePlatform } from '../graphql/context.ts'
+import { type Context, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
 import { elements } from '../json.ts'
 import type { TokenPair } from '../operations.ts'
-import { type PlatformCaller, ROLES } from './callers.ts'
+import { ROLES } from './callers.ts'
 import type { IdentityRef } from './identities.ts'
 import type { NewKey } from './keys.ts'
 import { readCredentials, readLogin, readRefreshToken } from './wire.ts'
@@ -34,7 +33,7 @@ const LogoutResult = builder.objectRef<{ done: boolean }>('LogoutResult').implem
   fields: (t) => ({ done: t.exposeBoolean('done', { description: 'Always true.' }) }),
 })
 
-const WebhookAttemptType = builder.objectRef<Fields>('WebhookAttempt').implement({
+export const WebhookAttemptType = builder.objectRef<Fields>('WebhookAttempt').implement({
   description: "One call of the studio's webhook.",
   fields: (t) => ({
     status: t.int({
@@ -177,13 +176,7 @@ const RevokePlatformKeyInput = revokeInput('RevokePlatformKeyInput')
 const readReason = (fields: Fields): string => fields.text('reason', { max: MAX_REASON })
 const readKeyId = (fields: Fields) => ({ keyId: fields.optionalId('id') ?? '', reason: readReason(fields) })
 
-/** An admin; whoever else tries is refused, which is written down. */
-async function requireKeeper(context: Context, action: string): Promise<PlatformCaller> {
-  const caller = await context.caller()
-  if (caller.kind === 'platform' && caller.role === 'admin') return caller
-  await context.operations.auditDenied(caller, action, 'keys')
-  throw new Refusal('forbidden')
-}
+const requireKeeper = (context: Context, action: string) => requireActor(context, 'admin', { action, target: 'keys' })
 
 builder.mutationFields((t) => ({
   createSdkKey: t.field({

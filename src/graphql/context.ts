@@ -47,3 +47,15 @@ export async function requirePlatform(context: Context, role: Role): Promise<Pla
   if (caller.kind !== 'platform' || !roleIncludes(caller.role, role)) throw new Refusal('forbidden')
   return caller
 }
+
+/** The operator that acts, with a role that includes the needed one. Whoever else tries is refused and written down. */
+export async function requireActor(
+  context: Context,
+  role: Role,
+  { action, target }: { action: string; target: string },
+): Promise<PlatformCaller> {
+  const caller = await context.caller()
+  if (caller.kind === 'platform' && roleIncludes(caller.role, role)) return caller
+  await context.operations.auditDenied(caller, action, target)
+  throw new Refusal('forbidden')
+}

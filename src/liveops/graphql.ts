@@ -1,12 +1,11 @@
-import { roleIncludes } from '../auth/callers.ts'
 import type { AddXpResult } from '../battlepass/add-xp.ts'
 import type { ClaimResult } from '../battlepass/claim-tier.ts'
 import { AddXpResultType, ClaimTierResultType, TrackType } from '../battlepass/graphql.ts'
 import { readNodeInput } from '../battlepass/wire.ts'
-import { invalidRequest, Refusal } from '../errors.ts'
+import { invalidRequest } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requirePlatform } from '../graphql/context.ts'
+import { type Context, requireActor, requirePlatform } from '../graphql/context.ts'
 import { readForwardPage } from '../graphql/page.ts'
 import { MAX_INT64 } from '../json.ts'
 import { PlayerStatus, PlayerType } from '../players/graphql.ts'
@@ -88,15 +87,11 @@ const GrantTierPayload = builder.objectRef<Payload & { result: ClaimResult }>('G
  * project's player is one that does not exist.
  */
 async function readCall(context: Context, action: string, input: object): Promise<SupportCall> {
-  const caller = await context.caller()
   const { playerId, reason } = Fields.ofInput(input).read((fields) => ({
     playerId: fields.optionalId('playerId') ?? '',
     reason: fields.text('reason', { max: MAX_REASON }),
   }))
-  if (caller.kind !== 'platform' || !roleIncludes(caller.role, 'operator')) {
-    await context.operations.auditDenied(caller, `player.${action}`, playerId)
-    throw new Refusal('forbidden')
-  }
+  const caller = await requireActor(context, 'operator', { action: `player.${action}`, target: playerId })
   return { caller, reason, player: await context.operations.findPlayer(caller.projectId, playerId) }
 }
 

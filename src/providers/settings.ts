@@ -185,6 +185,7 @@ export async function setAuthProviders(
   { pool, secrets }: { pool: Pool; secrets: Secrets },
   caller: PlatformCaller,
   { settings, faults }: ReadSettings,
+  reason: string | null = null,
 ): Promise<AuthProvidersView> {
   const { environment } = settings
   return inTransaction(pool, async (client) => {
@@ -217,6 +218,7 @@ export async function setAuthProviders(
           after,
           changes.written.filter(({ isSecretChanged }) => isSecretChanged),
         ),
+        reason,
       })
     }
     return after

@@ -1,5 +1,13 @@
 import { elements, kindOf, members, readInt } from '../json.ts'
-import { type Definition, type Node, type PassNode, parseDefinition, type Reward, type Track } from './definition.ts'
+import {
+  type Definition,
+  type Node,
+  nextNodes,
+  type PassNode,
+  parseDefinition,
+  type Reward,
+  type Track,
+} from './definition.ts'
 
 // What differs between two versions of a scenario. Pure. Texts are compared by their raw values, so that a number too
 // long for a double counts as it was written; whitespace, the order of members and how a string is escaped do not.
@@ -149,23 +157,26 @@ interface ScenarioText {
 function readScenario(text: string): ScenarioText {
   const parsed = parseDefinition(text)
   if (!parsed.ok) throw new Error('a published version of a scenario does not parse')
-  const { nodes = '[]', edges = '[]', ...rest } = Object.fromEntries(members(text))
+  const scenario = members(text)
   return {
     definition: parsed.definition,
-    nodes: new Map(elements(nodes).map((raw) => [stringAt(members(raw), 'id'), raw])),
-    edges: new Map(elements(edges).map((raw) => readEdge(members(raw)))),
-    rest: new Map(Object.entries(rest)),
+    nodes: new Map(elements(scenario.get('nodes') ?? '').map((raw) => [stringAt(members(raw), 'id'), raw])),
+    edges: new Map(elements(scenario.get('edges') ?? '').map((raw) => readEdge(members(raw)))),
+    rest: omit(scenario, ['nodes', 'edges']),
   }
 }
 
-function readEdge(raw: Map<string, string>): [key: string, { edge: Edge; rest: Members }] {
+function readEdge(raw: Members): [key: string, { edge: Edge; rest: Members }] {
   const [from, handle, to] = [stringAt(raw, 'from'), stringAt(raw, 'handle'), stringAt(raw, 'to')]
-  for (const name of ['from', 'handle', 'to']) raw.delete(name)
   // None of the three holds a NUL.
-  return [`${from}\0${handle}\0${to}`, { edge: { from, handle, to }, rest: raw }]
+  return [`${from}\0${handle}\0${to}`, { edge: { from, handle, to }, rest: omit(raw, ['from', 'handle', 'to']) }]
 }
 
 const stringAt = (raw: Members, name: string): string => JSON.parse(raw.get(name) ?? '""')
+
+function omit(raw: Members, names: readonly string[]): Members {
+  return new Map([...raw].filter(([name]) => !names.includes(name)))
+}
 
 const typeOf = (node: Node): string => (node.type === 'client' ? node.clientType : node.type)
 
@@ -180,11 +191,12 @@ function edgesWithout(one: ScenarioText, two: ScenarioText): Edge[] {
 }
 
 function reordered(one: ScenarioText, two: ScenarioText): ScenarioDiff['edgesReordered'] {
-  return [...one.definition.edges].flatMap(([key, before]) => {
-    const after = two.definition.edges.get(key) ?? []
+  const handles = new Map([...one.edges.values()].map(({ edge }) => [`${edge.from}\0${edge.handle}`, edge]))
+  return [...handles.values()].flatMap(({ from, handle }) => {
+    const before = nextNodes(one.definition, from, handle)
+    const after = nextNodes(two.definition, from, handle)
     const stayed = before.filter((to) => after.includes(to))
     const now = after.filter((to) => before.includes(to))
-    const [from = '', handle = ''] = key.split('\0')
     return stayed.every((to, index) => to === now[index]) ? [] : [{ from, handle, before, after }]
   })
 }
@@ -207,13 +219,14 @@ class Comparison {
   /** What differs between the members of two objects; undefined when nothing does. */
   of(before: Members, after: Members, entryKey: EntryKey = () => undefined): ValueChange[] | undefined {
     const changes: ValueChange[] = []
-    return this.members('', before, after, { changes, entryKey }) ? changes : undefined
+    const differ = this.each((name) => memberPath('', name), before, after, { changes, entryKey })
+    return differ ? changes : undefined
   }
 
-  private members(path: string, before: Members, after: Members, into: Into): boolean {
+  private each(pathTo: (name: string) => string, before: Members, after: Members, into: Into): boolean {
     let differ = false
     for (const name of new Set([...before.keys(), ...after.keys()])) {
-      if (this.values(pathTo(path, name), before.get(name), after.get(name), into)) differ = true
+      if (this.values(pathTo(name), before.get(name), after.get(name), into)) differ = true
     }
     return differ
   }
@@ -223,12 +236,14 @@ class Comparison {
     if (before !== undefined && after !== undefined && kindOf(before) === kindOf(after)) {
       switch (kindOf(before)) {
         case 'object':
-          return this.members(path, members(before), members(after), into)
+          return this.each((name) => memberPath(path, name), members(before), members(after), into)
         case 'array':
-          return this.members(path, entries(path, before, into), entries(path, after, into), {
-            ...into,
-            isList: true,
-          })
+          return this.each(
+            (place) => `${path}[${place}]`,
+            entries(path, before, into),
+            entries(path, after, into),
+            into,
+          )
         case 'string':
           if (JSON.parse(before) === JSON.parse(after)) return false
       }
@@ -245,13 +260,15 @@ interface Into {
   readonly entryKey: EntryKey
 }
 
-/** The entries of a list as members whose names are their place in a path. */
+/** The entries of a list by their places. */
 function entries(path: string, raw: string, { entryKey }: Into): Members {
-  return new Map(elements(raw).map((entry, index) => [`[${entryKey(path, entry) ?? index}]`, entry]))
+  return new Map(elements(raw).map((entry, index) => [entryKey(path, entry) ?? String(index), entry]))
 }
 
-function pathTo(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`
+function memberPath(path: string, name: string): string {
+  if (/^[\w$-]{1,64}$/.test(name)) return path === '' ? name : `${path}.${name}`
+  // A path is to be read; a name may be as long as a definition.
+  return `${path}[${JSON.stringify(name.length > MAX_KEY ? `${name.slice(0, MAX_KEY).toWellFormed()}…` : name)}]`
 }
 
 function diffPasses(before: PassNode, after: PassNode): PassDiff {

@@ -1,0 +1,109 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Game, startGame } from '../support/game.ts'
+import { approve, type Operator, startOperator, status } from '../support/operator.ts'
+
+let game: Game
+let operator: Operator
+
+beforeAll(async () => {
+  game = await startGame()
+})
+afterAll(() => game?.stop())
+beforeEach(async () => {
+  operator = await startOperator()
+  await game.setProviders({
+    default: { enabled: true, url: operator.url, secret: operator.secret },
+    off: { enabled: false, url: operator.url, secret: operator.secret },
+  })
+})
+afterEach(() => operator?.close())
+
+const TEST = `mutation ($input: TestAuthProviderInput!) {
+  testAuthProvider(input: $input) { status error subject attempts { status milliseconds error } } }`
+const SET = `mutation ($input: SetAuthProvidersInput!) {
+  setAuthProviders(input: $input) { authProviders { environment custom { name enabled url hasSecret } google apple } } }`
+
+async function rehearse(input: object, credentials = game.platformKey) {
+  return game.graphql(credentials, TEST, {
+    input: { environment: 'production', customData: '{"player":"ada"}', ...input },
+  })
+}
+
+describe('a dry run of a login', () => {
+  it('sends the very customData, signed, tells the subject, and makes nobody', async () => {
+    const { data } = await rehearse({ customData: '{"n": 12345678901234567890, "player": "ada"}' })
+    expect(data.testAuthProvider).toMatchObject({
+      status: 200,
+      error: null,
+      subject: 'ada',
+      attempts: [{ status: 200 }],
+    })
+    expect(operator.hits[0]?.customData).toBe('{"n": 12345678901234567890, "player": "ada"}')
+    for (const table of ['players', 'identities', 'login_log', 'events', 'refresh_tokens']) {
+      expect((await game.app.pool.query(`SELECT FROM ${table}`)).rowCount, table).toBe(0)
+    }
+  })
+
+  it.each([
+    ['a denial', status(403), 401, 'custom auth rejected', [403]],
+    ['a failure, three times', status(500), 503, 'custom auth unavailable', [500, 500, 500]],
+    ['a redirect', status(302), 502, 'custom auth invalid response', [302]],
+    ['an answer that is none', approve('[]'), 502, 'custom auth invalid response', [200]],
+    ['data over the limits', approve({ subject: 'a', data: { '': 1 } }), 401, 'custom auth invalid data', [200]],
+  ])('tells what a client would get after %s (spec 7.1)', async (_what, respond, code, error, attempts) => {
+    operator.answer(respond)
+    const { data } = await rehearse({})
+    expect(data.testAuthProvider).toMatchObject({ status: code, error, subject: null })
+    expect(data.testAuthProvider.attempts.map((attempt: { status: number }) => attempt.status)).toEqual(attempts)
+  })
+
+  it('tells of a provider that is disabled or not there (spec 5)', async () => {
+    for (const provider of ['off', 'nobody', 'google']) {
+      const { data } = await rehearse({ provider })
+      expect(data.testAuthProvider).toEqual({ status: 401, error: 'custom auth disabled', subject: null, attempts: [] })
+    }
+  })
+
+  it('is for admins; who tries is in the audit log', async () => {
+    const { errors } = await rehearse({}, await game.key('operator'))
+    expect(errors?.[0]?.extensions.code).toBe('FORBIDDEN')
+    expect(operator.hits).toEqual([])
+    const { rows } = await game.app.pool.query("SELECT FROM audit_log WHERE action = 'auth_providers.test.denied'")
+    expect(rows).toHaveLength(1)
+  })
+})
+
+describe('provider settings in GraphQL', () => {
+  it('are those of REST, with a reason in the audit log', async () => {
+    const authProviders = {
+      custom: { studio: { enabled: true, url: operator.url, secret: 's3cret' } },
+      google: { clientId: 'a' },
+    }
+    const input = { environment: 'staging', authProviders, reason: 'a new studio' }
+    const set = await game.graphql(game.platformKey, SET, { input })
+    const custom = [{ name: 'studio', enabled: true, url: operator.url, hasSecret: true }]
+    expect(set.data.setAuthProviders.authProviders).toEqual({
+      environment: 'staging',
+      custom,
+      google: { clientId: 'a' },
+      apple: null,
+    })
+    const read = await game.graphql(
+      await game.key('viewer'),
+      '{ authProviders(environment: "staging") { environment custom { name enabled url hasSecret } google apple } }',
+    )
+    expect(read.data.authProviders).toEqual([set.data.setAuthProviders.authProviders])
+    const { rows } = await game.app.pool.query("SELECT reason, after FROM audit_log WHERE target = 'staging'")
+    expect(rows).toMatchObject([{ reason: 'a new studio' }])
+    expect(rows[0].after).not.toContain('s3cret')
+  })
+
+  it('name every fault at once, as over REST', async () => {
+    const authProviders = { custom: { google: { enabled: 1, url: 'ftp://x' } } }
+    const { errors } = await game.graphql(game.platformKey, SET, {
+      input: { environment: 'production', authProviders, reason: 'x' },
+    })
+    const rest = await game.setProviders(authProviders.custom)
+    expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details: rest.body.details })
+  })
+})
