@@ -6,10 +6,10 @@ export function printCursor(environmentId: string, position: bigint): string {
 }
 
 /** The position that a cursor names. A cursor of another stream is refused as `cursor expired`, never ignored. */
-export function readCursor(environmentId: string, cursor: string): bigint {
+export function readCursor(environmentId: string, cursor: string, path = 'after'): bigint {
   const [version, environment, position] = Buffer.from(cursor, 'base64url').toString().split(':')
   if (version !== '1' || environment === undefined || !/^\d{1,18}$/.test(position ?? '')) {
-    throw invalidRequest({ path: 'after', message: 'must be a cursor that this service gave' })
+    throw invalidRequest({ path, message: 'must be a cursor that this service gave' })
   }
   if (environment !== environmentId) throw new Refusal('cursorExpired')
   return BigInt(position ?? 0)

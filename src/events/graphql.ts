@@ -120,6 +120,8 @@ function typeNameOf({ type, handle }: StreamEvent): string {
   }
 }
 
+const setOf = (names: readonly string[] | null): ReadonlySet<string> | null => names && new Set(names)
+
 interface EventArgs {
   readonly environment?: string | null
   readonly scenarioId?: string | null
@@ -132,14 +134,16 @@ interface EventArgs {
 
 /** Whose events are asked for, of which place and kind. */
 async function readFilter(context: Context, args: EventArgs) {
-  const { environment, ...place } = Fields.ofInput(args).read((fields) => ({
+  const { environment, types, handles, ...place } = Fields.ofInput(args).read((fields) => ({
     environment: fields.optionalText('environment', { max: 32 }),
     scenarioId: fields.optionalText('scenarioId', { max: 128 }),
     nodeId: fields.optionalText('nodeId', { max: 128 }),
     playerId: fields.optionalId('playerId')?.toLowerCase() ?? null,
+    types: fields.optionalTexts('types', { max: MAX_NAMES }),
+    handles: fields.optionalTexts('handles', { max: MAX_NAMES }),
   }))
   const scope = await readScope(context, { environment, playerId: place.playerId })
-  return { ...place, ...scope, types: namesOf('types', args.types), handles: namesOf('handles', args.handles) }
+  return { ...place, ...scope, types: setOf(types), handles: setOf(handles) }
 }
 
 /**
@@ -185,12 +189,6 @@ async function readScope(
 
 const readName = (environment: string | null): string =>
   Fields.ofInput({ environment }).read((fields) => fields.text('environment', { max: 32 }))
-
-function namesOf(path: string, names: readonly string[] | null | undefined): ReadonlySet<string> | null {
-  if (!names) return null
-  if (names.length > MAX_NAMES) throw invalidRequest({ path, message: `must have at most ${MAX_NAMES} entries` })
-  return new Set(names)
-}
 
 builder.subscriptionFields((t) => {
   const scope = {
@@ -261,8 +259,11 @@ builder.queryField('events', (t) =>
       const filter = { ...(await readFilter(context, args)), from: from ?? null, to: to ?? null }
       const { environmentId } = filter
       const cursorOf = (position: bigint) => printCursor(environmentId, position)
-      const positionOf = (cursor: string | null | undefined) => (cursor ? readCursor(environmentId, cursor) : null)
-      const page = { after: positionOf(args.after), before: positionOf(args.before), limit: size + 1, backwards }
+      const positionOf = (path: 'after' | 'before') => {
+        const cursor = args[path] ?? null
+        return cursor === null ? null : readCursor(environmentId, cursor, path)
+      }
+      const page = { after: positionOf('after'), before: positionOf('before'), limit: size + 1, backwards }
       const { events, end } = await context.operations.readEvents(filter, page)
 
       const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))

@@ -1,4 +1,5 @@
-import type { Pool } from 'pg'
+import type { ClientBase, Pool } from 'pg'
+import { inSnapshot } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
 import type { EventType, StreamEvent } from './catalogue.ts'
 
@@ -61,14 +62,19 @@ export interface History {
 }
 
 /** Reads a page of a stream's history. Refuses with `cursor expired` a position that is gone or to come. */
-export async function readEvents(pool: Pool, filter: EventFilter, page: EventPage): Promise<History> {
+export function readEvents(pool: Pool, filter: EventFilter, page: EventPage): Promise<History> {
+  // Retention may remove events meanwhile: a page from two moments could have a gap that nobody is told of.
+  return inSnapshot(pool, (client) => readPage(client, filter, page))
+}
+
+async function readPage(client: ClientBase, filter: EventFilter, page: EventPage): Promise<History> {
   const { environmentId } = filter
-  const bounds = await readBounds(pool, environmentId)
+  const bounds = await readBounds(client, environmentId)
   if (page.after !== null && (page.after + 1n < bounds.first || page.after > bounds.end)) {
     throw new Refusal('cursorExpired')
   }
-  const from = filter.from && (await positionAt(pool, environmentId, bounds, filter.from))
-  const to = filter.to && (await positionAt(pool, environmentId, bounds, filter.to))
+  const from = filter.from && (await positionAt(client, environmentId, bounds, filter.from))
+  const to = filter.to && (await positionAt(client, environmentId, bounds, filter.to))
   const values: unknown[] = [environmentId]
   const conditions = ['environment_id = $1']
   // Only what is asked for stands in the statement: each has a plan of its own.
@@ -86,7 +92,7 @@ export async function readEvents(pool: Pool, filter: EventFilter, page: EventPag
   ask(filter.nodeId, (parameter) => `node_id = ${parameter}`)
   ask(filter.types, (parameter) => `type = ANY (${parameter}::text[])`)
   ask(filter.handles, (parameter) => `handle = ANY (${parameter}::text[])`)
-  const { rows } = await pool.query<EventRow>(
+  const { rows } = await client.query<EventRow>(
     `SELECT ${EVENT_COLUMNS} FROM events WHERE ${conditions.join(' AND ')}
      ORDER BY position ${page.backwards ? 'DESC' : 'ASC'} LIMIT ${page.limit}`,
     values,
@@ -100,8 +106,8 @@ interface Bounds {
   readonly end: bigint
 }
 
-async function readBounds(pool: Pool, environmentId: string): Promise<Bounds> {
-  const { rows } = await pool.query<{ position: string; first: string | null }>({
+async function readBounds(client: ClientBase, environmentId: string): Promise<Bounds> {
+  const { rows } = await client.query<{ position: string; first: string | null }>({
     name: 'stream-bounds',
     text: `SELECT s.position, (SELECT min(e.position) FROM events e WHERE e.environment_id = $1) AS first
       FROM streams s WHERE s.environment_id = $1`,
@@ -115,8 +121,13 @@ async function readBounds(pool: Pool, environmentId: string): Promise<Bounds> {
  * The first position at or after a moment. Positions are in the order of time, and none is missing, so it is found by
  * halving: no index on the time has to be kept with every event.
  */
-async function positionAt(pool: Pool, environmentId: string, { first, end }: Bounds, moment: Date): Promise<bigint> {
-  const { rows } = await pool.query<{ position: string }>({
+async function positionAt(
+  client: ClientBase,
+  environmentId: string,
+  { first, end }: Bounds,
+  moment: Date,
+): Promise<bigint> {
+  const { rows } = await client.query<{ position: string }>({
     name: 'stream-position-at',
     text: `WITH RECURSIVE range(low, high) AS (
         SELECT $2::bigint, $3::bigint

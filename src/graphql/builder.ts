@@ -71,8 +71,13 @@ builder.scalarType('JSONObject', {
   parseLiteral: parseObjectLiteral,
 })
 
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+
 function parseDateTime(value: unknown): Date {
-  const date = typeof value === 'string' ? new Date(value) : undefined
-  if (!date || Number.isNaN(date.getTime())) throw new TypeError('DateTime must be a date and time in RFC 3339')
+  const [text, day] = (typeof value === 'string' && RFC_3339.exec(value)) || []
+  const date = new Date(text ?? Number.NaN)
+  // JavaScript takes the thirtieth of February for the second of March.
+  const isDay = day !== undefined && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day)
+  if (!isDay || Number.isNaN(date.getTime())) throw new TypeError('DateTime must be a date and time in RFC 3339')
   return date
 }

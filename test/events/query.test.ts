@@ -1,0 +1,640 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { printCursor } from '../../src/events/cursor.ts'
+import { purgeOldEvents } from '../../src/events/retention.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+type Event = any
+
+interface Connection {
+  readonly edges: readonly { readonly cursor: string; readonly node: Event }[]
+  readonly pageInfo: {
+    readonly startCursor: string
+    readonly endCursor: string
+    readonly hasNextPage: boolean
+    readonly hasPreviousPage: boolean
+  }
+}
+
+type Args = Readonly<Record<string, unknown>>
+
+const NODE = `__typename cursor type occurredAt playerId scenarioId nodeId runId handle data
+  ... on LevelUpEvent { fromLevel toLevel xp source } ... on MaxLevelEvent { level }
+  ... on PremiumPurchaseEvent { price { currency amount } } ... on PlayerCreatedEvent { nickname provider }`
+const FILTERS = `$environment: String, $types: [EventType!], $handles: [String!], $scenarioId: String, $nodeId: String,
+  $playerId: String, $after: String`
+const NARROWED = `environment: $environment, types: $types, handles: $handles, scenarioId: $scenarioId, nodeId: $nodeId,
+  playerId: $playerId, after: $after`
+const HISTORY = `query (${FILTERS}, $from: DateTime, $to: DateTime, $first: Int, $last: Int, $before: String) {
+  events(${NARROWED}, from: $from, to: $to, first: $first, last: $last, before: $before) {
+    edges { cursor node { ${NODE} } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
+const LIVE = `subscription (${FILTERS}) { events(${NARROWED}) { ${NODE} } }`
+const production = { environment: 'production' }
+const DAY_MS = 86_400_000
+
+let game: Game
+let a: TestPlayer
+let b: TestPlayer
+let otherKey: string
+/** The history of the game once `beforeAll` has played it. */
+let played: readonly Event[]
+
+const query = ({ platformKey }: Game, args: Args, key = platformKey): Promise<GraphqlAnswer> =>
+  ofGame(game, key, { ...production, ...args })
+const ofGame = (server: Game, key: string, args: Args): Promise<GraphqlAnswer> => server.graphql(key, HISTORY, args)
+
+async function read(server: Game, args: Args = {}, key = server.platformKey): Promise<Connection> {
+  const answer = await ofGame(server, key, { ...production, ...args })
+  if (answer.errors) throw new Error(JSON.stringify(answer.errors))
+  return answer.data.events
+}
+
+const codeOf = ({ errors }: GraphqlAnswer): string => errors?.[0]?.extensions.code ?? 'none'
+const nodesOf = ({ edges }: Connection): Event[] => edges.map(({ node }) => node)
+const cursorsOf = ({ edges }: Connection): string[] => edges.map(({ cursor }) => cursor)
+const cursorAt = ({ environmentId }: Game, position: number | bigint): string =>
+  printCursor(environmentId, BigInt(position))
+
+/** Every event of a page and of all that follow it in its direction, in ascending order. */
+async function readAll(server: Game, args: Args, key = server.platformKey): Promise<Event[]> {
+  const backwards = typeof args.last === 'number'
+  const pages: Event[][] = []
+  for (let bound: Args = {}; ; ) {
+    const page = await read(server, { ...args, ...bound }, key)
+    if (backwards) pages.unshift(nodesOf(page))
+    else pages.push(nodesOf(page))
+    const { hasNextPage, hasPreviousPage, startCursor, endCursor } = page.pageInfo
+    if (!(backwards ? hasPreviousPage : hasNextPage)) return pages.flat()
+    bound = backwards ? { before: startCursor } : { after: endCursor }
+  }
+}
+
+/** The events table as cursors, in the order of the stream. */
+async function stored({ app, environmentId }: Game): Promise<string[]> {
+  const { rows } = await app.pool.query('SELECT position FROM events WHERE environment_id = $1 ORDER BY position', [
+    environmentId,
+  ])
+  return rows.map(({ position }) => printCursor(environmentId, BigInt(position)))
+}
+
+/** Writes events past the service, as it would have written them at these times: one each, from the next position on. */
+async function write({ app, environmentId }: Game, moments: readonly Date[]): Promise<void> {
+  await app.pool.query(
+    `WITH moved AS (
+       INSERT INTO streams AS s (environment_id, position) VALUES ($1, cardinality($2::timestamptz[]))
+       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+     )
+     INSERT INTO events (environment_id, position, type, player_id, data, occurred_at)
+     SELECT $1, position - cardinality($2::timestamptz[]) + n, 'player.created', gen_random_uuid(), '{}', at
+     FROM moved, unnest($2::timestamptz[]) WITH ORDINALITY AS m(at, n)`,
+    [environmentId, moments],
+  )
+}
+
+async function withGame(use: (server: Game) => Promise<void>): Promise<void> {
+  const server = await startGame()
+  try {
+    await use(server)
+  } finally {
+    await server.stop()
+  }
+}
+
+beforeAll(async () => {
+  game = await startGame()
+  await game.publish('season', season())
+  await game.publish(
+    'two',
+    scenario([passNode('a'), passNode('b', { tiers: [tier(1, 'free', [gold(1), item('x')])] })], []),
+  )
+  const other = await createProject(game.app.pool, { name: 'Other', environments: ['production', 'elsewhere'] })
+  otherKey = (await createPlatformKey(game.app.pool, other.projectId, 'admin')).key
+  ;[a, b] = [await game.player({ wallet: { gems: 950n } }), await game.player()]
+  for (const player of [a, b, await game.player(), await game.player()]) {
+    const runId = await player.start('season')
+    const pass = { scenarioId: 'season', nodeId: 'pass', runId }
+    for (const amount of [100, 50, 2n ** 60n]) {
+      await player.post('/sdk/v1/battlepass/xp', { ...pass, amount, source: 'quest' })
+    }
+    if (player === a) await player.post('/sdk/v1/battlepass/premium', pass)
+    const two = { scenarioId: 'two', runId: await player.start('two') }
+    for (const nodeId of ['a', 'b']) {
+      await player.post('/sdk/v1/battlepass/xp', { ...two, nodeId, amount: 400, source: '' })
+      await player.post('/sdk/v1/battlepass/claim', { ...two, nodeId, level: 1, track: 'free' })
+    }
+  }
+  // Known times, some events at one and the same: at a microsecond past a whole millisecond, as Postgres has them.
+  await game.app.pool.query(
+    "UPDATE events SET occurred_at = now() - interval '1 day' + (position / 3) * interval '7 minutes 1 microsecond'",
+  )
+  played = await readAll(game, { first: 200 })
+})
+afterAll(() => game?.stop())
+
+describe('the history of a stream (decisions 8)', () => {
+  it('is every event in the order of the stream, each once, with the stream’s own cursors', async () => {
+    const page = await read(game, { first: 200 })
+    expect(played.length).toBeGreaterThan(30)
+    expect(cursorsOf(page)).toEqual(await stored(game))
+    expect(cursorsOf(page)).toEqual(nodesOf(page).map(({ cursor }) => cursor))
+    expect(page.pageInfo).toEqual({
+      startCursor: page.edges[0]?.cursor,
+      endCursor: page.edges.at(-1)?.cursor,
+      hasNextPage: false,
+      hasPreviousPage: false,
+    })
+    expect(page.pageInfo.endCursor).toBe(
+      (await game.graphql(game.platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor,
+    )
+  })
+
+  it('tells each event as the subscription tells it, to the last member', async () => {
+    const live = game.subscribe(game.platformKey, LIVE, { ...production, after: cursorAt(game, 0) })
+    expect(await live.take(played.length)).toEqual(played)
+    await live.close()
+    const types = new Set(played.map(({ __typename }) => __typename))
+    expect([...types].sort()).toEqual([
+      'CompleteEvent',
+      'HandleCrossedEvent',
+      'LevelUpEvent',
+      'MaxLevelEvent',
+      'PlayerCreatedEvent',
+      'PremiumPurchaseEvent',
+    ])
+  })
+
+  it('comes twenty at a time unless asked, up to 200, from either end and always in ascending order', async () => {
+    const at = (from: number, to?: number) => played.slice(from, to)
+    expect(nodesOf(await read(game))).toEqual(at(0, 20))
+    expect(nodesOf(await read(game, { first: 1 }))).toEqual(at(0, 1))
+    expect(nodesOf(await read(game, { first: 200 }))).toEqual(at(0, 200))
+    expect(nodesOf(await read(game, { last: 20 }))).toEqual(at(-20))
+    expect(nodesOf(await read(game, { last: 1 }))).toEqual(at(-1))
+    expect(nodesOf(await read(game, { last: 200 }))).toEqual(played)
+    // Bounded by cursors on either side, from either end.
+    const between = { after: played[4].cursor, before: played[15].cursor }
+    expect(nodesOf(await read(game, between))).toEqual(at(5, 15))
+    expect(nodesOf(await read(game, { ...between, first: 3 }))).toEqual(at(5, 8))
+    expect(nodesOf(await read(game, { ...between, last: 3 }))).toEqual(at(12, 15))
+    expect(nodesOf(await read(game, { before: played[25].cursor }))).toEqual(at(5, 25))
+    expect(nodesOf(await read(game, { after: played[4].cursor, last: 3 }))).toEqual(at(-3))
+    expect(nodesOf(await read(game, { before: played[15].cursor, first: 3 }))).toEqual(at(0, 3))
+    expect(nodesOf(await read(game, { after: played[4].cursor, before: played[3].cursor }))).toEqual([])
+  })
+
+  it('of a stream without events is empty and ends at a cursor to go on from', async () => {
+    for (const size of [{}, { first: 5 }, { last: 5 }]) {
+      const { edges, pageInfo } = await read(game, { environment: 'staging', ...size })
+      expect(edges).toEqual([])
+      expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false })
+      expect(pageInfo.endCursor).toBe(printCursor(game.stagingId, 0n))
+    }
+  })
+})
+
+describe('paging through a history while events are written (decisions 8)', () => {
+  /** Runs beside four writers that create players without a pause. */
+  async function whileWriting<T>(server: Game, use: () => Promise<T>): Promise<T> {
+    let writing = true
+    const writers = times(4, async () => {
+      while (writing) await server.app.operations.createPlayer(server.environmentId, null)
+    })
+    try {
+      return await use()
+    } finally {
+      writing = false
+      await Promise.all(writers)
+    }
+  }
+
+  it('gives every event once and in order, forwards to an end that moves', () =>
+    withGame(async (server) => {
+      const seen = await whileWriting(server, async () => {
+        const cursors: string[] = []
+        for (let after: string | null = null; cursors.length < 1_000; ) {
+          const page = await read(server, { first: 7, after })
+          cursors.push(...cursorsOf(page))
+          // An empty page, too, ends at a cursor to go on from.
+          after = page.pageInfo.endCursor
+        }
+        return cursors
+      })
+      expect(seen).toEqual((await stored(server)).slice(0, seen.length))
+    }))
+
+  it('gives every event once and in order, backwards from the latest to the first', () =>
+    withGame(async (server) => {
+      await write(server, Array<Date>(1_000).fill(new Date()))
+      const seen = await whileWriting(server, () => readAll(server, { last: 7 }))
+      const cursors = seen.map(({ cursor }) => cursor)
+      expect(cursors.length).toBeGreaterThanOrEqual(1_000)
+      expect(cursors).toEqual((await stored(server)).slice(0, cursors.length))
+    }))
+
+  it('tells truly whether there is more in its direction, at every size of page', async () => {
+    const few = played.slice(0, 12)
+    const before = played[12].cursor
+    for (const size of times(13, (index) => index + 1)) {
+      const forwards = await read(game, { first: size, before })
+      expect([size, nodesOf(forwards)]).toEqual([size, few.slice(0, size)])
+      expect([size, forwards.pageInfo.hasNextPage]).toEqual([size, size < 12])
+      const backwards = await read(game, { last: size, before })
+      expect([size, nodesOf(backwards)]).toEqual([size, few.slice(-size)])
+      expect([size, backwards.pageInfo.hasPreviousPage]).toEqual([size, size < 12])
+    }
+  })
+})
+
+describe('the filters of a history', () => {
+  const handles = ['onStart', 'onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', 'onNothing']
+  const time = ({ occurredAt }: Event) => Date.parse(occurredAt)
+
+  /** What a filter must keep, said in JavaScript. */
+  function keeps(args: Args): (event: Event) => boolean {
+    const { types, handles: named, scenarioId, nodeId, playerId, from, to } = args as Record<string, Event>
+    return (event) =>
+      (!types || types.includes(event.type)) &&
+      (!named || named.includes(event.handle)) &&
+      (!scenarioId || event.scenarioId === scenarioId) &&
+      (!nodeId || event.nodeId === nodeId) &&
+      (!playerId || event.playerId === playerId.toLowerCase()) &&
+      (!from || time(event) >= Date.parse(from)) &&
+      (!to || time(event) < Date.parse(to))
+  }
+
+  it('each alone keep what a filter over all events keeps', async () => {
+    const filters: Args[] = [
+      { types: ['playerCreated'] },
+      { types: ['crossing'] },
+      { types: ['crossing', 'playerCreated'] },
+      ...handles.map((handle) => ({ handles: [handle] })),
+      { handles: ['onMaxLevel', 'onStart'] },
+      { scenarioId: 'season' },
+      { scenarioId: 'two' },
+      { nodeId: 'pass' },
+      { nodeId: 'b' },
+      { playerId: a.playerId },
+      { playerId: b.playerId.toUpperCase() },
+    ]
+    for (const filter of filters) {
+      const expected = played.filter(keeps(filter))
+      if (!filter.handles || !JSON.stringify(filter).includes('onNothing')) expect(expected.length).toBeGreaterThan(0)
+      expect([filter, await readAll(game, { ...filter, first: 3 })]).toEqual([filter, expected])
+      expect([filter, await readAll(game, { ...filter, last: 4 })]).toEqual([filter, expected])
+    }
+    for (const none of [{ types: [] }, { handles: [] }, { scenarioId: 'none' }, { nodeId: 'Pass' }]) {
+      expect([none, nodesOf(await read(game, none))]).toEqual([none, []])
+    }
+  })
+
+  it('combined in any way keep what a filter over all events keeps, from either end', async () => {
+    const some = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined, freq: 1 })
+    const moments = played.flatMap((event) => [-1, 0, 1].map((offset) => new Date(time(event) + offset).toISOString()))
+    const anyFilter = fc.record({
+      types: fc.option(fc.subarray(['crossing', 'playerCreated']), { nil: undefined }),
+      handles: fc.option(fc.subarray(handles), { nil: undefined }),
+      scenarioId: some('season', 'two'),
+      nodeId: some('pass', 'a', 'b', 'start'),
+      playerId: some(a.playerId, b.playerId.toUpperCase()),
+      from: some(...moments),
+      to: some(...moments),
+    })
+    const anyPage = fc.record({ size: fc.integer({ min: 1, max: 50 }), backwards: fc.boolean() })
+    await fc.assert(
+      fc.asyncProperty(anyFilter, anyPage, async (filter, { size, backwards }) => {
+        const args = { ...filter, [backwards ? 'last' : 'first']: size }
+        if (filter.from && filter.to && filter.from >= filter.to) {
+          expect(codeOf(await query(game, args))).toBe('INVALID_REQUEST')
+        } else {
+          expect(await readAll(game, args)).toEqual(played.filter(keeps(filter)))
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('take the first moment in and leave the last one out, to the millisecond', async () => {
+    for (const { occurredAt } of played) {
+      const later = new Date(Date.parse(occurredAt) + 1).toISOString()
+      const same = played.filter((event) => event.occurredAt === occurredAt)
+      expect(nodesOf(await read(game, { from: occurredAt, to: later }))).toEqual(same)
+      expect(await readAll(game, { from: occurredAt, first: 200 })).toEqual(played.filter(keeps({ from: occurredAt })))
+      expect(await readAll(game, { to: occurredAt, last: 200 })).toEqual(played.filter(keeps({ to: occurredAt })))
+    }
+    // One moment in other words.
+    const [, middle] = [played[0], played[20]]
+    const expected = nodesOf(await read(game, { from: middle.occurredAt }))
+    const inBerlin = new Date(Date.parse(middle.occurredAt) + 3_600_000).toISOString().replace('Z', '+01:00')
+    expect(nodesOf(await read(game, { from: inBerlin }))).toEqual(expected)
+    expect(nodesOf(await read(game, { from: '1970-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' }))).toEqual(
+      played.slice(0, 20),
+    )
+    for (const beside of [{ to: '1970-01-01T00:00:00Z' }, { from: '9999-12-31T23:59:59Z' }]) {
+      expect(nodesOf(await read(game, beside))).toEqual([])
+    }
+  })
+})
+
+describe('a history refuses clearly', () => {
+  async function faultsOf(args: Args): Promise<unknown> {
+    const { errors } = await query(game, args)
+    return [errors?.[0]?.extensions.code ?? 'none', errors?.[0]?.extensions.details]
+  }
+  const invalid = (path: string) => ['INVALID_REQUEST', [{ path, message: expect.any(String) }]]
+
+  it('sizes of pages that make no sense or are over 200, and both ends at once', async () => {
+    for (const size of [201, 1_000_000, 2 ** 31 - 1, 0, -1, -(2 ** 31)]) {
+      expect([size, await faultsOf({ first: size })]).toEqual([size, invalid('first')])
+      expect([size, await faultsOf({ last: size })]).toEqual([size, invalid('last')])
+    }
+    expect(await faultsOf({ first: 1, last: 1 })).toEqual(invalid('last'))
+    for (const size of ['20', 1.5, 2 ** 31]) expect(codeOf(await query(game, { first: size }))).toBe('INVALID_REQUEST')
+  })
+
+  it('a range of time that ends before it begins, or as it does', async () => {
+    const [from, to] = ['2026-12-01T00:00:00Z', '2026-11-30T23:59:59.999Z']
+    expect(await faultsOf({ from, to })).toEqual(invalid('to'))
+    expect(await faultsOf({ from, to: from })).toEqual(invalid('to'))
+    expect(await faultsOf({ from, to: '2026-12-01T01:00:00+01:00' })).toEqual(invalid('to'))
+  })
+
+  it('what is no date and time of RFC 3339: a day alone, no offset, a day that is not in the calendar', async () => {
+    const junk = [
+      '',
+      'yesterday',
+      '1',
+      '2026',
+      '2026-12-01',
+      '2026-12-01T00:00:00',
+      '12/01/2026',
+      'Tue Dec 01 2026',
+      '2026-02-30T00:00:00Z',
+      '2026-12-01T25:00:00Z',
+      '-271821-04-20T00:00:00.000Z',
+      '+275760-09-13T00:00:00.000Z',
+    ]
+    for (const moment of junk) {
+      for (const args of [{ from: moment }, { to: moment }]) {
+        expect([args, codeOf(await query(game, args))]).toEqual([args, 'INVALID_REQUEST'])
+      }
+    }
+  })
+
+  it('what is no cursor, whichever argument it is in, by the name of that argument', async () => {
+    const env = game.environmentId
+    const junk = [
+      '',
+      'junk',
+      'x'.repeat(257),
+      '\0',
+      ...[`2:${env}:1`, `1:${env}:-1`, `1:${env}`, `1:${env}: 1`].map(encode),
+    ]
+    for (const cursor of junk) {
+      for (const path of ['after', 'before']) {
+        expect([cursor, await faultsOf({ [path]: cursor })]).toEqual([cursor, invalid(path)])
+      }
+    }
+    function encode(text: string): string {
+      return Buffer.from(text).toString('base64url')
+    }
+  })
+
+  it('cursors of another stream and of the future with CURSOR_EXPIRED', async () => {
+    expect(codeOf(await query(game, { after: printCursor(game.stagingId, 1n) }))).toBe('CURSOR_EXPIRED')
+    expect(codeOf(await query(game, { before: printCursor(game.stagingId, 1n) }))).toBe('CURSOR_EXPIRED')
+    expect(codeOf(await query(game, { after: cursorAt(game, 10n ** 12n) }))).toBe('CURSOR_EXPIRED')
+    expect(codeOf(await query(game, { after: cursorAt(game, played.length + 1) }))).toBe('CURSOR_EXPIRED')
+    expect(nodesOf(await read(game, { after: cursorAt(game, played.length) }))).toEqual([])
+  })
+
+  it('names, handles and ids that could not be in any event', async () => {
+    const bad: [Args, string][] = [
+      [{ scenarioId: '\0' }, 'scenarioId'],
+      [{ scenarioId: '' }, 'scenarioId'],
+      [{ nodeId: 'x'.repeat(129) }, 'nodeId'],
+      [{ playerId: 'ada' }, 'playerId'],
+      [{ handles: times(101, String) }, 'handles'],
+    ]
+    for (const [args, path] of bad) expect([args, await faultsOf(args)]).toEqual([args, invalid(path)])
+    // Refused, or found in no event: never an internal error.
+    for (const handle of ['\0', '\ud800', '', 'x'.repeat(10_000)]) {
+      const code = codeOf(await query(game, { handles: ['onStart', handle], first: 1 }))
+      expect([handle, ['none', 'INVALID_REQUEST'].includes(code), code]).toEqual([handle, true, code])
+    }
+    expect(codeOf(await query(game, { types: ['other'] }))).toBe('INVALID_REQUEST')
+  })
+})
+
+describe('who may read a history (decisions 1, 8)', () => {
+  it('a player reads its own events only, and is refused another’s', async () => {
+    for (const player of [a, b]) {
+      const own = played.filter(({ playerId }) => playerId === player.playerId)
+      expect(own.length).toBeGreaterThan(5)
+      const ask = (args: Args) => ofGame(game, player.token, args)
+      expect(await readAll(game, { environment: undefined, first: 4 }, player.token)).toEqual(own)
+      expect(await readAll(game, { environment: undefined, last: 4 }, player.token)).toEqual(own)
+      expect(await readAll(game, { playerId: player.playerId.toUpperCase(), first: 200 }, player.token)).toEqual(own)
+      expect(await readAll(game, { handles: ['onStart'], first: 200 }, player.token)).toEqual(
+        own.filter(({ handle }) => handle === 'onStart'),
+      )
+      const another = player === a ? b : a
+      expect(codeOf(await ask({ playerId: another.playerId }))).toBe('FORBIDDEN')
+      expect(codeOf(await ask({ environment: 'staging' }))).toBe('FORBIDDEN')
+      expect(codeOf(await ask({ environment: 'elsewhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
+    }
+  })
+
+  it('a platform key of any role reads its own project, and must name the environment', async () => {
+    for (const role of ['viewer', 'operator', 'admin'] as const) {
+      expect(await readAll(game, { first: 200 }, await game.key(role))).toEqual(played)
+    }
+    const ask = (key: string, args: Args) => ofGame(game, key, args)
+    expect((await ask(game.platformKey, {})).errors?.[0]?.extensions).toEqual({
+      code: 'INVALID_REQUEST',
+      details: [{ path: 'environment', message: 'is required' }],
+    })
+    expect(codeOf(await ask(game.platformKey, { environment: 'elsewhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
+    expect(codeOf(await ask(otherKey, { environment: 'staging' }))).toBe('ENVIRONMENT_NOT_FOUND')
+    expect((await ask(otherKey, production)).data.events.edges).toEqual([])
+    expect((await ask(otherKey, { ...production, playerId: a.playerId })).data.events.edges).toEqual([])
+    expect(codeOf(await ask(otherKey, { ...production, after: played[0].cursor }))).toBe('CURSOR_EXPIRED')
+  })
+
+  it('nobody reads without credentials, or while banned', async () => {
+    expect(codeOf(await game.graphql(null, HISTORY, production))).toBe('INVALID_TOKEN')
+    expect(codeOf(await game.graphql('twplat_junk', HISTORY, production))).toBe('INVALID_TOKEN')
+    const banned = await game.player()
+    await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [banned.playerId])
+    expect(codeOf(await banned.graphql(HISTORY))).toBe('PLAYER_BANNED')
+  })
+})
+
+describe('a history and the live stream are joined by a cursor', () => {
+  it('with nothing lost or repeated in two hundred rounds of concurrent writes (decisions 8)', () =>
+    withGame(async (server) => {
+      let writing = true
+      const writers = times(4, async () => {
+        while (writing) await server.app.operations.createPlayer(server.environmentId, null)
+      })
+      const rounds: string[][] = []
+      for (const index of times(200, Number)) {
+        const { edges, pageInfo } = await read(server, { last: 1 + (index % 7) })
+        const live = server.subscribe(server.platformKey, LIVE, { ...production, after: pageInfo.endCursor })
+        const heard = await live.take(1 + (index % 5))
+        await live.close()
+        rounds.push([...edges.map(({ cursor }) => cursor), ...heard.map(({ cursor }) => cursor)])
+      }
+      writing = false
+      await Promise.all(writers)
+      const all = await stored(server)
+      for (const seen of rounds) {
+        const first = all.indexOf(seen[0] ?? '')
+        expect(seen).toEqual(all.slice(first, first + seen.length))
+      }
+      expect(new Set(rounds.map((seen) => seen.at(-1))).size).toBeGreaterThan(150)
+    }))
+
+  it('also when the history is empty: its end is the end of the stream, and what follows is heard', async () => {
+    for (const _ of times(20, String)) {
+      const player = await game.player()
+      const narrowed = { ...production, playerId: player.playerId, handles: ['onStart', 'onLevelUp'] }
+      const { edges, pageInfo } = await read(game, { ...narrowed, last: 50 })
+      expect(edges).toEqual([])
+      // Before the subscription is asked for: it has to be replayed.
+      const runId = await player.start('season')
+      const live = game.subscribe(game.platformKey, LIVE, { ...narrowed, after: pageInfo.endCursor })
+      expect(await live.next()).toMatchObject({ handle: 'onStart', runId })
+      const pass = { scenarioId: 'season', nodeId: 'pass', runId }
+      await player.post('/sdk/v1/battlepass/xp', { ...pass, amount: 100, source: 'quest' })
+      expect(await live.next()).toMatchObject({ handle: 'onLevelUp', toLevel: 2 })
+      await live.close()
+    }
+  })
+})
+
+describe('retention (decisions 8)', () => {
+  const long = (count: number, days: number): Date[] => Array<Date>(count).fill(new Date(Date.now() - days * DAY_MS))
+
+  it('removes what is older, the oldest first, and tells how many; what is left is one piece', () =>
+    withGame(async (server) => {
+      await write(server, [...long(30, 31), ...long(20, 29)])
+      expect(await purgeOldEvents(server.app.pool, 32)).toBe(0)
+      expect(await purgeOldEvents(server.app.pool, 30)).toBe(30)
+      expect(await stored(server)).toEqual(times(20, (index) => cursorAt(server, index + 31)))
+      expect(await readAll(server, { last: 7 })).toHaveLength(20)
+      expect(await purgeOldEvents(server.app.pool, 30)).toBe(0)
+      expect(await purgeOldEvents(server.app.pool, 28)).toBe(20)
+    }))
+
+  it('takes a bounded number at a time, of every stream its own', () =>
+    withGame(async (server) => {
+      await write(server, long(12_000, 40))
+      await write({ ...server, environmentId: server.stagingId }, [...long(3, 40), ...long(2, 1)])
+      const rounds: number[] = []
+      do rounds.push(await purgeOldEvents(server.app.pool, 30))
+      while (rounds.at(-1) !== 0)
+      expect(rounds.reduce((sum, count) => sum + count, 0)).toBe(12_003)
+      expect(Math.max(...rounds)).toBeLessThanOrEqual(5_003)
+      expect(cursorsOf(await read(server, { environment: 'staging' }))).toEqual([
+        printCursor(server.stagingId, 4n),
+        printCursor(server.stagingId, 5n),
+      ])
+    }))
+
+  it('refuses a cursor whose next events are gone, in a history as in a subscription, and takes the next one', () =>
+    withGame(async (server) => {
+      await write(server, [...long(10, 31), ...long(10, 1)])
+      await purgeOldEvents(server.app.pool, 30)
+      const subscribed = async (after: string) => {
+        const live = server.subscribe(server.platformKey, LIVE, { ...production, after })
+        try {
+          return (await live.next()).cursor
+        } catch (error) {
+          return (error as { errors: GraphqlAnswer['errors'] }).errors?.[0]?.extensions.code
+        } finally {
+          await live.close()
+        }
+      }
+      for (const gone of [0, 1, 9]) {
+        const after = cursorAt(server, gone)
+        expect([gone, codeOf(await ofGame(server, server.platformKey, { ...production, after }))]).toEqual([
+          gone,
+          'CURSOR_EXPIRED',
+        ])
+        expect([gone, await subscribed(after)]).toEqual([gone, 'CURSOR_EXPIRED'])
+      }
+      const kept = times(10, (index) => cursorAt(server, 11 + index))
+      expect(cursorsOf(await read(server, { after: cursorAt(server, 10) }))).toEqual(kept)
+      expect(await subscribed(cursorAt(server, 10))).toBe(kept[0])
+      // Who pages backwards comes to the end of what is kept.
+      expect((await readAll(server, { last: 3 })).map(({ cursor }) => cursor)).toEqual(kept)
+      expect(cursorsOf(await read(server, { before: cursorAt(server, 5) }))).toEqual([])
+      expect(cursorsOf(await read(server, { from: '2020-01-01T00:00:00Z' }))).toEqual(kept)
+    }))
+
+  it('of all events leaves the end of the stream, from which it goes on', () =>
+    withGame(async (server) => {
+      await write(server, long(10, 31))
+      await purgeOldEvents(server.app.pool, 30)
+      const { edges, pageInfo } = await read(server, { last: 50 })
+      expect([edges, pageInfo.endCursor]).toEqual([[], cursorAt(server, 10)])
+      expect(nodesOf(await read(server, { from: new Date(0).toISOString() }))).toEqual([])
+      const live = server.subscribe(server.platformKey, LIVE, { ...production, after: pageInfo.endCursor })
+      const { playerId } = await server.app.operations.createPlayer(server.environmentId, null)
+      expect(await live.next()).toMatchObject({ cursor: cursorAt(server, 11), playerId })
+      await live.close()
+    }))
+
+  it('while a history is read never makes a gap in a page, nor widens a range of time', () =>
+    withGame(async (server) => {
+      const count = 4_000
+      const start = Date.now() - 20 * DAY_MS
+      await write(
+        server,
+        times(count, (index) => new Date(start + index * 1_000)),
+      )
+      let edge = 0
+      const purging = (async () => {
+        for (; edge < count - 400; edge += 20) {
+          await server.app.pool.query(
+            "UPDATE events SET occurred_at = occurred_at - interval '60 days' WHERE position BETWEEN $1 AND $2",
+            [edge + 1, edge + 20],
+          )
+          await purgeOldEvents(server.app.pool, 30)
+        }
+      })()
+      const wrong: unknown[] = []
+      let answered = 0
+      const readers = times(6, async (reader) => {
+        while (edge < count - 400) {
+          const position = edge + ((reader * 7 + answered) % 45)
+          if (reader % 2 === 0) {
+            const { data, errors } = await ofGame(server, server.platformKey, {
+              ...production,
+              after: cursorAt(server, position),
+              first: 3,
+            })
+            if (errors?.[0]?.extensions.code === 'CURSOR_EXPIRED') continue
+            const cursors = data ? cursorsOf(data.events) : errors
+            const expected = [1, 2, 3].map((step) => cursorAt(server, position + step))
+            if (JSON.stringify(cursors) !== JSON.stringify(expected)) wrong.push({ position, cursors })
+          } else {
+            // Well behind the edge, so that none of its events can be gone.
+            const at = Math.min(position + 300, count - 1)
+            const from = new Date(start + at * 1_000).toISOString()
+            const { data, errors } = await ofGame(server, server.platformKey, { ...production, from, first: 1 })
+            const [cursor] = data ? cursorsOf(data.events) : [JSON.stringify(errors)]
+            if (cursor !== cursorAt(server, at + 1)) wrong.push({ from: at, cursor })
+          }
+          answered += 1
+        }
+      })
+      await Promise.all([purging, ...readers])
+      expect(answered).toBeGreaterThan(50)
+      expect([wrong.length, wrong.slice(0, 3)]).toEqual([0, []])
+    }))
+})
