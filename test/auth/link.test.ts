@@ -457,7 +457,8 @@ describe('who may link (spec 4.2, spec 5: SDK key and bearer token)', () => {
 })
 
 describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)', () => {
-  const LINK_CUSTOM = `mutation ($input: LinkCustomInput!) { linkCustom(input: $input) { identity { provider subject } } }`
+  const LINK_CUSTOM = `mutation ($input: LinkCustomInput!) {
+    linkCustom(input: $input) { identity { provider subject } } }`
   type Link = (player: { token: string } | null, customData: string, options?: LoginOptions) => Promise<Outcome>
 
   const credentials = (player: { token: string } | null, sdkKey: string | null, name: string) => ({
@@ -467,7 +468,8 @@ describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)
 
   async function overRest(player: { token: string } | null, customData: string, options: LoginOptions = {}) {
     const { sdkKey = game.sdkKey, ...more } = options
-    const body = `{"customData":${customData}${more.provider === undefined ? '' : `,"provider":${print(more.provider as Json)}`}}`
+    const named = more.provider === undefined ? '' : `,"provider":${print(more.provider as Json)}`
+    const body = `{"customData":${customData}${named}}`
     const answer = await game.request('POST', LINK, { body, headers: credentials(player, sdkKey, 'x-sdk-key') })
     return answer.status === 204 ? { ok: 'linked' } : outcomeOfRest(answer)
   }

@@ -141,6 +141,8 @@ const age = (playerId: string, interval: string) =>
 const rowsOf = (playerId: string) =>
   query('SELECT * FROM refresh_tokens WHERE player_id = $1 ORDER BY created_at, rotated_at NULLS LAST', [playerId])
 
+const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')
+
 const readPlayer = (accessToken: string) =>
   game.request('POST', '/sdk/v1/player/get', { body: '{}', headers: { authorization: `Bearer ${accessToken}` } })
 
@@ -245,7 +247,8 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     const { refreshToken } = await logIn()
     const counts = () =>
       query(
-        'SELECT (SELECT count(*) FROM players) AS players, (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM login_log) AS log',
+        `SELECT (SELECT count(*) FROM players) AS players, (SELECT count(*) FROM events) AS events,
+           (SELECT count(*) FROM login_log) AS log`,
       )
     const before = [await counts(), operator.hits.length]
     await next(refreshToken)
@@ -503,11 +506,7 @@ describe('a refresh token that is refused (spec 5)', () => {
     ['an access token', ({ accessToken }) => accessToken],
     ['8 KB', () => `twrt_${'A'.repeat(8192)}`],
     ['a megabyte', () => 'A'.repeat(1_000_000)],
-    [
-      'a forged token of alg none',
-      ({ playerId }) =>
-        `${[{ alg: 'none' }, { sub: playerId }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`,
-    ],
+    ['a forged token of alg none', ({ playerId }) => `${[{ alg: 'none' }, { sub: playerId }].map(encode).join('.')}.`],
   ])('is refused when it is %s: 401 like any other that is none', async (_, make) => {
     const login = await logIn()
     const token = await make(login)
@@ -555,7 +554,7 @@ describe('a token for something else (spec 5)', () => {
       expect(refusalOf(await readPlayer(token))).toEqual(INVALID_TOKEN)
   })
 
-  it('of a login opens nothing once it is signed by somebody else: HS256 with our public key, and alg none', async () => {
+  it('of a login opens nothing once somebody else has signed it: HS256 with our public key, alg none', async () => {
     const { accessToken } = await logIn()
     const [jwk] = (await game.request('GET', '/.well-known/jwks.json')).body.keys
     const header = { typ: 'at+jwt', kid: jwk.kid }
@@ -568,7 +567,6 @@ describe('a token for something else (spec 5)', () => {
     const forged = await Promise.all(
       secrets.map((secret) => new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret)),
     )
-    const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')
     forged.push(`${encode({ ...header, alg: 'none' })}.${encode(claims)}.`)
     const { environments } = await createProject(game.app.pool, { name: 'Third', environments: ['production'] })
     for (const change of [
@@ -651,7 +649,7 @@ describe('a logout (decisions of the contract: 204)', () => {
     }
   })
 
-  it('closes the sockets of that login, and of no other, with a code after which clients come back (4403)', async () => {
+  it('closes the sockets of that login and of no other, with a code that clients retry (4403)', async () => {
     const [one, two] = [await logIn('sockets'), await logIn('sockets')]
     const open = async ({ accessToken }: Pair) => {
       const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
@@ -673,7 +671,8 @@ describe('a logout (decisions of the contract: 204)', () => {
 })
 
 describe('refresh and logout over REST, GraphQL and a WebSocket are one and the same (spec 9)', () => {
-  const REFRESH_TOKENS = `mutation ($input: RefreshTokensInput!) { refreshTokens(input: $input) { accessToken refreshToken } }`
+  const REFRESH_TOKENS = `mutation ($input: RefreshTokensInput!) {
+    refreshTokens(input: $input) { accessToken refreshToken } }`
   const LOG_OUT = `mutation ($input: LogoutInput!) { logout(input: $input) { done } }`
   type Call = (refreshToken: string, sdkKey?: string | null) => Promise<Outcome>
 

@@ -452,6 +452,8 @@ describe.concurrent('an endpoint that goes on after its decision', () => {
     expect(milliseconds).toBeLessThan(1_500)
     expect(operator.hits).toHaveLength(1)
     await until('its connections are closed', () => operator.open === 0)
+    // Most of it in the buffers of the network.
+    expect(operator.sent / MIB).toBeLessThan(64)
     await operator.close()
   })
 
@@ -826,7 +828,7 @@ describe('what the endpoint receives (spec 4.4)', () => {
       { numRuns: 157 },
     )
     expect(operator.hits.length).toBeGreaterThanOrEqual(10_000)
-  })
+  }, 180_000)
 
   it('is signed with any secret that can be set, by both schemes', async () => {
     const bytes = Buffer.from(times(32, (index) => index * 7))
@@ -949,6 +951,31 @@ describe('an endpoint that answers without end', () => {
       }
     }
     expect(operator.hits).toHaveLength(8)
+    await operator.close()
+  })
+
+  it('costs what its length costs, whatever it says: all others wait while it is read', async () => {
+    const keys = times(1_000_000, (index) => `"k${index}":1`).join(',')
+    const COSTLY: Record<string, string> = {
+      'white space': `{"subject":"costly"${' '.repeat(15_000_000)}}`,
+      'a million keys of data': `{"subject":"costly","data":{${keys}}}`,
+      'a million keys of its own': `{"subject":"costly",${keys}}`,
+      'a nickname of emoji': `{"subject":"costly","nickname":"${'😀'.repeat(4_000_000)}"}`,
+      'a key as long': `{"subject":"costly","data":{"${'k'.repeat(16_000_000)}":1}}`,
+    }
+    const operator = await startOperator()
+    await provide('costly', operator.url)
+    const best: Record<string, number> = {}
+    for (const [what, body] of Object.entries(COSTLY)) {
+      operator.answer(approve(body))
+      const logins: Timed[] = []
+      while (logins.length < 2) logins.push(await timedLogin({}, { provider: 'costly' }))
+      best[what] = Math.min(...logins.map(({ milliseconds }) => milliseconds))
+    }
+    const { 'white space': plain = 0, ...others } = best
+    for (const [what, milliseconds] of Object.entries(others)) {
+      expect(milliseconds, what).toBeLessThan(2 * plain + 200)
+    }
     await operator.close()
   })
 

@@ -15,6 +15,8 @@ export interface RawOperator {
   readonly connections: number
   /** Connections that are open now. */
   readonly open: number
+  /** Bytes that it has sent, those included which still lie in buffers on the way. */
+  readonly sent: number
   close(): Promise<void>
 }
 
@@ -69,10 +71,14 @@ async function listen(server: Server, host: string, scheme: string, play: Play):
   const hits: number[] = []
   const sockets = new Set<Socket>()
   let connections = 0
+  let sentBefore = 0
   server.on('connection', (socket: Socket) => {
     connections += 1
     sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    socket.on('close', () => {
+      sockets.delete(socket)
+      sentBefore += socket.bytesWritten
+    })
     // Whoever is cut off breaks the connection, which is what tests look for.
     socket.on('error', () => undefined)
   })
@@ -101,6 +107,9 @@ async function listen(server: Server, host: string, scheme: string, play: Play):
     },
     get open() {
       return sockets.size
+    },
+    get sent() {
+      return [...sockets].reduce((sum, socket) => sum + socket.bytesWritten, sentBefore)
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
