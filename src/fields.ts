@@ -23,9 +23,9 @@ export class Fields {
     this.lookUp = lookUp
   }
 
-  /** The members of a JSON object, given by its text. */
-  static ofJson(text: string): Fields {
-    const raw = members(text)
+  /** The members of a JSON object, given by its text: all of them, or these alone. */
+  static ofJson(text: string, names?: readonly string[]): Fields {
+    const raw = members(text, names && { names })
     return new Fields((name) => jsonValue(raw.get(name)))
   }
 
@@ -54,7 +54,7 @@ export class Fields {
     if (value === undefined) return null
     if (typeof value !== 'string') return this.fault(name, 'must be a string', '')
     if (!isCleanText(value)) return this.fault(name, 'must not contain NUL or a lone surrogate', '')
-    const length = value.length <= max ? value.length : [...value].length
+    const length = lengthOf(value, max)
     if (length > max || length < min)
       return this.fault(
         name,
@@ -68,6 +68,13 @@ export class Fields {
   optionalId(name: string): string | null {
     const value = this.optionalText(name, { max: 36 })
     return value === null || UUID.test(value) ? value : this.fault(name, 'must be an id', '')
+  }
+
+  /** A text that is looked at and not stored: any. */
+  optionalAnyText(name: string): string | null {
+    const value = this.lookUp(name)
+    if (value === undefined || typeof value === 'string') return value ?? null
+    return this.fault(name, 'must be a string', '')
   }
 
   oneOf<T extends string>(name: string, values: readonly [T, ...T[]]): T {
@@ -147,6 +154,11 @@ export class Fields {
     this.faults.push({ path, message })
     return standIn
   }
+}
+
+/** The code points of a text; of one that is surely longer than `max`, something larger. */
+export function lengthOf(text: string, max: number): number {
+  return text.length <= max || text.length > 2 * max ? text.length : [...text].length
 }
 
 function jsonValue(raw: string | undefined): FieldValue {

@@ -212,14 +212,30 @@ function digitsEnd(text: string, start: number): number {
   return at
 }
 
+/** Which members are wanted, of an object that may have millions. */
+interface WantedMembers {
+  /** These alone; nothing is made of the others. */
+  readonly names?: readonly string[]
+  /** Reading ends once there are more. */
+  readonly max?: number
+}
+
 /** The raw text of each member of a JSON object, by its decoded key. The text is valid JSON; the last duplicate wins. */
-export function members(text: string): Map<string, string> {
+export function members(
+  text: string,
+  { names, max = Number.POSITIVE_INFINITY }: WantedMembers = {},
+): Map<string, string> {
+  // With its quotes, and every character an escape of six.
+  const longest = names ? 2 + 6 * Math.max(...names.map((name) => name.length)) : Number.POSITIVE_INFINITY
   const found = new Map<string, string>()
   for (const [from, to] of parts(text)) {
     const keyFrom = text.indexOf('"', from)
     const keyTo = stringEnd(text, keyFrom)
-    const colon = text.indexOf(':', keyTo)
-    found.set(JSON.parse(text.slice(keyFrom, keyTo)), text.slice(colon + 1, to).trim())
+    if (keyTo - keyFrom > longest) continue
+    const key: string = JSON.parse(text.slice(keyFrom, keyTo))
+    if (names && !names.includes(key)) continue
+    found.set(key, text.slice(text.indexOf(':', keyTo) + 1, to).trim())
+    if (found.size > max) break
   }
   return found
 }

@@ -12,7 +12,7 @@ import { Identities, type IdentityRef } from './identities.ts'
 import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
 import type { Attempt, Webhook, WebhookResult } from './webhook.ts'
-import { readWebhookAnswer, type WebhookAnswer } from './webhook-answer.ts'
+import { readWebhookAnswer, requireStorable, type WebhookAnswer } from './webhook-answer.ts'
 
 /** What a client sends to the studio's webhook. */
 export interface CustomCredentials {
@@ -56,7 +56,7 @@ const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, Refu
 
 /** A custom login (spec 3): the webhook says who it is, and one transaction makes or finds the player. */
 export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<Session> {
-  const approval = await askWebhook(desk, 'login', client, input)
+  const approval = await askWebhook(desk, { operation: 'login', playerId: null }, client, input)
   return settled(await desk.logins.run(logIn(approval, input)))
 }
 
@@ -67,7 +67,7 @@ export async function linkCustom(
   player: PlayerRef,
   input: CustomCredentials,
 ): Promise<IdentityRef> {
-  const approval = await askWebhook(desk, 'link', client, input)
+  const approval = await askWebhook(desk, { operation: 'link', playerId: player.playerId }, client, input)
   settled(await desk.logins.run(linkIdentity(approval, player)))
   return approval.identity
 }
@@ -95,8 +95,9 @@ export async function rehearseLogin(
     if (!target) throw new Refusal('customAuthDisabled')
     const result = await desk.webhook.call(target, customData)
     attempts = result.attempts
-    const { subject } = readApproval(result)
-    return { status: 200, error: null, subject, attempts }
+    const answer = readApproval(result)
+    requireStorable(answer)
+    return { status: 200, error: null, subject: answer.subject, attempts }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { status: error.status, error: error.message, subject: null, attempts }
@@ -112,7 +113,7 @@ function readApproval(result: WebhookResult): WebhookAnswer {
 /** Asks the provider's webhook, with nothing of the database held meanwhile. Refuses whatever is no approval. */
 async function askWebhook(
   desk: LoginDesk,
-  operation: LoginAttempt['operation'],
+  { operation, playerId }: Pick<LoginAttempt, 'operation' | 'playerId'>,
   { projectId, environmentId }: ClientRef,
   { customData, provider }: CustomCredentials,
 ): Promise<Approval> {
@@ -123,16 +124,18 @@ async function askWebhook(
   const result = await desk.webhook.call(target, customData)
   const { attempts } = result
   const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
-  const attempt = { environmentId, operation, provider: name, subject: null, milliseconds, attempts }
+  const attempt = { environmentId, operation, provider: name, milliseconds, attempts }
+  let subject: string | null = null
   try {
     const answer = readApproval(result)
-    const { subject } = answer
+    subject = answer.subject
+    requireStorable(answer)
     const identity = { environmentId, provider: name === DEFAULT_PROVIDER ? 'custom' : `custom:${name}`, subject }
     return { identity, answer, attempt: { ...attempt, subject } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     // The client is answered as the webhook decided, whether or not that can be written down.
-    const entry = { ...attempt, playerId: null, outcome: error.code }
+    const entry = { ...attempt, subject, playerId, outcome: error.code }
     await desk.logins.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
     throw error
   }

@@ -8,6 +8,8 @@ export interface Watch {
    * it, and on whichever instance. Call the answer to stop watching.
    */
   watch(caller: Watched, end: (reason: EndReason) => void): () => void
+  /** Why a caller may not have anything open now; undefined when it may. */
+  check(caller: Watched): Promise<EndReason | undefined>
   close(): void
 }
 
@@ -88,6 +90,10 @@ export function createWatch({ pool, onError = () => {} }: WatchOptions): Watch {
       watched.set(keyOf(caller), entries.add(entry))
       schedule()
       return () => forget(entry)
+    },
+    async check(caller) {
+      const [ended] = await findEnded(pool, [caller])
+      return ended?.[1]
     },
     close() {
       closed = true

@@ -17,7 +17,7 @@ const PAUSE_MS = 300 // spec 8
 /** The longest answer, after decompression. */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20
 /** Up to here an answer is read at once; a longer one waits for its provider's turn, within its attempt's time. */
-const SHORT_ANSWER_BYTES = 2 ** 20
+const SHORT_ANSWER_BYTES = 64 * 2 ** 10
 /** Long answers of one provider that are read at once. */
 const MAX_LONG_ANSWERS = 2
 /** All answers being read. Beyond it an attempt fails, and may do better when it is repeated. */
@@ -290,6 +290,7 @@ function createTurns(places: number): Turns {
   }
 
   function enter(signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) return Promise.reject(signal.reason)
     if (free > 0) {
       free -= 1
       return Promise.resolve(leave)
@@ -379,6 +380,7 @@ const ERRORS: Readonly<Record<string, AttemptError>> = {
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   ETIMEDOUT: 'timeout',
   EPROTO: 'tls',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol',
 }
 
 /** The class of an error, looked for from the outside in. Its text stays here: it may name addresses. */
@@ -387,12 +389,13 @@ function errorOf(thrown: unknown, signal: AbortSignal): AttemptError {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     if (error instanceof AnswerFault) return error.error
     if (error instanceof PrivateAddress) return 'private_address'
+    // It says so by its name alone.
+    if (error.name === 'HTTPParserError') return 'protocol'
     const { code } = error as { code?: unknown }
     if (typeof code !== 'string') continue
     const known = ERRORS[code]
     if (known) return known
     if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return 'tls'
-    if (code.startsWith('HPE_')) return 'protocol'
     // zlib's own words: a body that arrived whole and does not inflate.
     if (/^(Z_|ERR__ERROR_)/.test(code)) return 'encoding'
   }

@@ -9,7 +9,7 @@ export function readCredentials(fields: Fields): CustomCredentials {
   return {
     customData: fields.object('customData'),
     // A name that no provider can have is one that is not configured, however it reads.
-    provider: fields.optionalText('provider', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    provider: fields.optionalAnyText('provider'),
   }
 }
 

@@ -34,7 +34,8 @@ export function parseObjectLiteral(node: ValueNode, variables?: Readonly<Record<
 }
 
 function readObject(text: string): RawJson {
-  const trimmed = text.trim()
+  // The white space of JSON, and no other.
+  const trimmed = text.replaceAll(/^[ \t\n\r]+|[ \t\n\r]+$/g, '')
   if (depthExceeds(trimmed, MAX_DEPTH)) throw new GraphQLError(`JSONObject must not nest deeper than ${MAX_DEPTH}`)
   try {
     JSON.parse(trimmed)

@@ -9,6 +9,7 @@ import { findClient } from '../auth/keys.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Watch, Watched } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
+import { toRefusal } from '../db/failures.ts'
 import { findCaller } from '../http/caller.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -38,7 +39,7 @@ const PING_MS = 12_000
 /** A reader that takes nothing for so long is closed. It may come back with its cursor. */
 const STALL_MS = 10_000
 /** Of the WebSocket protocol: try again later. Clients of graphql-ws do. */
-const TOO_SLOW = 1013
+const TRY_AGAIN_LATER = 1013
 const GOING_AWAY = 1001
 /** Sockets get this long to close by themselves when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
@@ -79,9 +80,15 @@ export function createSocketServer({ yoga, config, tokens, pool, watch, metrics,
       const sdkKey = readText(connectionParams?.sdkKey)
       try {
         if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await findClient(pool, sdkKey)).keyId })
-        if (authorization !== null) hold(extra, await findCaller({ tokens, pool }, authorization))
+        if (authorization === null) return true
+        const caller = await findCaller({ tokens, pool }, authorization)
+        // Before the acknowledgement: whoever would be closed a second later had better wait longer each time.
+        if (await watch.check(caller)) return false
+        hold(extra, caller)
         return true
-      } catch {
+      } catch (error) {
+        // Not the caller's fault: it had better come back than look for other credentials.
+        if (toRefusal(error)?.status === 503) extra.socket.close(TRY_AGAIN_LATER, 'unavailable')
         return false
       }
     },
@@ -141,6 +148,8 @@ export function createSocketServer({ yoga, config, tokens, pool, watch, metrics,
   }
 
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // A client that has gone without waiting for the answer takes nobody with it.
+    socket.on('error', () => undefined)
     const path = request.url?.split('?', 1)[0]
     if (path !== '/graphql') refuse(socket, '404 Not Found')
     else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
@@ -225,7 +234,7 @@ function startHeartbeat(socket: WebSocket, outlet: Outlet): NodeJS.Timeout {
   })
   return setInterval(() => {
     const now = Date.now()
-    if (outlet.stalledSince !== null && now - outlet.stalledSince >= STALL_MS) socket.close(TOO_SLOW, 'too slow')
+    if (outlet.stalledSince !== null && now - outlet.stalledSince >= STALL_MS) socket.close(TRY_AGAIN_LATER, 'too slow')
     if (now - pingedAt < PING_MS) return
     // One that stalls cannot hear the ping before all the rest: it has its own limit.
     if (!isAlive && outlet.stalledSince === null) return socket.terminate()

@@ -1,6 +1,7 @@
 import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
 import { type Fault, Refusal } from '../errors.ts'
+import { lengthOf } from '../fields.ts'
 import { isCleanText } from '../json.ts'
 import { type PlayerRef, playerKey, Standing } from './standing.ts'
 
@@ -18,7 +19,7 @@ export function storageFaults(values: StorageValues): Fault[] {
     // Named by its beginning, however long it is.
     const path = `values.${key.slice(0, 2 * MAX_KEY_LENGTH)}`
     if (!isCleanText(key)) faults.push({ path, message: 'the key must not contain NUL or a lone surrogate' })
-    const length = key.length <= MAX_KEY_LENGTH ? key.length : [...key].length
+    const length = lengthOf(key, MAX_KEY_LENGTH)
     if (length < 1 || length > MAX_KEY_LENGTH)
       faults.push({ path, message: `the key must have 1 to ${MAX_KEY_LENGTH} characters` })
     // A character of UTF-16 is at most three bytes: most values need no counting.

@@ -1,0 +1,530 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { importJWK, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ClientOptions, WebSocket } from 'ws'
+import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
+import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
+import { printCursor } from '../../src/events/cursor.ts'
+import { createDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+import { startProxy } from '../support/proxy.ts'
+import { buildService, createWorld, startService, stopService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape.
+type Message = any
+
+const EVENTS =
+  'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor } }'
+const production = { environment: 'production' }
+
+let game: Game
+let key: TokenKey
+let operator: Operator
+
+beforeAll(async () => {
+  key = await generateTokenKey()
+  operator = await startOperator()
+  game = await startGame({ TOKEN_KEYS: JSON.stringify([key]), INTROSPECTION: 'false' })
+  await game.publish('season', season())
+  const { url, secret } = operator
+  await game.setProviders({ default: { enabled: true, url, secret } })
+})
+afterAll(async () => {
+  await game?.stop()
+  await operator?.close()
+})
+
+/** A socket that keeps what it is sent, message by message. */
+interface Talk {
+  readonly socket: WebSocket
+  /** All that was received so far. */
+  readonly received: readonly Message[]
+  readonly closed: Promise<{ code: number; reason: string; at: number }>
+  send(message: object): void
+  subscribe(id: string, query?: string, variables?: object): void
+  /** The next message, or the next one with this id. */
+  receive(id?: string): Promise<Message>
+}
+
+function connect({ baseUrl }: { baseUrl: string }, options: ClientOptions = {}): Talk {
+  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', options)
+  const received: Message[] = []
+  const taken = new Set<Message>()
+  socket.on('message', (data) => received.push(JSON.parse(String(data))))
+  socket.on('error', () => undefined)
+  const closed = new Promise<{ code: number; reason: string; at: number }>((resolve) =>
+    socket.once('close', (code, reason) => resolve({ code, reason: String(reason), at: performance.now() })),
+  )
+  const send = (message: object) => socket.send(JSON.stringify(message))
+  return {
+    socket,
+    received,
+    closed,
+    send,
+    subscribe: (id, query = EVENTS, variables = production) =>
+      send({ id, type: 'subscribe', payload: { query, variables } }),
+    async receive(id) {
+      let message: Message
+      await until(`a message ${id ?? ''}`, () => {
+        message = received.find((one) => !taken.has(one) && (id === undefined || one.id === id))
+        return message !== undefined
+      })
+      taken.add(message)
+      return message
+    },
+  }
+}
+
+/** Opens a socket and says who calls. */
+async function open(
+  server: { baseUrl: string },
+  params: Record<string, unknown> | string = {},
+  options: ClientOptions = {},
+): Promise<Talk> {
+  const talk = connect(server, options)
+  await once(talk.socket, 'open')
+  const payload = typeof params === 'string' ? { authorization: `Bearer ${params}` } : params
+  talk.send({ type: 'connection_init', payload })
+  expect(await talk.receive()).toEqual({ type: 'connection_ack' })
+  return talk
+}
+
+async function tokenFor({ playerId, environmentId }: TestPlayer, lifeMs: number): Promise<string> {
+  const exp = Math.floor((Date.now() + lifeMs) / 1000)
+  return new SignJWT({ prj: game.projectId, env: environmentId })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
+    .setIssuer('tierway')
+    .setAudience('tierway')
+    .setSubject(playerId)
+    .setIssuedAt(exp - 60)
+    .setExpirationTime(exp)
+    .setJti(randomUUID())
+    .sign(await importJWK({ ...key }, 'EdDSA'))
+}
+
+const subscriptionsOf = async ({ app }: Game): Promise<number> =>
+  (await app.metrics.subscriptions.get()).values[0]?.value ?? 0
+const socketsOf = async ({ app }: Game): Promise<number> => (await app.metrics.sockets.get()).values[0]?.value ?? 0
+
+async function act(field: string, playerId: string): Promise<void> {
+  const { errors } = await game.graphql(
+    game.platformKey,
+    `mutation ($playerId: ID!) { ${field}(input: { playerId: $playerId, reason: "test" }) { player { id } } }`,
+    { playerId },
+  )
+  expect(errors).toBeUndefined()
+}
+
+describe('a socket ends with the right of its caller: 4403, with the reason (decisions 1)', () => {
+  /** Waits for the close that follows, which must come within two seconds. */
+  async function closesAfter(talk: Talk, happens: () => Promise<unknown>): Promise<unknown> {
+    const started = performance.now()
+    await happens()
+    const { code, reason, at } = await talk.closed
+    expect(at - started).toBeLessThan(2_000)
+    return [code, reason]
+  }
+
+  it('within two seconds of a ban and of a deletion, also when it is opened after them; nobody else’s ends', async () => {
+    const bystander = await game.player()
+    const other = await open(game, bystander.token)
+    other.subscribe('1', EVENTS, {})
+    for (const [field, reason] of [
+      ['banPlayer', 'player banned'],
+      ['deletePlayer', 'player deleted'],
+    ] as const) {
+      const player = await game.player()
+      const talks = [await open(game, player.token), await open(game, player.token)] as const
+      talks[0].subscribe('1', EVENTS, {})
+      expect(await closesAfter(talks[0], () => act(field, player.playerId))).toEqual([4403, reason])
+      expect(await closesAfter(talks[1], async () => undefined)).toEqual([4403, reason])
+      const late = connect(game)
+      await once(late.socket, 'open')
+      late.send({ type: 'connection_init', payload: { authorization: `Bearer ${player.token}` } })
+      expect(await closesAfter(late, async () => undefined)).toMatchObject([4403, expect.any(String)])
+    }
+    await bystander.start('season')
+    expect((await other.receive('1')).type).toBe('next')
+    other.socket.terminate()
+  })
+
+  it('within two seconds of its logout, and of the end of all logins; another login of the player goes on', async () => {
+    const [one, two] = [(await game.login({ player: 'ada' })).body, (await game.login({ player: 'ada' })).body]
+    const [first, second] = [await open(game, one.accessToken), await open(game, two.accessToken)]
+    const logout = () =>
+      game.request('POST', '/sdk/v1/authorization/logout', {
+        body: JSON.stringify({ refreshToken: one.refreshToken }),
+        headers: { 'x-sdk-key': game.sdkKey },
+      })
+    expect(await closesAfter(first, logout)).toEqual([4403, 'logged out'])
+    second.subscribe('1', '{ me { id } }')
+    const { id } = (await second.receive('1')).payload.data.me
+    expect(await closesAfter(second, () => act('endSessions', id))).toEqual([4403, 'logged out'])
+  })
+
+  it('within two seconds of the revocation of a platform key, which is then refused at once', async () => {
+    const { id, key: platformKey } = await createPlatformKey(game.app.pool, game.projectId, 'viewer')
+    const talk = await open(game, platformKey)
+    talk.subscribe('1')
+    const revoke = () => game.app.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [id])
+    expect(await closesAfter(talk, revoke)).toEqual([4403, 'key revoked'])
+    const again = connect(game)
+    await once(again.socket, 'open')
+    again.send({ type: 'connection_init', payload: { authorization: `Bearer ${platformKey}` } })
+    expect((await again.closed).code).toBe(4403)
+  })
+
+  it('within two seconds of the revocation of the SDK key that it was opened with, alone or beside a token', async () => {
+    const player = await game.player()
+    for (const params of [{}, { authorization: `Bearer ${player.token}` }]) {
+      const { id, key: sdkKey } = await createSdkKey(game.app.pool, game.environmentId)
+      const talk = await open(game, { ...params, sdkKey })
+      const unconcerned = await open(game, { ...params, sdkKey: game.sdkKey })
+      const revoke = () => game.app.pool.query('UPDATE sdk_keys SET revoked_at = now() WHERE id = $1', [id])
+      expect(await closesAfter(talk, revoke)).toEqual([4403, 'key revoked'])
+      expect(unconcerned.socket.readyState).toBe(WebSocket.OPEN)
+      unconcerned.socket.terminate()
+      const again = connect(game)
+      await once(again.socket, 'open')
+      again.send({ type: 'connection_init', payload: { ...params, sdkKey } })
+      expect((await again.closed).code).toBe(4403)
+    }
+  })
+
+  it('at the second in which its token ends, whatever else is sent over it', async () => {
+    const token = await tokenFor(await game.player(), 3_000)
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    const talk = await open(game, token)
+    talk.subscribe('1', EVENTS, {})
+    const { code, reason } = await talk.closed
+    const late = Date.now() - exp * 1_000
+    expect([code, reason, late > -50, late < 1_000, late]).toEqual([4403, 'token expired', true, true, late])
+  })
+
+  it('and not with a database that is away: whether a key holds is not known then, so 1013 asks it to come back', async () => {
+    const database = await createDatabase()
+    const proxy = await startProxy(database.url)
+    const server = await startGame({ DATABASE_URL: proxy.url })
+    try {
+      const held = await open(server, server.platformKey)
+      proxy.cut({ refuse: true })
+      for (const payload of [{ authorization: `Bearer ${server.platformKey}` }, { sdkKey: server.sdkKey }]) {
+        const talk = connect(server)
+        await once(talk.socket, 'open')
+        talk.send({ type: 'connection_init', payload })
+        expect((await talk.closed).code).toBe(1013)
+      }
+      // What is open stays open, and asks again.
+      held.subscribe('1')
+      expect((await held.receive('1')).payload.errors[0].extensions.code).toBe('UNAVAILABLE')
+      proxy.restore()
+      held.subscribe('2', '{ streamCursor(environment: "production") }')
+      expect((await held.receive('2')).payload.data.streamCursor).toEqual(expect.any(String))
+    } finally {
+      await server.stop()
+      await proxy.close()
+      await database.drop()
+    }
+  })
+})
+
+describe('a socket carries 100 operations at once', () => {
+  it('and refuses the 101st with SUBSCRIPTION_LIMIT_EXCEEDED; the others go on, and one that ends makes room', async () => {
+    const player = await game.player()
+    const talk = await open(game, player.token)
+    for (const index of times(100, Number)) talk.subscribe(`s${index}`, EVENTS, {})
+    await until('a hundred are open', async () => (await subscriptionsOf(game)) === 100)
+    for (const [id, query] of [
+      ['one more', EVENTS],
+      ['a query', '{ me { id } }'],
+    ]) {
+      talk.subscribe(id ?? '', query, {})
+      expect(await talk.receive(id)).toMatchObject({
+        type: 'error',
+        payload: [{ extensions: { code: 'SUBSCRIPTION_LIMIT_EXCEEDED' } }],
+      })
+    }
+    // A refusal takes no room, and a limit of one socket is no limit of another.
+    const beside = await open(game, player.token)
+    beside.subscribe('1', EVENTS, {})
+    await until('one more is open', async () => (await subscriptionsOf(game)) === 101)
+    await player.start('season')
+    for (const index of times(100, Number)) expect((await talk.receive(`s${index}`)).type).toBe('next')
+
+    talk.send({ id: 's7', type: 'complete' })
+    await until('one has ended', async () => (await subscriptionsOf(game)) === 100)
+    talk.subscribe('a query again', '{ me { id } }', {})
+    expect((await talk.receive('a query again')).payload.data.me.id).toBe(player.playerId)
+    expect(await talk.receive('a query again')).toEqual({ id: 'a query again', type: 'complete' })
+    talk.subscribe('instead', EVENTS, {})
+    await until('it is open', async () => (await subscriptionsOf(game)) === 101)
+    for (const { socket } of [talk, beside]) socket.terminate()
+    await until('none is left', async () => (await subscriptionsOf(game)) === 0)
+  })
+})
+
+describe('limits of a document hold over a socket as over HTTP (decisions 9)', () => {
+  const selection = (fields: string) => [
+    `{ me { ${fields} } }`,
+    `mutation { startRun(input: { scenarioId: "season" }) { ${fields.replaceAll('id', 'runId')} } }`,
+    `subscription { events { ${fields.replaceAll('id', 'cursor')} } }`,
+  ]
+  const deep = (root: string) => `${root} ${'{ a '.repeat(11)}${'}'.repeat(11)}`
+  const refused: Record<string, string[]> = {
+    'a depth over 10': ['query', 'mutation', 'subscription'].map(deep),
+    '16 aliases': selection(times(16, (index) => `a${index}: id`).join(' ')),
+    '51 directives': selection(`id ${'@include(if: true) '.repeat(51)}`),
+    'over 1,000 tokens': selection('id '.repeat(1_000)),
+    'a field that is not there': selection('idd nothing'),
+    'introspection, where it is off': [
+      '{ __schema { types { name } } }',
+      'mutation { __schema { types { name } } }',
+      'subscription { __type(name: "Player") { name } }',
+    ],
+  }
+
+  for (const [what, documents] of Object.entries(refused)) {
+    it(`${what} is refused in a query, a mutation and a subscription, and the socket goes on`, async () => {
+      const player = await game.player()
+      const talk = await open(game, player.token)
+      talk.subscribe('live', EVENTS, {})
+      for (const [index, document] of documents.entries()) {
+        talk.subscribe(`q${index}`, document, {})
+        const message = await talk.receive(`q${index}`)
+        expect([document, message.type, message.payload[0].extensions.code]).toEqual([
+          document,
+          'error',
+          'INVALID_REQUEST',
+        ])
+        const { errors } = await player.graphql(document)
+        expect(message.payload.map((error: Message) => error.message)).toEqual(errors?.map(({ message: text }) => text))
+        expect(JSON.stringify(message)).not.toMatch(/did you mean/i)
+      }
+      const { rows } = await game.app.pool.query('SELECT FROM runs WHERE player_id = $1', [player.playerId])
+      expect(rows).toHaveLength(0)
+      await player.start('season')
+      expect((await talk.receive('live')).type).toBe('next')
+      talk.socket.terminate()
+    })
+  }
+})
+
+describe('the protocol is kept to the letter', () => {
+  it('a second connection_init closes with 4429, an id that is in use with 4409', async () => {
+    const twice = await open(game)
+    twice.send({ type: 'connection_init' })
+    expect((await twice.closed).code).toBe(4429)
+
+    const player = await game.player()
+    const double = await open(game, player.token)
+    double.subscribe('1', EVENTS, {})
+    double.subscribe('1', EVENTS, {})
+    expect((await double.closed).code).toBe(4409)
+    await until('nothing of it is left', async () => (await subscriptionsOf(game)) === 0)
+  })
+
+  it('a message over 64 KiB closes with 1009, also one in pieces', async () => {
+    const talk = await open(game)
+    talk.socket.send('x'.repeat(40_000), { fin: false })
+    talk.socket.send('x'.repeat(40_000), { fin: true })
+    expect((await talk.closed).code).toBe(1009)
+  })
+
+  it('no compression is agreed on, also when the client offers it', async () => {
+    const talk = connect(game, { perMessageDeflate: true })
+    const [[response]] = await Promise.all([once(talk.socket, 'upgrade'), once(talk.socket, 'open')])
+    expect(response.headers['sec-websocket-extensions']).toBeUndefined()
+    expect(talk.socket.extensions).toBe('')
+    talk.socket.terminate()
+  })
+
+  it('a replay that passes retention under way ends with CURSOR_EXPIRED, and one that the database fails says nothing of it', async () => {
+    const server = await startGame()
+    try {
+      for (const [statement, code] of [
+        ['DELETE FROM events WHERE position <= 1100', 'CURSOR_EXPIRED'],
+        ['ALTER TABLE events RENAME TO gone', 'INTERNAL_ERROR'],
+      ] as const) {
+        await fill(server, 1_200, 8_000)
+        const { rows } = await server.app.pool.query('SELECT min(position) - 1 AS start FROM events')
+        const talk = await open(server, server.platformKey)
+        talk.subscribe('1', LONG, { ...production, after: printCursor(server.environmentId, BigInt(rows[0].start)) })
+        // With the first message: what the connection holds is far less than the replay.
+        talk.socket.once('message', () => talk.socket.pause())
+        await until('it is paused', () => talk.socket.isPaused)
+        await server.app.pool.query(statement)
+        talk.socket.resume()
+        const isEnd = ({ type }: Message) => type !== 'next' && type !== 'connection_ack'
+        await until('it ends', () => talk.received.some(isEnd))
+        expect(talk.received.filter(isEnd)).toMatchObject([
+          { id: '1', type: 'error', payload: [{ extensions: { code } }] },
+        ])
+        expect(JSON.stringify(talk.received.find(isEnd))).not.toMatch(/relation|42P01|\.ts/)
+        // The socket itself goes on.
+        talk.subscribe('2', '{ __typename }')
+        expect((await talk.receive('2')).payload.data).toEqual({ __typename: 'Query' })
+        talk.socket.terminate()
+      }
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+const LONG =
+  'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor data } }'
+
+/** Many long events at once, written past the service. */
+async function fill({ app, environmentId }: Game, count: number, bytes: number): Promise<void> {
+  await app.pool.query(
+    `WITH moved AS (
+       INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
+       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+     )
+     INSERT INTO events (environment_id, position, type, player_id, data)
+     SELECT $1, position - $2 + n, 'crossing', gen_random_uuid(), '{"pad":"' || repeat('x', $3) || '"}'
+     FROM moved, generate_series(1, $2::int) n`,
+    [environmentId, count, bytes],
+  )
+}
+
+describe('a handshake that is refused', () => {
+  it('takes nobody with it when its sender has gone without a word', async () => {
+    await buildService()
+    const database = await createDatabase()
+    const world = await createWorld(database.url)
+    const service = await startService(world.env)
+    try {
+      const { hostname, port } = new URL(service.baseUrl)
+      for (const [path, origin] of [
+        ['/', 'https://evil.example'],
+        ['/graphql', 'https://evil.example'],
+        ['/graphql', service.baseUrl],
+      ]) {
+        const head = [
+          `GET ${path} HTTP/1.1`,
+          `host: ${hostname}:${port}`,
+          `origin: ${origin}`,
+          'connection: Upgrade',
+          'upgrade: websocket',
+          'sec-websocket-version: 13',
+          'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==',
+        ]
+        await Promise.all(
+          times(50, async () => {
+            const socket = connectTcp(Number(port), hostname)
+            socket.on('error', () => undefined)
+            await once(socket, 'connect')
+            socket.write(`${head.join('\r\n')}\r\n\r\n`, () => socket.resetAndDestroy())
+            await once(socket, 'close')
+          }),
+        )
+        const alive = await fetch(`${service.baseUrl}/livez`).then(
+          ({ status }) => status,
+          () => service.errors,
+        )
+        expect([path, alive, service.exit]).toEqual([path, 200, undefined])
+      }
+    } finally {
+      await stopService(service)
+      await world.close()
+      await database.drop()
+    }
+  })
+})
+
+describe.concurrent('a socket', () => {
+  it('that never says who calls is closed with 4408 after three seconds', async () => {
+    const talk = connect(game)
+    await once(talk.socket, 'open')
+    const opened = performance.now()
+    const { code, at } = await talk.closed
+    const seconds = (at - opened) / 1_000
+    expect([code, seconds > 2.5 && seconds < 5, seconds]).toEqual([4408, true, seconds])
+  })
+
+  it('is pinged every twelve seconds, and stays open as long as it answers', async () => {
+    const talk = await open(game, (await game.player()).token)
+    const opened = performance.now()
+    const pings: number[] = []
+    talk.socket.on('ping', () => pings.push((performance.now() - opened) / 1_000))
+    await until('the third ping', () => pings.length === 3, { deadlineMs: 45_000 })
+    expect(pings.map((seconds) => Math.round(seconds / 4) * 4)).toEqual([12, 24, 36])
+    expect(talk.socket.readyState).toBe(WebSocket.OPEN)
+    talk.socket.terminate()
+  }, 60_000)
+
+  it('that answers no ping is ended by the time of the next', async () => {
+    const server = await startGame()
+    try {
+      const talk = await open(server, (await server.player()).token, { autoPong: false })
+      talk.subscribe('1', EVENTS, {})
+      await until('it is open', async () => (await subscriptionsOf(server)) === 1)
+      const opened = performance.now()
+      const { code, at } = await talk.closed
+      const seconds = (at - opened) / 1_000
+      expect([code, seconds > 20 && seconds < 28, seconds]).toEqual([1006, true, seconds])
+      await until('nothing of it is left', async () => (await subscriptionsOf(server)) === 0)
+      expect(await socketsOf(server)).toBe(0)
+    } finally {
+      await server.stop()
+    }
+  }, 60_000)
+
+  it('that takes nothing for ten seconds is closed with 1013, loses nothing, and goes on elsewhere from its cursor', async () => {
+    const server = await startGame()
+    try {
+      const after = printCursor(server.environmentId, 0n)
+      await fill(server, 300, 40_000)
+      const slow = await open(server, server.platformKey)
+      slow.subscribe('1', LONG, { ...production, after })
+      slow.subscribe('2', LONG, { ...production, after })
+      slow.socket.once('message', () => slow.socket.pause())
+      await until('it is paused', () => slow.socket.isPaused)
+      const paused = performance.now()
+      // Others are told meanwhile.
+      const quick = server.subscribe(server.platformKey, LONG, { ...production, after })
+      expect(await quick.take(300)).toHaveLength(300)
+      await quick.close()
+      // It reads again, but too late: what is on its way, and then the end.
+      await until('ten seconds have passed', () => performance.now() - paused > 13_000)
+      slow.socket.resume()
+      expect(await slow.closed).toMatchObject({ code: 1013, reason: 'too slow' })
+      await until('nothing of it is left', async () => (await subscriptionsOf(server)) === 0)
+      for (const id of ['1', '2']) {
+        const heard = slow.received
+          .filter((message) => message.id === id)
+          .map(({ payload }) => payload.data.events.cursor)
+        expect(heard.length).toBeLessThan(300)
+        const last = heard.at(-1) ?? after
+        const rest = server.subscribe(server.platformKey, EVENTS, { ...production, after: last })
+        heard.push(...(await rest.take(300 - heard.length)).map(({ cursor }) => cursor))
+        expect(heard).toEqual(times(300, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+        await rest.close()
+      }
+    } finally {
+      await server.stop()
+    }
+  }, 60_000)
+
+  it('that never reads again is ended all the same, and nothing of it is kept', async () => {
+    const server = await startGame()
+    try {
+      await fill(server, 300, 40_000)
+      const slow = await open(server, server.platformKey)
+      slow.subscribe('1', LONG, { ...production, after: printCursor(server.environmentId, 0n) })
+      slow.socket.once('message', () => slow.socket.pause())
+      await until('it is paused', () => slow.socket.isPaused)
+      const gone = async () => (await subscriptionsOf(server)) === 0 && (await socketsOf(server)) === 0
+      await until('nothing of it is left', gone, { deadlineMs: 50_000 })
+      slow.socket.terminate()
+    } finally {
+      await server.stop()
+    }
+  }, 70_000)
+})
