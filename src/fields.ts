@@ -67,7 +67,8 @@ export class Fields {
   /** The id of a player, a run or a key. */
   optionalId(name: string): string | null {
     const value = this.optionalText(name, { max: 36 })
-    return value === null || UUID.test(value) ? value : this.fault(name, 'must be an id', '')
+    if (value === null || UUID.test(value)) return value
+    return this.isNamed(name) ? '' : this.fault(name, 'must be an id', '')
   }
 
   /** A text that is looked at and not stored: any. */
@@ -145,12 +146,17 @@ export class Fields {
     return value
   }
 
-  private missing<T>(name: string, standIn: T): T {
-    // A field that is present but faulty has been named already.
-    return this.faults.some(({ path }) => path === name) ? standIn : this.fault(name, 'is required', standIn)
+  private isNamed(name: string): boolean {
+    return this.faults.some(({ path }) => path === name)
   }
 
-  private fault<T>(path: string, message: string, standIn: T): T {
+  private missing<T>(name: string, standIn: T): T {
+    // A field that is present but faulty has been named already.
+    return this.isNamed(name) ? standIn : this.fault(name, 'is required', standIn)
+  }
+
+  /** Notes a fault that a reader of its own finds, and goes on with something in its place. */
+  fault<T>(path: string, message: string, standIn: T): T {
     this.faults.push({ path, message })
     return standIn
   }

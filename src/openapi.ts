@@ -276,7 +276,8 @@ const schemas: Record<string, Schema> = {
   ),
   ScenarioDefinition: {
     type: 'object',
-    description: 'A graph of nodes. It is validated as a whole when it is published; every fault is named at once.',
+    description:
+      'A graph of nodes. It is validated as a whole when it is published; every fault is named at once. The whole schema, with what each type of node takes, is /schemas/scenario.json.',
     required: ['name', 'start', 'nodes', 'edges'],
     properties: {
       name: text('Its name.', { minLength: 1, maxLength: 128 }),
@@ -643,6 +644,15 @@ export const openapi = {
       get: operation({
         id: 'readOpenapi',
         summary: 'This document.',
+        security: null,
+        response: anyObject,
+        refusals: [],
+      }),
+    },
+    '/schemas/scenario.json': {
+      get: operation({
+        id: 'readScenarioSchema',
+        summary: 'The JSON Schema (2020-12) of scenario definitions, for editors and build pipelines.',
         security: null,
         response: anyObject,
         refusals: [],

@@ -24,11 +24,13 @@ import {
   claimAll,
   claimTier,
 } from './battlepass/claim-tier.ts'
+import { claimsOpen } from './battlepass/decide.ts'
+import { levelAt } from './battlepass/levels.ts'
 import type { NodeInput } from './battlepass/place.ts'
 import { type PurchasePremium, type PurchaseResult, purchasePremium } from './battlepass/purchase-premium.ts'
 import { type Progress, readProgress } from './battlepass/read-progress.ts'
 import type { GroupCommit } from './commit/group-commit.ts'
-import { Refusal } from './errors.ts'
+import { type Fault, Refusal } from './errors.ts'
 import { type EventFilter, type EventPage, type History, readEvents } from './events/history.ts'
 import {
   banPlayer,
@@ -61,11 +63,16 @@ import { deleteStorage, readStorage, type StorageValues, type StoredValue, setSt
 import { findEnvironment } from './projects/projects.ts'
 import type { Secrets } from './providers/secrets.ts'
 import { type AuthProvidersView, type ReadSettings, readAuthProviders, setAuthProviders } from './providers/settings.ts'
+import { type CloneScenario, cloneScenario } from './scenario/clone.ts'
 import { type CrossHandle, type CrossResult, crossHandle } from './scenario/cross-handle.ts'
-import { type PublishedScenario, publishScenario, readScenario } from './scenario/publish.ts'
+import { parseDefinition } from './scenario/definition.ts'
+import { diffScenarios, type ScenarioDiff } from './scenario/diff.ts'
+import { createPreview, type ScenarioPreview } from './scenario/preview.ts'
+import { type PublishedScenario, type Publisher, publishScenario, readScenario } from './scenario/publish.ts'
 import { type RunResult, readRun } from './scenario/read-run.ts'
 import type { ScenarioRef } from './scenario/scenarios.ts'
 import { type StartResult, startRun } from './scenario/start-run.ts'
+import { listVersions, readVersions, type VersionPage, type VersionSummary } from './scenario/versions.ts'
 import { type Adjustment, adjustWallet } from './wallet/adjust.ts'
 
 /** Contents page of what the service does. Both edges call these and nothing else. */
@@ -129,8 +136,14 @@ export interface Operations {
   crossHandle(player: PlayerRef, input: CrossHandle): Promise<CrossResult>
   readRun(player: PlayerRef, input: { runId: string }): Promise<RunResult>
 
-  publishScenario(scenario: ScenarioRef, definition: string): Promise<PublishedScenario>
+  publishScenario(scenario: ScenarioRef, definition: string, publisher: Publisher): Promise<PublishedScenario>
   readScenario(scenario: ScenarioRef, version: number | null): Promise<PublishedScenario>
+  cloneScenario(caller: PlatformCaller, clone: CloneScenario): Promise<PublishedScenario>
+  /** Everything that publishing a definition would refuse it for. */
+  validateScenario(definition: string): readonly Fault[]
+  previewScenario(scenario: ScenarioRef, definition: string): Promise<ScenarioPreview>
+  listVersions(scenario: ScenarioRef, page: VersionPage): Promise<VersionSummary[]>
+  diffScenario(scenario: ScenarioRef, versions: { from: number; to: number }): Promise<ScenarioDiff>
   findEnvironment(projectId: string, name: string): Promise<string>
 
   /** A page of the events of a stream. */
@@ -236,8 +249,19 @@ export function createOperations(options: OperationsOptions): Operations {
     crossHandle: (player, input) => writes.run(crossHandle(player, input)),
     readRun: (player, input) => reads.run(readRun(player, input)),
 
-    publishScenario: (scenario, definition) => publishScenario(pool, scenario, definition),
+    publishScenario: (scenario, definition, publisher) => publishScenario(pool, scenario, definition, publisher),
     readScenario: (scenario, version) => readScenario(pool, scenario, version),
+    cloneScenario: (caller, clone) => cloneScenario(pool, caller, clone),
+    validateScenario(definition) {
+      const parsed = parseDefinition(definition)
+      return parsed.ok ? [] : parsed.faults
+    },
+    previewScenario: createPreview({ pool, rules: { levelAt, claimsOpen } }),
+    listVersions: (scenario, page) => listVersions(pool, scenario, page),
+    async diffScenario(scenario, versions) {
+      const { from, to } = await readVersions(pool, scenario, versions)
+      return diffScenarios(from, to)
+    },
     findEnvironment: (projectId, name) => findEnvironment(pool, projectId, name),
 
     readEvents: (filter, page) => readEvents(pool, filter, page),

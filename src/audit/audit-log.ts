@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
 import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
-import { type Json, print } from '../json.ts'
+import { isCleanText, type Json, print } from '../json.ts'
 
 /** What an operator changed. Before and after are what operators may see: never a secret. */
 export interface AuditEntry {
@@ -16,6 +16,9 @@ export interface AuditEntry {
   /** Why, in the operator's words. */
   readonly reason?: string | null
 }
+
+/** As long as an id. */
+const MAX_TARGET = 36
 
 const COLUMNS = ['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'before', 'after', 'reason'] as const
 const INSERT = `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, before, after, reason)`
@@ -49,7 +52,15 @@ export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry
 /** Writes down that a caller tried what it may not. Nothing else was changed. */
 export async function auditDenied(pool: Pool, caller: Actor, action: string, target: string): Promise<void> {
   const environmentId = caller.kind === 'player' ? caller.environmentId : null
-  await writeAudit(pool, caller, { environmentId, action: `${action}.denied`, target, before: null, after: null })
+  // It was read by nobody yet: what cannot be stored is left out.
+  const named = isCleanText(target) ? target.slice(0, MAX_TARGET) : ''
+  await writeAudit(pool, caller, {
+    environmentId,
+    action: `${action}.denied`,
+    target: named,
+    before: null,
+    after: null,
+  })
 }
 
 /** The entries of a group, written with what they tell of. */

@@ -112,7 +112,8 @@ function tiersOf({ node, levelNode }: Place): TierInput[] {
   return [...node.tiers.values()].sort((a, b) => a.level - b.level || a.track.localeCompare(b.track))
 }
 
-function claimedLevel({ levelNode }: Place, level: number | null): number {
+/** The level that is meant: a level node has one of its own, and no other is asked for through it. */
+export function claimedLevel({ levelNode }: Place, level: number | null): number {
   if (!levelNode) {
     if (level === null) throw invalidRequest({ path: 'level', message: 'is required' })
     return level

@@ -255,7 +255,7 @@ builder.queryField('events', (t) =>
     resolve: async (_root, args, context) => {
       const { from = null, to = null } = args
       if (from && to && from >= to) throw invalidRequest({ path: 'to', message: 'must be after from' })
-      const { size, backwards } = readPage(args)
+      const { size, backwards } = Fields.ofInput(args).read((fields) => readPage(fields, args))
       const filter = { ...(await readFilter(context, args)), from: from ?? null, to: to ?? null }
       const { environmentId } = filter
       const cursorOf = (position: bigint) => printCursor(environmentId, position)

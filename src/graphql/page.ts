@@ -1,4 +1,4 @@
-import { type Fault, invalidRequest } from '../errors.ts'
+import type { Fields } from '../fields.ts'
 
 const DEFAULT_SIZE = 20
 const MAX_SIZE = 200
@@ -11,25 +11,24 @@ export interface PageArgs {
   readonly before?: string | null
 }
 
-/** How many, and from which end. Refuses what makes no sense, every fault at once. */
-export function readPage({ first, last, after, before }: PageArgs): { size: number; backwards: boolean } {
-  const faults = Object.entries({ first, last }).flatMap(([path, size]): Fault[] =>
-    typeof size === 'number' && (size < 1 || size > MAX_SIZE) ? [{ path, message: `must be 1 to ${MAX_SIZE}` }] : [],
-  )
+/** How many, and from which end. */
+export function readPage(
+  fields: Fields,
+  { first, last, after, before }: PageArgs,
+): { size: number; backwards: boolean } {
+  for (const [path, size] of Object.entries({ first, last })) {
+    if (typeof size === 'number' && (size < 1 || size > MAX_SIZE)) fields.fault(path, `must be 1 to ${MAX_SIZE}`, null)
+  }
   if (typeof first === 'number' && typeof last === 'number')
-    faults.push({ path: 'last', message: 'must not be given beside first' })
-  if (faults.length > 0) throw invalidRequest(...faults)
+    fields.fault('last', 'must not be given beside first', null)
   const backwards = typeof last === 'number' || (typeof first !== 'number' && Boolean(before) && !after)
   return { size: first ?? last ?? DEFAULT_SIZE, backwards }
 }
 
 /** How many of a list that is paged from its beginning only. */
-export function readForwardPage(args: PageArgs): number {
-  const faults = (['last', 'before'] as const).flatMap((path): Fault[] =>
-    args[path] === null || args[path] === undefined
-      ? []
-      : [{ path, message: 'is not supported here: use first and after' }],
-  )
-  if (faults.length > 0) throw invalidRequest(...faults)
-  return readPage(args).size
+export function readForwardPage(fields: Fields, { first, last, after, before }: PageArgs): number {
+  for (const [path, value] of Object.entries({ last, before })) {
+    if (value !== null && value !== undefined) fields.fault(path, 'is not supported here: use first and after', null)
+  }
+  return readPage(fields, { first, after }).size
 }

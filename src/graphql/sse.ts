@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Plugin } from 'graphql-yoga'
 import { SharedResult } from './fan-out.ts'
 
@@ -16,6 +17,8 @@ export function serverSentEvents(): Plugin {
         const headers = {
           'content-type': 'text/event-stream',
           'cache-control': 'no-cache',
+          // Its end is the end of the connection: nothing comes after a stream.
+          connection: 'close',
           // Proxies that gather what passes would hold events back.
           'x-accel-buffering': 'no',
         }
@@ -23,6 +26,17 @@ export function serverSentEvents(): Plugin {
       }, 'text/event-stream')
     },
   }
+}
+
+/** Ends the connection of a reader that takes nothing: what has left towards it waits for it alone. */
+export function dropStalled(response: ServerResponse): void {
+  let stalledSince: number | null = null
+  const timer = setInterval(() => {
+    if (!response.writableNeedDrain) stalledSince = null
+    else stalledSince ??= Date.now()
+    if (stalledSince !== null && Date.now() - stalledSince >= STALL_MS) response.destroy()
+  }, 1_000).unref()
+  response.once('close', () => clearInterval(timer))
 }
 
 /** Takes the next event when the last one has left: whoever does not read is sent nothing, and keeps nothing waiting. */
@@ -61,7 +75,7 @@ function sending(results: Results): UnderlyingDefaultSource<Uint8Array> {
         stalled = setTimeout(() => {
           finish()
           void results.return?.()
-          controller.error(new Error('the reader is too slow'))
+          controller.close()
         }, STALL_MS).unref()
       } catch (error) {
         finish()

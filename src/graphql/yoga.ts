@@ -24,7 +24,7 @@ import type { Context, ServerContext } from './context.ts'
 import { createTidyErrors, mask, tidyResults } from './failures.ts'
 import { fanOut } from './fan-out.ts'
 import { createSocketServer } from './socket.ts'
-import { serverSentEvents } from './sse.ts'
+import { dropStalled, serverSentEvents } from './sse.ts'
 
 export interface GraphqlOptions {
   readonly config: Config
@@ -121,6 +121,8 @@ export async function createGraphql(options: GraphqlOptions) {
       if (length === undefined) return refuse(response, 411, 'length required')
       if (Number(length) > config.maxBodyBytes) return refuse(response, ...REFUSALS.payloadTooLarge)
     }
+    // A subscription is a stream for whoever takes anything, too.
+    if (/text\/event-stream|\*\/\*/.test(request.headers.accept ?? '*/*')) dropStalled(response)
     return yoga.handle(request, response)
   }
 

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { print } from '../json.ts'
 import type { Metrics } from '../metrics.ts'
 import { openapi } from '../openapi.ts'
+import { definitionSchemaText } from '../scenario/definition-schema.ts'
 
 export interface HealthOptions {
   readonly metrics: Metrics
@@ -19,7 +20,7 @@ export interface HealthOptions {
 /** Readiness is asked often and must never hang with the database. */
 const READY_TIMEOUT_MS = 1_000
 
-/** What machines ask the service about itself: health, metrics, public keys, the API's description. */
+/** What machines ask the service about itself: health, metrics, public keys, descriptions of the API and of scenarios. */
 export function createHealth({ metrics, tokens, config, isReady, isDegraded }: HealthOptions) {
   const document = JSON.stringify(openapi)
   const jwks = JSON.stringify(tokens.jwks)
@@ -61,6 +62,9 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
         return true
       case '/openapi.json':
         send(response, 200, document)
+        return true
+      case '/schemas/scenario.json':
+        send(response, 200, definitionSchemaText)
         return true
       default:
         return false

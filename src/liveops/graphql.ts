@@ -83,27 +83,56 @@ const GrantTierPayload = builder.objectRef<Payload & { result: ClaimResult }>('G
 })
 
 /**
- * The call of an operator on a player of its project. Whoever may not is refused, which is written down too; another
- * project's player is one that does not exist.
+ * The call of an operator on a player of its project, with what else it takes: every fault at once. Whoever may not is
+ * refused before anything is read, which is written down; another project's player is one that does not exist.
  */
-async function readCall(context: Context, action: string, input: object): Promise<SupportCall> {
-  const { playerId, reason } = Fields.ofInput(input).read((fields) => ({
+async function readCall<Input>(
+  context: Context,
+  action: string,
+  sent: { readonly playerId: string },
+  reader: (fields: Fields) => Input,
+): Promise<{ call: SupportCall; input: Input }> {
+  const caller = await requireActor(context, 'operator', {
+    action: `player.${action}`,
+    target: sent.playerId,
+  })
+  const { playerId, reason, input } = Fields.ofInput(sent).read((fields) => ({
     playerId: fields.optionalId('playerId') ?? '',
     reason: fields.text('reason', { max: MAX_REASON }),
+    input: reader(fields),
   }))
-  const caller = await requireActor(context, 'operator', { action: `player.${action}`, target: playerId })
-  return { caller, reason, player: await context.operations.findPlayer(caller.projectId, playerId) }
+  return { call: { caller, reason, player: await context.operations.findPlayer(caller.projectId, playerId) }, input }
 }
 
-async function readKeyedCall(context: Context, action: string, input: object): Promise<KeyedCall> {
-  const call = await readCall(context, action, input)
-  const read = (fields: Fields) => fields.text('idempotencyKey', { max: MAX_KEY })
-  return { ...call, idempotencyKey: Fields.ofInput(input).read(read) }
+async function readKeyedCall<Input>(
+  context: Context,
+  action: string,
+  sent: { readonly playerId: string },
+  reader: (fields: Fields) => Input,
+): Promise<{ call: KeyedCall; input: Input }> {
+  const { call, input } = await readCall(context, action, sent, (fields) => ({
+    own: reader(fields),
+    idempotencyKey: fields.text('idempotencyKey', { max: MAX_KEY }),
+  }))
+  return { call: { ...call, idempotencyKey: input.idempotencyKey }, input: input.own }
 }
+
+const nothingElse = (): null => null
 
 const readMoney = (fields: Fields) => ({
   currency: fields.text('currency', { max: MAX_CURRENCY }),
   amount: fields.int64('amount', { min: 1n, max: MAX_INT64 }),
+})
+
+const readIdentity = (fields: Fields) => ({
+  provider: fields.text('provider', { max: 64 }),
+  subject: fields.text('subject', { max: 255 }),
+})
+
+const readXp = (fields: Fields) => ({
+  ...readNodeInput(fields),
+  amount: fields.int64('amount', { min: 1n, max: MAX_INT64 }),
+  source: fields.optionalText('source', { max: MAX_SOURCE }) ?? 'support',
 })
 
 const readTier = (fields: Fields) => ({
@@ -228,7 +257,7 @@ builder.mutationFields((t) => ({
     description: 'Bans a player: its calls are refused from the next one on, and what it has open closes.',
     args: { input: t.arg({ type: BanPlayerInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'ban', input)
+      const { call } = await readCall(context, 'ban', input, nothingElse)
       await context.operations.banPlayer(call)
       return call
     },
@@ -237,7 +266,7 @@ builder.mutationFields((t) => ({
     type: PlayerPayload,
     args: { input: t.arg({ type: UnbanPlayerInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'unban', input)
+      const { call } = await readCall(context, 'unban', input, nothingElse)
       await context.operations.unbanPlayer(call)
       return call
     },
@@ -248,7 +277,7 @@ builder.mutationFields((t) => ({
       'Deletes a player for good: profile, storage, login log and sessions are erased; ledgers, claims and identities stay.',
     args: { input: t.arg({ type: DeletePlayerInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'delete', input)
+      const { call } = await readCall(context, 'delete', input, nothingElse)
       await context.operations.deletePlayer(call)
       return call
     },
@@ -258,7 +287,7 @@ builder.mutationFields((t) => ({
     description: 'Ends all logins of a player. Access tokens live out their time, sockets close; it may log in again.',
     args: { input: t.arg({ type: EndSessionsInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'end_sessions', input)
+      const { call } = await readCall(context, 'end_sessions', input, nothingElse)
       await context.operations.endSessions(call)
       return call
     },
@@ -268,11 +297,7 @@ builder.mutationFields((t) => ({
     description: 'Takes an identity from a player. Its next login makes a new player, or links elsewhere.',
     args: { input: t.arg({ type: UnlinkIdentityInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'unlink_identity', input)
-      const identity = Fields.ofInput(input).read((fields) => ({
-        provider: fields.text('provider', { max: 64 }),
-        subject: fields.text('subject', { max: 255 }),
-      }))
+      const { call, input: identity } = await readCall(context, 'unlink_identity', input, readIdentity)
       await context.operations.unlinkIdentity(call, identity)
       return call
     },
@@ -281,8 +306,8 @@ builder.mutationFields((t) => ({
     type: WalletPayload,
     args: { input: t.arg({ type: CreditWalletInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readKeyedCall(context, 'credit_wallet', input)
-      return { ...call, ...(await context.operations.creditWallet(call, Fields.ofInput(input).read(readMoney))) }
+      const { call, input: money } = await readKeyedCall(context, 'credit_wallet', input, readMoney)
+      return { ...call, ...(await context.operations.creditWallet(call, money)) }
     },
   }),
   debitWallet: t.field({
@@ -290,8 +315,8 @@ builder.mutationFields((t) => ({
     description: 'Takes money from a player; more than it has is refused.',
     args: { input: t.arg({ type: DebitWalletInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readKeyedCall(context, 'debit_wallet', input)
-      return { ...call, ...(await context.operations.debitWallet(call, Fields.ofInput(input).read(readMoney))) }
+      const { call, input: money } = await readKeyedCall(context, 'debit_wallet', input, readMoney)
+      return { ...call, ...(await context.operations.debitWallet(call, money)) }
     },
   }),
   grantXp: t.field({
@@ -299,12 +324,7 @@ builder.mutationFields((t) => ({
     description: "Adds xp in the player's active run, by the rules of the game.",
     args: { input: t.arg({ type: GrantXpInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readKeyedCall(context, 'grant_xp', input)
-      const xp = Fields.ofInput(input).read((fields) => ({
-        ...readNodeInput(fields),
-        amount: fields.int64('amount', { min: 1n, max: MAX_INT64 }),
-        source: fields.optionalText('source', { max: MAX_SOURCE }) ?? 'support',
-      }))
+      const { call, input: xp } = await readKeyedCall(context, 'grant_xp', input, readXp)
       return { ...call, result: await context.operations.grantXp(call, xp) }
     },
   }),
@@ -313,8 +333,8 @@ builder.mutationFields((t) => ({
     description: 'Claims a tier for a player, also one that it has not reached. Premium tiers need premium.',
     args: { input: t.arg({ type: GrantTierInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readKeyedCall(context, 'grant_tier', input)
-      return { ...call, result: await context.operations.grantTier(call, Fields.ofInput(input).read(readTier)) }
+      const { call, input: tier } = await readKeyedCall(context, 'grant_tier', input, readTier)
+      return { ...call, result: await context.operations.grantTier(call, tier) }
     },
   }),
   resetTier: t.field({
@@ -322,8 +342,8 @@ builder.mutationFields((t) => ({
     description: 'Makes one claimed tier of one player claimable again. What it granted stays.',
     args: { input: t.arg({ type: ResetTierInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'reset_tier', input)
-      return { ...call, ...(await context.operations.resetTier(call, Fields.ofInput(input).read(readTier))) }
+      const { call, input: place } = await readCall(context, 'reset_tier', input, readTier)
+      return { ...call, ...(await context.operations.resetTier(call, place)) }
     },
   }),
   grantPremium: t.field({
@@ -331,8 +351,8 @@ builder.mutationFields((t) => ({
     description: 'Gives premium for nothing.',
     args: { input: t.arg({ type: GrantPremiumInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'grant_premium', input)
-      return { ...call, ...(await context.operations.grantPremium(call, Fields.ofInput(input).read(readNodeInput))) }
+      const { call, input: place } = await readCall(context, 'grant_premium', input, readNodeInput)
+      return { ...call, ...(await context.operations.grantPremium(call, place)) }
     },
   }),
   revokePremium: t.field({
@@ -340,8 +360,8 @@ builder.mutationFields((t) => ({
     description: 'Takes premium back. Refused while premium tiers are claimed: reset them first.',
     args: { input: t.arg({ type: RevokePremiumInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'revoke_premium', input)
-      return { ...call, ...(await context.operations.revokePremium(call, Fields.ofInput(input).read(readNodeInput))) }
+      const { call, input: place } = await readCall(context, 'revoke_premium', input, readNodeInput)
+      return { ...call, ...(await context.operations.revokePremium(call, place)) }
     },
   }),
   resetPass: t.field({
@@ -349,8 +369,8 @@ builder.mutationFields((t) => ({
     description: 'Puts a pass back to its beginning: no xp, no premium, no claims. What was granted stays.',
     args: { input: t.arg({ type: ResetPassInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'reset_pass', input)
-      return { ...call, ...(await context.operations.resetPass(call, Fields.ofInput(input).read(readNodeInput))) }
+      const { call, input: place } = await readCall(context, 'reset_pass', input, readNodeInput)
+      return { ...call, ...(await context.operations.resetPass(call, place)) }
     },
   }),
   cancelRun: t.field({
@@ -358,8 +378,9 @@ builder.mutationFields((t) => ({
     description: 'Ends a run as it stands. The player may start another.',
     args: { input: t.arg({ type: CancelRunInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'cancel_run', input)
-      const run = Fields.ofInput(input).read((fields) => ({ runId: readRunId(fields) }))
+      const { call, input: run } = await readCall(context, 'cancel_run', input, (fields) => ({
+        runId: readRunId(fields),
+      }))
       await context.operations.cancelRun(call, run)
       return call
     },
@@ -368,8 +389,8 @@ builder.mutationFields((t) => ({
     type: PlayerPayload,
     args: { input: t.arg({ type: SetPlayerStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'set_storage', input)
-      await context.operations.setPlayerStorage(call, Fields.ofInput(input).read(readStorageValues))
+      const { call, input: values } = await readCall(context, 'set_storage', input, readStorageValues)
+      await context.operations.setPlayerStorage(call, values)
       return call
     },
   }),
@@ -377,8 +398,8 @@ builder.mutationFields((t) => ({
     type: PlayerPayload,
     args: { input: t.arg({ type: DeletePlayerStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const call = await readCall(context, 'delete_storage', input)
-      await context.operations.deletePlayerStorage(call, Fields.ofInput(input).read(readKeys))
+      const { call, input: keys } = await readCall(context, 'delete_storage', input, readKeys)
+      await context.operations.deletePlayerStorage(call, keys)
       return call
     },
   }),
@@ -437,13 +458,15 @@ builder.queryFields((t) => ({
     description: 'The players of an environment, the newest first.',
     args: {
       environment: t.arg.string({ required: true }),
-      search: t.arg.string({ description: 'An id, the beginning of a nickname in any letter case, or a subject.' }),
+      search: t.arg.string({
+        description: 'An id, the beginning of a nickname (in any case of the letters a to z), or a subject.',
+      }),
       status: t.arg({ type: PlayerStatus }),
     },
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const size = readForwardPage(args)
-      const { environment, search } = Fields.ofInput(args).read((fields) => ({
+      const { environment, search, size } = Fields.ofInput(args).read((fields) => ({
+        size: readForwardPage(fields, args),
         environment: fields.text('environment', { max: 32 }),
         search: fields.optionalText('search', { max: 255 }),
       }))

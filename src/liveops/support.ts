@@ -3,7 +3,7 @@ import type { PlatformCaller } from '../auth/callers.ts'
 import { Identities, type IdentityRef } from '../auth/identities.ts'
 import { RefreshTokens } from '../auth/refresh-tokens.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
-import { type ClaimResult, giveTier } from '../battlepass/claim-tier.ts'
+import { type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
 import { newPass } from '../battlepass/decide.ts'
 import { Passes } from '../battlepass/passes.ts'
 import { findPlace, type NodeInput, type Place, passAt, passRef, requirePlace } from '../battlepass/place.ts'
@@ -76,14 +76,19 @@ function act<Outcome>(call: SupportCall, action: Action<Outcome>): Command<Outco
   }
 }
 
-function once<Outcome>(call: KeyedCall, action: Action<Outcome>, request: Json): Command<Outcome> {
+function once<Outcome>(
+  call: KeyedCall,
+  action: Action<Outcome>,
+  request: Json,
+  tookEffect: (outcome: Outcome) => boolean = () => true,
+): Command<Outcome> {
   return idempotent(act(call, action), {
     player: call.player,
     operation: `support.${action.name}`,
     admit: () => undefined,
     key: call.idempotencyKey,
     request,
-    tookEffect: () => true,
+    tookEffect,
   })
 }
 
@@ -191,8 +196,8 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
   const action: Action<AddXpResult> = {
     name: 'grant_xp',
     needs(group) {
-      const run = needRun(group, player, scenarioId)
-      if (run) addIn(run.runId).needs(group)
+      // The run may begin in this very group: all but the run is named in any case.
+      addIn(needRun(group, player, scenarioId)?.runId ?? NO_RUN).needs(group)
     },
     decide(group) {
       const { runId } = requireRun(group, player, scenarioId)
@@ -212,8 +217,7 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResul
   const action: Action<ClaimResult> = {
     name: 'grant_tier',
     needs(group) {
-      const run = needRun(group, player, scenarioId)
-      if (run) claimIn(run.runId).needs(group)
+      claimIn(needRun(group, player, scenarioId)?.runId ?? NO_RUN).needs(group)
     },
     decide(group) {
       const { runId } = requireRun(group, player, scenarioId)
@@ -223,13 +227,14 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResul
       return { outcome, before: { ...tier, claimed: outcome.alreadyClaimed }, after }
     },
   }
-  return once(call, action, { scenarioId, nodeId, level, track })
+  return once(call, action, { scenarioId, nodeId, level, track }, ({ success }) => success)
 }
 
 /** Makes a claimed tier claimable again. What it granted stays with the player. */
 export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<{ changed: boolean }> {
   return actOnPass(call, 'reset_tier', input, (group, place, ref) => {
     const passes = group.of(Passes)
+    claimedLevel(place, level)
     const tier = { scenarioId: input.scenarioId, nodeId: place.node.id, level, track }
     const isClaimed = passes.claimedTiers(ref).has(tierKey(level, track))
     if (isClaimed) passes.removeClaim({ ...ref, level, track })
@@ -345,6 +350,9 @@ function needRun(group: Group, player: PlayerRef, scenarioId: string) {
 }
 
 function requireRun(group: Group, player: PlayerRef, scenarioId: string) {
+  // In the order of the player's own call.
+  group.of(Standing).require(player)
+  group.of(Scenarios).require({ environmentId: player.environmentId, scenarioId })
   const run = group.of(Runs).active(player, scenarioId)
   if (!run) throw new Refusal('runNotActive')
   return run

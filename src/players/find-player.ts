@@ -18,7 +18,7 @@ export async function findPlayer(pool: Pool, projectId: string, playerId: string
 
 export interface PlayerSearch {
   readonly environmentId: string
-  /** A player's id, the beginning of a nickname in any letter case, or a subject. */
+  /** A player's id, the beginning of a nickname in any case of the letters a to z, or a subject. */
   readonly text: string | null
   readonly status: string | null
 }
@@ -49,12 +49,13 @@ export async function searchPlayers(pool: Pool, search: PlayerSearch, page: Play
 }
 
 function matching(text: string, parameter: (value: unknown) => string): string {
-  if (UUID.test(text)) return `p.id = ${parameter(text)}`
-  const start = parameter(text)
-  const end = parameter(`${text}\u{10ffff}`)
+  const start = `${parameter(text)}::text`
+  const end = `${parameter(`${text}\u{10ffff}`)}::text`
+  // Studios may call their players by such ids, too.
+  const byId = UUID.test(text) ? `SELECT (${start})::uuid UNION ALL ` : ''
   // By ranges of bytes, which the index serves whatever the plan; then what either finds, by its key.
   return `p.id IN (
-    SELECT n.id FROM players n WHERE n.environment_id = $1
+    ${byId}SELECT n.id FROM players n WHERE n.environment_id = $1
       AND lower(n.nickname) ~>=~ lower(${start}) AND lower(n.nickname) ~<~ lower(${end})
     UNION ALL
     SELECT i.player_id FROM identities i WHERE i.environment_id = $1 AND i.subject = ${start}

@@ -1,4 +1,3 @@
-import { type Fault, invalidRequest } from '../errors.ts'
 import type { Fields } from '../fields.ts'
 import { isCleanText, members } from '../json.ts'
 import type { StorageValues } from './storage.ts'
@@ -10,11 +9,8 @@ const MAX_KEYS_ASKED = 1000
 export function readStorageValues(fields: Fields): StorageValues {
   const values = members(fields.object('values'))
   // Such a key could not be stored at all; what is merely too long is for the limits.
-  const faults = [...values.keys()].flatMap((key): Fault[] =>
-    isCleanText(key) ? [] : [{ path: 'values', message: 'keys must not contain NUL or a lone surrogate' }],
-  )
-  if (faults[0]) throw invalidRequest(faults[0])
-  return values
+  if ([...values.keys()].every(isCleanText)) return values
+  return fields.fault('values', 'keys must not contain NUL or a lone surrogate', new Map())
 }
 
 export const readOptionalKeys = (fields: Fields): readonly string[] | null =>

@@ -115,6 +115,11 @@ export function nextNodes(definition: Definition, nodeId: string, handle: string
   return definition.edges.get(edgeKey(nodeId, handle)) ?? []
 }
 
+/** The type of a node, as it was published. */
+export function typeOf(node: Node): string {
+  return node.type === 'client' ? node.clientType : node.type
+}
+
 /** Parses and validates a definition's text. */
 export function parseDefinition(text: string): ParsedDefinition {
   if (depthExceeds(text, MAX_DEPTH))

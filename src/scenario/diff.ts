@@ -1,12 +1,12 @@
 import { elements, kindOf, members, readInt } from '../json.ts'
 import {
   type Definition,
-  type Node,
   nextNodes,
   type PassNode,
   parseDefinition,
   type Reward,
   type Track,
+  typeOf,
 } from './definition.ts'
 
 // What differs between two versions of a scenario. Pure. Texts are compared by their raw values, so that a number too
@@ -177,8 +177,6 @@ const stringAt = (raw: Members, name: string): string => JSON.parse(raw.get(name
 function omit(raw: Members, names: readonly string[]): Members {
   return new Map([...raw].filter(([name]) => !names.includes(name)))
 }
-
-const typeOf = (node: Node): string => (node.type === 'client' ? node.clientType : node.type)
 
 function without(one: ScenarioText, two: ScenarioText): DiffedNode[] {
   return [...one.definition.nodes.values()].flatMap((node) =>

@@ -1,12 +1,32 @@
+import type { EnumRef, SchemaTypes } from '@pothos/core'
+import type { Fault } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requirePlatform, requirePlayer } from '../graphql/context.ts'
-import { RewardType } from '../wallet/graphql.ts'
+import { type Context, requirePlatform, requirePlayer } from '../graphql/context.ts'
+import { readForwardPage } from '../graphql/page.ts'
+import { MAX_INT32 } from '../json.ts'
+import { PriceType, RewardType } from '../wallet/graphql.ts'
+import type { PassPreview } from './compare-passes.ts'
 import type { CrossResult } from './cross-handle.ts'
+import type { Reward, Track } from './definition.ts'
+import type {
+  Change,
+  ChangedNode,
+  DiffedLevel,
+  DiffedNode,
+  DiffedTier,
+  Edge,
+  PassDiff,
+  ScenarioDiff,
+  ValueChange,
+} from './diff.ts'
 import type { EnteredNode, ExecutionPlan } from './plan.ts'
+import type { ScenarioPreview } from './preview.ts'
 import type { PublishedScenario } from './publish.ts'
 import type { RunResult } from './read-run.ts'
+import type { ScenarioRef } from './scenarios.ts'
 import type { StartResult } from './start-run.ts'
+import type { VersionSummary } from './versions.ts'
 import { readCrossHandle, readRunId, readScenarioId } from './wire.ts'
 
 const CrossedHandleType = builder.objectRef<{ nodeId: string; handle: string }>('CrossedHandle').implement({
@@ -95,6 +115,307 @@ builder.prismaObject('Scenario', {
   }),
 })
 
+const VersionSummaryType = builder.objectRef<VersionSummary>('ScenarioVersionSummary').implement({
+  description: 'A published version of a scenario, without its definition: `scenario` reads that.',
+  fields: (t) => ({
+    version: t.exposeInt('version'),
+    publishedAt: t.expose('publishedAt', { type: 'DateTime' }),
+    isCurrent: t.exposeBoolean('isCurrent'),
+    bytes: t.exposeInt('bytes', { description: 'The length of the definition.' }),
+    sha256: t.exposeString('sha256', { description: 'Of the definition, in hex. Equal hashes, equal texts.' }),
+  }),
+})
+
+const FaultType = builder.objectRef<Fault>('ScenarioFault').implement({
+  description: 'What is wrong with a definition, and where, such as `nodes[2].data.levels[0].xp`.',
+  fields: (t) => ({ path: t.exposeString('path'), message: t.exposeString('message') }),
+})
+
+const ValidationType = builder.objectRef<readonly Fault[]>('ValidateScenarioResult').implement({
+  fields: (t) => ({
+    valid: t.boolean({ resolve: (faults) => faults.length === 0 }),
+    faults: t.field({ type: [FaultType], resolve: (faults) => [...faults] }),
+  }),
+})
+
+// The battle pass has the type, and its types rest on these, so that here it is known by its name.
+const TrackType = 'Track' as unknown as EnumRef<SchemaTypes, Track, Track>
+
+const LevelPlayersType = builder.objectRef<PassPreview['levels'][number]>('LevelPlayers').implement({
+  description: 'Players at a level, before and after.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    before: t.exposeInt('before'),
+    after: t.exposeInt('after'),
+  }),
+})
+
+const TierPlayersType = builder.objectRef<{ level: number; players: number }>('TierPlayers').implement({
+  fields: (t) => ({ level: t.exposeInt('level'), players: t.exposeInt('players') }),
+})
+
+const NewlyClaimableType = builder.objectRef<PassPreview['newlyClaimable'][number]>('NewlyClaimable').implement({
+  description: 'What could be claimed on a track after, and not before, by players that have not claimed it.',
+  fields: (t) => ({
+    track: t.expose('track', { type: TrackType }),
+    players: t.exposeInt('players', { description: 'Players with at least one such tier.' }),
+    tiers: t.field({
+      type: [TierPlayersType],
+      description: 'By level; tiers that nobody would gain are left out.',
+      resolve: ({ tiers }) => [...tiers],
+    }),
+  }),
+})
+
+const RemovedClaimsType = builder.objectRef<PassPreview['removedClaims'][number]>('RemovedClaims').implement({
+  description: 'Players that have claimed a tier which would not exist any more. It stays claimed.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.expose('track', { type: TrackType }),
+    players: t.exposeInt('players'),
+  }),
+})
+
+const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').implement({
+  description:
+    'A battle pass before and after. Where it is not there, it counts as one without levels, tiers and price.',
+  fields: (t) => ({
+    nodeId: t.exposeString('nodeId'),
+    isAdded: t.exposeBoolean('isAdded'),
+    isRemoved: t.exposeBoolean('isRemoved'),
+    players: t.exposeInt('players', { description: 'Players with a pass.' }),
+    premiumOwners: t.exposeInt('premiumOwners', { description: 'Those of them that own premium.' }),
+    levelGained: t.exposeInt('levelGained', { description: 'Players whose level would be higher.' }),
+    levelLost: t.exposeInt('levelLost', {
+      description: 'Players whose level would be lower. What they have claimed stays claimed.',
+    }),
+    levels: t.field({
+      type: [LevelPlayersType],
+      description: 'Players by level: 0, and every level before or after.',
+      resolve: ({ levels }) => [...levels],
+    }),
+    priceBefore: t.field({ type: PriceType, nullable: true, resolve: (pass) => pass.priceBefore }),
+    priceAfter: t.field({ type: PriceType, nullable: true, resolve: (pass) => pass.priceAfter }),
+    claimsOpenBefore: t.exposeBoolean('claimsOpenBefore', { description: 'Tiers can be claimed at this time.' }),
+    claimsOpenAfter: t.exposeBoolean('claimsOpenAfter'),
+    newlyClaimable: t.field({
+      type: [NewlyClaimableType],
+      description: 'For each track.',
+      resolve: (pass) => [...pass.newlyClaimable],
+    }),
+    removedClaims: t.field({
+      type: [RemovedClaimsType],
+      description: 'By level, the free track first; tiers that nobody has claimed are left out.',
+      resolve: (pass) => [...pass.removedClaims],
+    }),
+  }),
+})
+
+const RemovedNodeType = builder.objectRef<ScenarioPreview['removedNodes'][number]>('RemovedNode').implement({
+  fields: (t) => ({
+    nodeId: t.exposeString('nodeId'),
+    type: t.exposeString('type'),
+    activeRuns: t.exposeInt('activeRuns', { description: 'Active runs in which the node is active.' }),
+  }),
+})
+
+const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').implement({
+  description:
+    'What publishing a definition would do to those who play now. A player has a pass from its first xp, claim or purchase on; deleted players do not count.',
+  fields: (t) => ({
+    valid: t.boolean({ resolve: ({ faults }) => faults.length === 0 }),
+    faults: t.field({
+      type: [FaultType],
+      description: 'With any, nothing is counted.',
+      resolve: ({ faults }) => [...faults],
+    }),
+    currentVersion: t.exposeInt('currentVersion', {
+      nullable: true,
+      description: 'The version that is compared with; null when none is published yet, and when nothing is counted.',
+    }),
+    passes: t.field({
+      type: [PassPreviewType],
+      description: 'The battle passes of the definition, then those that would vanish.',
+      resolve: ({ passes }) => [...passes],
+    }),
+    removedNodes: t.field({
+      type: [RemovedNodeType],
+      description: 'Nodes that would vanish.',
+      resolve: ({ removedNodes }) => [...removedNodes],
+    }),
+  }),
+})
+
+const ValueChangeType = builder.objectRef<ValueChange>('ValueChange').implement({
+  description: 'A value that differs, as JSON text; null where there is none.',
+  fields: (t) => ({
+    path: t.exposeString('path', {
+      description: 'Such as `data.offer.sizes[2]`; levels and tiers by what they are: `data.levels[level=5].xp`.',
+    }),
+    before: t.exposeString('before', { nullable: true }),
+    after: t.exposeString('after', { nullable: true }),
+  }),
+})
+
+const DiffedNodeType = builder.objectRef<DiffedNode>('DiffedNode').implement({
+  fields: (t) => ({
+    nodeId: t.exposeString('nodeId'),
+    type: t.exposeString('type'),
+    text: t.exposeString('text', { description: 'The node as JSON text, as it was published.' }),
+  }),
+})
+
+const DiffedLevelType = builder.objectRef<DiffedLevel>('DiffedLevel').implement({
+  fields: (t) => ({ level: t.exposeInt('level'), xp: t.field({ type: 'Int64', resolve: ({ xp }) => xp }) }),
+})
+
+const ChangedLevelType = builder.objectRef<PassDiff['levelsChanged'][number]>('ChangedLevel').implement({
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    xpBefore: t.field({ type: 'Int64', resolve: ({ xpBefore }) => xpBefore }),
+    xpAfter: t.field({ type: 'Int64', resolve: ({ xpAfter }) => xpAfter }),
+  }),
+})
+
+const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.expose('track', { type: TrackType }),
+    rewards: t.field({ type: [RewardType], resolve: ({ rewards }): Reward[] => [...rewards] }),
+  }),
+})
+
+const ChangedTierType = builder.objectRef<PassDiff['tiersChanged'][number]>('ChangedTier').implement({
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.expose('track', { type: TrackType }),
+    rewardsBefore: t.field({ type: [RewardType], resolve: ({ rewardsBefore }): Reward[] => [...rewardsBefore] }),
+    rewardsAfter: t.field({ type: [RewardType], resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter] }),
+  }),
+})
+
+const ChangedPriceType = builder.objectRef<NonNullable<PassDiff['price']>>('ChangedPrice').implement({
+  fields: (t) => ({
+    before: t.field({ type: PriceType, nullable: true, resolve: ({ before }) => before }),
+    after: t.field({ type: PriceType, nullable: true, resolve: ({ after }) => after }),
+  }),
+})
+
+const ChangedDateType = builder.objectRef<Change<Date>>('ChangedDate').implement({
+  fields: (t) => ({
+    before: t.field({ type: 'DateTime', nullable: true, resolve: ({ before }) => before }),
+    after: t.field({ type: 'DateTime', nullable: true, resolve: ({ after }) => after }),
+  }),
+})
+
+const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
+  description: 'What differs between two definitions of a battle pass. A price or date that stays is null.',
+  fields: (t) => ({
+    levelsAdded: t.field({ type: [DiffedLevelType], resolve: (diff) => [...diff.levelsAdded] }),
+    levelsRemoved: t.field({ type: [DiffedLevelType], resolve: (diff) => [...diff.levelsRemoved] }),
+    levelsChanged: t.field({ type: [ChangedLevelType], resolve: (diff) => [...diff.levelsChanged] }),
+    tiersAdded: t.field({ type: [DiffedTierType], resolve: (diff) => [...diff.tiersAdded] }),
+    tiersRemoved: t.field({ type: [DiffedTierType], resolve: (diff) => [...diff.tiersRemoved] }),
+    tiersChanged: t.field({ type: [ChangedTierType], resolve: (diff) => [...diff.tiersChanged] }),
+    price: t.field({ type: ChangedPriceType, nullable: true, resolve: (diff) => diff.price }),
+    startsAt: t.field({ type: ChangedDateType, nullable: true, resolve: (diff) => diff.startsAt }),
+    endsAt: t.field({ type: ChangedDateType, nullable: true, resolve: (diff) => diff.endsAt }),
+    claimUntil: t.field({
+      type: ChangedDateType,
+      nullable: true,
+      description: 'As it counts: `endsAt` where it is not given.',
+      resolve: (diff) => diff.claimUntil,
+    }),
+  }),
+})
+
+const ChangedNodeType = builder.objectRef<ChangedNode>('ChangedNode').implement({
+  fields: (t) => ({
+    nodeId: t.exposeString('nodeId'),
+    typeBefore: t.exposeString('typeBefore'),
+    typeAfter: t.exposeString('typeAfter'),
+    changes: t.field({
+      type: [ValueChangeType],
+      description: 'Every value of the node that differs.',
+      resolve: (node) => [...node.changes],
+    }),
+    pass: t.field({
+      type: PassDiffType,
+      nullable: true,
+      description: 'The same in the words of a battle pass; null unless the node is one before and after.',
+      resolve: (node) => node.pass,
+    }),
+  }),
+})
+
+const EdgeType = builder.objectRef<Edge>('ScenarioEdge').implement({
+  fields: (t) => ({ from: t.exposeString('from'), handle: t.exposeString('handle'), to: t.exposeString('to') }),
+})
+
+const ChangedEdgeType = builder.objectRef<ScenarioDiff['edgesChanged'][number]>('ChangedEdge').implement({
+  fields: (t) => ({
+    from: t.exposeString('from'),
+    handle: t.exposeString('handle'),
+    to: t.exposeString('to'),
+    changes: t.field({ type: [ValueChangeType], resolve: (edge) => [...edge.changes] }),
+  }),
+})
+
+const ReorderedEdgesType = builder.objectRef<ScenarioDiff['edgesReordered'][number]>('ReorderedEdges').implement({
+  description: 'A handle whose nodes are entered in another order.',
+  fields: (t) => ({
+    from: t.exposeString('from'),
+    handle: t.exposeString('handle'),
+    before: t.stringList({ resolve: ({ before }) => [...before] }),
+    after: t.stringList({ resolve: ({ after }) => [...after] }),
+  }),
+})
+
+const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>('ScenarioDiff').implement({
+  description:
+    'What differs between two versions. Whitespace, and the order of members, of nodes, of levels and of tiers, make no difference but to `isSameText`.',
+  fields: (t) => ({
+    from: t.exposeInt('from'),
+    to: t.exposeInt('to'),
+    isSameText: t.exposeBoolean('isSameText', { description: 'Byte for byte.' }),
+    changes: t.field({
+      type: [ValueChangeType],
+      description: 'Outside of nodes and edges: the name, the start, and what the service does not know.',
+      resolve: (diff) => [...diff.changes],
+    }),
+    nodesAdded: t.field({ type: [DiffedNodeType], resolve: (diff) => [...diff.nodesAdded] }),
+    nodesRemoved: t.field({ type: [DiffedNodeType], resolve: (diff) => [...diff.nodesRemoved] }),
+    nodesChanged: t.field({ type: [ChangedNodeType], resolve: (diff) => [...diff.nodesChanged] }),
+    edgesAdded: t.field({ type: [EdgeType], resolve: (diff) => [...diff.edgesAdded] }),
+    edgesRemoved: t.field({ type: [EdgeType], resolve: (diff) => [...diff.edgesRemoved] }),
+    edgesChanged: t.field({
+      type: [ChangedEdgeType],
+      description: 'Edges with other values beside their three, which the service does not know.',
+      resolve: (diff) => [...diff.edgesChanged],
+    }),
+    edgesReordered: t.field({ type: [ReorderedEdgesType], resolve: (diff) => [...diff.edgesReordered] }),
+    hasMoreChanges: t.exposeBoolean('hasMoreChanges', {
+      description: 'Some of the `changes` were left out: 2,000 are named in all. Whatever has any is there.',
+    }),
+  }),
+})
+
+const ValidateScenarioInput = builder.inputType('ValidateScenarioInput', {
+  fields: (t) => ({
+    environment: t.string({ required: true }),
+    scenarioId: t.string({ description: 'The id that it would have.' }),
+    definition: t.string({ required: true, description: 'The definition as JSON text.' }),
+  }),
+})
+
+const PreviewScenarioInput = builder.inputType('PreviewScenarioInput', {
+  fields: (t) => ({
+    environment: t.string({ required: true }),
+    scenarioId: t.string({ required: true }),
+    definition: t.string({ required: true, description: 'The definition as JSON text.' }),
+  }),
+})
+
 builder.queryFields((t) => ({
   run: t.field({
     type: ScenarioRunType,
@@ -119,6 +440,76 @@ builder.queryFields((t) => ({
       const { environment, scenarioId, version } = Fields.ofInput(args).read(readVersionedScenario)
       const environmentId = await context.operations.findEnvironment(projectId, environment)
       return { environment, ...(await context.operations.readScenario({ environmentId, scenarioId }, version)) }
+    },
+  }),
+  scenarioVersions: t.connection({
+    type: VersionSummaryType,
+    description: 'The versions of a scenario, the newest first.',
+    args: { environment: t.arg.string({ required: true }), scenarioId: t.arg.string({ required: true }) },
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { size, after, ...place } = Fields.ofInput(args).read((fields) => ({
+        ...readVersionedScenario(fields),
+        size: readForwardPage(fields, args),
+        after: readVersionCursor(fields, args.after),
+      }))
+      const scenario = await findScenario(context, projectId, place)
+      const found = await context.operations.listVersions(scenario, { after, limit: size + 1 })
+      const edges = found.slice(0, size).map((node) => ({ cursor: printVersionCursor(node.version), node }))
+      return {
+        edges,
+        pageInfo: {
+          startCursor: edges[0]?.cursor ?? null,
+          endCursor: edges.at(-1)?.cursor ?? null,
+          hasPreviousPage: after !== null,
+          hasNextPage: found.length > size,
+        },
+      }
+    },
+  }),
+  scenarioDiff: t.field({
+    type: DiffType,
+    description: 'What differs between two versions of a scenario, in either direction.',
+    args: {
+      environment: t.arg.string({ required: true }),
+      scenarioId: t.arg.string({ required: true }),
+      from: t.arg.int({ required: true }),
+      to: t.arg.int({ required: true }),
+    },
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { from, to, ...place } = Fields.ofInput(args).read((fields) => ({
+        ...readVersionedScenario(fields),
+        from: fields.optionalInt32('from', { min: 1 }) ?? 0,
+        to: fields.optionalInt32('to', { min: 1 }) ?? 0,
+      }))
+      const scenario = await findScenario(context, projectId, place)
+      return { from, to, ...(await context.operations.diffScenario(scenario, { from, to })) }
+    },
+  }),
+  validateScenario: t.field({
+    type: ValidationType,
+    description: 'Everything that publishing a definition would refuse it for.',
+    args: { input: t.arg({ type: ValidateScenarioInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment } = Fields.ofInput(input).read((fields) => ({
+        environment: fields.text('environment', { max: 32 }),
+        scenarioId: fields.optionalText('scenarioId', { max: 128 }),
+      }))
+      await context.operations.findEnvironment(projectId, environment)
+      return context.operations.validateScenario(input.definition.trim())
+    },
+  }),
+  previewScenario: t.field({
+    type: PreviewType,
+    description:
+      'What publishing a definition would do to those who play now. Nothing is written, and nobody waits for it.',
+    args: { input: t.arg({ type: PreviewScenarioInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const scenario = await findScenario(context, projectId, Fields.ofInput(input).read(readVersionedScenario))
+      return context.operations.previewScenario(scenario, input.definition.trim())
     },
   }),
   scenarios: t.prismaConnection({
@@ -156,11 +547,29 @@ const PublishScenarioInput = builder.inputType('PublishScenarioInput', {
       required: true,
       description: 'The definition as JSON text, so that nothing of it is rounded.',
     }),
+    reason: t.string({ description: 'Kept in the audit log.' }),
+  }),
+})
+
+const CloneScenarioInput = builder.inputType('CloneScenarioInput', {
+  fields: (t) => ({
+    environment: t.string({ required: true }),
+    scenarioId: t.string({ required: true }),
+    version: t.int({ description: 'The current one unless given.' }),
+    toEnvironment: t.string({ required: true, description: 'An environment of the same project.' }),
+    toScenarioId: t.string({ required: true }),
+    reason: t.string({ description: 'Kept in the audit log.' }),
   }),
 })
 
 const PublishScenarioPayload = builder
   .objectRef<{ scenario: PublishedScenario & { environment: string } }>('PublishScenarioPayload')
+  .implement({
+    fields: (t) => ({ scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }) }),
+  })
+
+const CloneScenarioPayload = builder
+  .objectRef<{ scenario: PublishedScenario & { environment: string } }>('CloneScenarioPayload')
   .implement({
     fields: (t) => ({ scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }) }),
   })
@@ -189,14 +598,39 @@ builder.mutationFields((t) => ({
       'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     args: { input: t.arg({ type: PublishScenarioInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const { projectId } = await requirePlatform(context, 'admin')
-      const { environment, scenarioId, definition } = Fields.ofInput(input).read((fields) => ({
+      const caller = await requirePlatform(context, 'admin')
+      const { definition, reason, ...place } = Fields.ofInput(input).read((fields) => ({
         ...readVersionedScenario(fields),
         definition: fields.text('definition', { max: Number.MAX_SAFE_INTEGER, min: 0 }).trim(),
+        reason: readReason(fields),
       }))
-      const environmentId = await context.operations.findEnvironment(projectId, environment)
-      const published = await context.operations.publishScenario({ environmentId, scenarioId }, definition)
-      return { scenario: { environment, ...published } }
+      const scenario = await findScenario(context, caller.projectId, place)
+      const published = await context.operations.publishScenario(scenario, definition, { caller, reason })
+      return { scenario: { environment: place.environment, ...published } }
+    },
+  }),
+  cloneScenario: t.field({
+    type: CloneScenarioPayload,
+    description:
+      'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. With an older version and the same place it goes back to that version.',
+    args: { input: t.arg({ type: CloneScenarioInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const caller = await requirePlatform(context, 'admin')
+      const { toEnvironment, toScenarioId, version, reason, ...place } = Fields.ofInput(input).read((fields) => ({
+        ...readVersionedScenario(fields),
+        toEnvironment: fields.text('toEnvironment', { max: 32 }),
+        toScenarioId: fields.text('toScenarioId', { max: 128 }),
+        reason: readReason(fields),
+      }))
+      const target = { environment: toEnvironment, scenarioId: toScenarioId }
+      const cloned = await context.operations.cloneScenario(caller, {
+        from: await findScenario(context, caller.projectId, place),
+        fromEnvironment: place.environment,
+        version,
+        to: await findScenario(context, caller.projectId, target),
+        reason,
+      })
+      return { scenario: { environment: toEnvironment, ...cloned } }
     },
   }),
 }))
@@ -207,4 +641,27 @@ function readVersionedScenario(fields: Fields) {
     scenarioId: readScenarioId(fields),
     version: fields.optionalInt32('version', { min: 1 }),
   }
+}
+
+function readReason(fields: Fields): string | null {
+  return fields.optionalText('reason', { max: 500 })
+}
+
+/** A scenario of the key's project. Another project's environment is one that does not exist. */
+async function findScenario(
+  { operations }: Context,
+  projectId: string,
+  { environment, scenarioId }: { environment: string; scenarioId: string },
+): Promise<ScenarioRef> {
+  return { environmentId: await operations.findEnvironment(projectId, environment), scenarioId }
+}
+
+const printVersionCursor = (version: number): string => Buffer.from(`version:${version}`).toString('base64url')
+
+/** The version that a cursor names; null without a cursor. */
+function readVersionCursor(fields: Fields, cursor: string | null | undefined): number | null {
+  if (cursor === null || cursor === undefined) return null
+  const version = Number(Buffer.from(cursor, 'base64url').toString().replace('version:', ''))
+  if (version >= 1 && version <= MAX_INT32 && printVersionCursor(version) === cursor) return version
+  return fields.fault('after', 'must be a cursor that this service gave', null)
 }

@@ -1,5 +1,5 @@
 import type { Json, RawJson } from '../json.ts'
-import { type Definition, type Node, nextNodes, type Reward } from './definition.ts'
+import { type Definition, type Node, nextNodes, type Reward, typeOf } from './definition.ts'
 
 /** A handle that a node crossed, with what its event tells. */
 export interface Crossing {
@@ -99,7 +99,7 @@ function hasPass({ nodes }: Definition): boolean {
 }
 
 export function enteredNode(node: Node): EnteredNode {
-  return { nodeId: node.id, type: node.type === 'client' ? node.clientType : node.type, data: node.data }
+  return { nodeId: node.id, type: typeOf(node), data: node.data }
 }
 
 /** A reward in the form of spec 2.2. */

@@ -22,8 +22,10 @@ export const postRun: PlayerHandler = ({ caller, fields, operations }) =>
 
 /** PUT /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment= */
 export const putScenario: PlatformHandler = async (request) => {
+  const { caller, operations } = request
   const { scenario, environment } = await readPlace(request)
-  return { environment, ...(await request.operations.publishScenario(scenario, await request.body())) }
+  const published = await operations.publishScenario(scenario, await request.body(), { caller, reason: null })
+  return { environment, ...published }
 }
 
 /** GET /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment=&version= */

@@ -576,6 +576,25 @@ describe('retention (decisions 8)', () => {
       expect(cursorsOf(await read(server, { from: '2020-01-01T00:00:00Z' }))).toEqual(kept)
     }))
 
+  it('leaves a way back to whoever comes too late: all that is kept, page by page, and then live', () =>
+    withGame(async (server) => {
+      await write(server, [...long(300, 31), ...long(500, 1)])
+      await purgeOldEvents(server.app.pool, 30)
+      const late = cursorAt(server, 7)
+      expect(codeOf(await ofGame(server, server.platformKey, { ...production, after: late }))).toBe('CURSOR_EXPIRED')
+      const caughtUp: string[] = []
+      for (let page = await read(server, { first: 200 }); ; ) {
+        caughtUp.push(...cursorsOf(page))
+        await server.app.operations.createPlayer(server.environmentId, null)
+        if (!page.pageInfo.hasNextPage) break
+        page = await read(server, { first: 200, after: page.pageInfo.endCursor })
+      }
+      const live = server.subscribe(server.platformKey, LIVE, { ...production, after: caughtUp.at(-1) })
+      caughtUp.push((await live.next()).cursor)
+      await live.close()
+      expect(caughtUp).toEqual(await stored(server))
+    }))
+
   it('of all events leaves the end of the stream, from which it goes on', () =>
     withGame(async (server) => {
       await write(server, long(10, 31))

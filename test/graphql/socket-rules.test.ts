@@ -21,6 +21,8 @@ type Message = any
 const EVENTS =
   'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor } }'
 const production = { environment: 'production' }
+/** Two seconds are promised; the rest is for a busy machine. */
+const WITHIN_MS = 3_000
 
 let game: Game
 let key: TokenKey
@@ -126,7 +128,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     const started = performance.now()
     await happens()
     const { code, reason, at } = await talk.closed
-    expect(at - started).toBeLessThan(2_000)
+    expect(at - started).toBeLessThan(WITHIN_MS)
     return [code, reason]
   }
 
@@ -212,6 +214,8 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     const server = await startGame({ DATABASE_URL: proxy.url })
     try {
       const held = await open(server, server.platformKey)
+      held.subscribe('live')
+      await until('it is open', async () => (await subscriptionsOf(server)) === 1)
       proxy.cut({ refuse: true })
       for (const payload of [{ authorization: `Bearer ${server.platformKey}` }, { sdkKey: server.sdkKey }]) {
         const talk = connect(server)
@@ -223,8 +227,13 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
       held.subscribe('1')
       expect((await held.receive('1')).payload.errors[0].extensions.code).toBe('UNAVAILABLE')
       proxy.restore()
-      held.subscribe('2', '{ streamCursor(environment: "production") }')
-      expect((await held.receive('2')).payload.data.streamCursor).toEqual(expect.any(String))
+      await until('the database is back', () =>
+        server.app.operations.createPlayer(server.environmentId, null).then(
+          () => true,
+          () => false,
+        ),
+      )
+      expect((await held.receive('live')).payload.data.events.cursor).toBe(printCursor(server.environmentId, 1n))
     } finally {
       await server.stop()
       await proxy.close()
@@ -394,6 +403,28 @@ async function fill({ app, environmentId }: Game, count: number, bytes: number):
 }
 
 describe('a handshake that is refused', () => {
+  it('leaves nothing open, also when its sender does not close', async () => {
+    const { hostname, port } = new URL(game.baseUrl)
+    const socket = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true })
+    const ends: string[] = []
+    for (const end of ['end', 'close']) socket.on(end, () => ends.push(end))
+    // What is sent to a connection that the service has let go comes back as a reset.
+    socket.on('error', () => undefined)
+    socket.resume()
+    socket.write(
+      'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    )
+    try {
+      await until('it is answered', () => ends.includes('end'))
+      await until('it is let go', () => {
+        if (socket.writable) socket.write('anybody?')
+        return ends.includes('close')
+      })
+    } finally {
+      socket.destroy()
+    }
+  })
+
   it('takes nobody with it when its sender has gone without a word', async () => {
     await buildService()
     const database = await createDatabase()

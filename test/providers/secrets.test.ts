@@ -1,50 +1,219 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { createSecrets, generateSecretsKey, type SecretContext } from '../../src/providers/secrets.ts'
+import { times } from '../support/game.ts'
 
 const [oldKey, newKey] = [generateSecretsKey(), generateSecretsKey()]
 const context: SecretContext = { projectId: 'p', environmentId: 'e', kind: 'custom', name: 'default' }
 const secrets = createSecrets([oldKey])
+const BASE64URL = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
+
+// Every code point but half surrogate pairs, which no secret has: NUL, emoji, what is not assigned.
+const plainText = fc.string({ unit: 'binary', maxLength: 600 })
+// Texts that look like the seams between the parts of a place, if these were just put behind one another.
+const part = fc.oneof(fc.string({ unit: fc.constantFrom('a', '"', ',', '.', '/', '\0'), maxLength: 4 }), plainText)
+const place: fc.Arbitrary<SecretContext> = fc.record({
+  projectId: part,
+  environmentId: part,
+  kind: part,
+  name: part,
+})
+
+function messageOf(open: () => string): string {
+  try {
+    open()
+  } catch (error) {
+    return (error as Error).message
+  }
+  throw new Error('it opened')
+}
 
 describe('a sealed secret (decisions 6)', () => {
-  it('opens as it was, whatever it was', () => {
+  it('opens as it was, whatever it was and wherever', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), (plain) => {
-        expect(secrets.open(secrets.seal(plain, context), context)).toBe(plain)
+      fc.property(plainText, place, (plain, where) => {
+        expect(secrets.open(secrets.seal(plain, where), where)).toBe(plain)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it.each(['', 'x', 'x'.repeat(512), '😀'.repeat(512), 'a\0b', ' spaces ', 'v1.a.b.c'])(
+    'of the text %j opens',
+    (plain) => {
+      expect(secrets.open(secrets.seal(plain, context), context)).toBe(plain)
+    },
+  )
+
+  it('is of the form that is documented, and tells nothing', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 8, maxLength: 600 }), (plain) => {
+        const sealed = secrets.seal(plain, context)
+        expect(sealed).toMatch(new RegExp(`^v1\\.${oldKey.kid}\\.[\\w-]{16}\\.[\\w-]+$`))
+        expect(sealed).not.toContain(plain)
+        expect(sealed).not.toContain(Buffer.from(plain).toString('base64url'))
       }),
     )
   })
 
-  it('is of the form that is documented, tells nothing, and is another one each time', () => {
-    const sealed = secrets.seal('hunter2', context)
-    expect(sealed).toMatch(new RegExp(`^v1\\.${oldKey.kid}\\.[\\w-]{16}\\.[\\w-]+$`))
-    expect(sealed).not.toContain('hunter2')
-    expect(sealed).not.toBe(secrets.seal('hunter2', context))
+  it('is another one each time, down to its iv, a thousand times', () => {
+    const seals = times(1000, () => secrets.seal('hunter2', context).split('.'))
+    expect(new Set(seals.map(([, , iv]) => iv)).size).toBe(1000)
+    expect(new Set(seals.map(([, , , text]) => text)).size).toBe(1000)
   })
+})
 
-  it('does not open after any change of any character', () => {
-    const sealed = secrets.seal('hunter2', context)
+describe('a secret that was tampered with does not open', () => {
+  const sealed = secrets.seal('hunter2', context)
+  const [version = '', kid = '', iv = '', text = ''] = sealed.split('.')
+
+  it('after any other character at any place', () => {
     for (let at = 0; at < sealed.length; at += 1) {
-      const other = sealed[at] === 'A' ? 'B' : 'A'
-      expect(() => secrets.open(sealed.slice(0, at) + other + sealed.slice(at + 1), context), String(at)).toThrow()
+      for (const other of [...BASE64URL, '.', '=', '+', '/', ' ', '\n']) {
+        if (other === sealed[at]) continue
+        expect(
+          () => secrets.open(sealed.slice(0, at) + other + sealed.slice(at + 1), context),
+          `${at}: ${other}`,
+        ).toThrow()
+      }
     }
-    expect(() => secrets.open(sealed.slice(0, -1), context)).toThrow()
-    for (const text of ['', 'v1', 'hunter2', `${sealed}=`, ` ${sealed}`])
-      expect(() => secrets.open(text, context)).toThrow()
   })
 
-  it('opens in its own place only: project, environment, kind and name', () => {
+  it('with a character more or less at any place', () => {
+    for (let at = 0; at <= sealed.length; at += 1) {
+      for (const more of ['A', '_', '.', '=', ' ', '\n', '\0']) {
+        expect(() => secrets.open(sealed.slice(0, at) + more + sealed.slice(at), context), `${at}: ${more}`).toThrow()
+      }
+      if (at < sealed.length)
+        expect(() => secrets.open(sealed.slice(0, at) + sealed.slice(at + 1), context), String(at)).toThrow()
+    }
+  })
+
+  it('after the flip of any bit of its iv, its ciphertext and its tag', () => {
+    for (const [index, bytes] of [Buffer.from(iv, 'base64url'), Buffer.from(text, 'base64url')].entries()) {
+      for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+        const flipped = Buffer.from(bytes)
+        flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        const changed = [version, kid, iv, text].with(2 + index, flipped.toString('base64url')).join('.')
+        expect(() => secrets.open(changed, context), `${index}: ${bit}`).toThrow()
+      }
+    }
+  })
+
+  it('with parts of another one, with a tag cut short, or without one', () => {
+    const [, , otherIv = '', otherText = ''] = secrets.seal('hunter2', context).split('.')
+    const bytes = Buffer.from(text, 'base64url')
+    for (const parts of [
+      [version, kid, otherIv, text],
+      [version, kid, iv, otherText],
+      [version, kid, iv],
+      [version, kid, iv, text, ''],
+      [version, kid, iv, ''],
+      ...times(16, (length) => [version, kid, iv, bytes.subarray(0, 7 + length).toString('base64url')]),
+      ...[4, 8, 12, 13, 14, 15].map((length) => [version, kid, iv, bytes.subarray(0, length).toString('base64url')]),
+    ]) {
+      expect(() => secrets.open(parts.join('.'), context), parts.join('.')).toThrow()
+    }
+  })
+
+  it('nor does what was never one', () => {
+    for (const never of [
+      '',
+      'v1',
+      'v1...',
+      'hunter2',
+      'null',
+      `${sealed}=`,
+      ` ${sealed}`,
+      `${sealed}\n`,
+      `v2${sealed.slice(2)}`,
+    ])
+      expect(() => secrets.open(never, context), never).toThrow()
+    fc.assert(
+      fc.property(plainText, (never) => {
+        expect(() => secrets.open(never, context)).toThrow()
+      }),
+    )
+  })
+})
+
+describe('a sealed secret opens in its own place only', () => {
+  it('by project, environment, kind and name', () => {
     const sealed = secrets.seal('hunter2', context)
-    for (const change of [{ projectId: 'q' }, { environmentId: 'f' }, { kind: 'google' }, { name: 'other' }]) {
-      expect(() => secrets.open(sealed, { ...context, ...change })).toThrow()
+    for (const change of [
+      { projectId: 'q' },
+      { environmentId: 'f' },
+      { kind: 'google' },
+      { name: 'other' },
+      { name: '' },
+      { name: 'Default' },
+      { name: 'default ' },
+    ]) {
+      expect(() => secrets.open(sealed, { ...context, ...change }), JSON.stringify(change)).toThrow()
     }
   })
 
-  it('stays readable under a new key in front, and not once its own is gone', () => {
+  it('whatever the two places are', () => {
+    fc.assert(
+      fc.property(place, place, (sealedAt, openedAt) => {
+        fc.pre(JSON.stringify(sealedAt) !== JSON.stringify(openedAt))
+        const sealed = secrets.seal('hunter2', sealedAt)
+        expect(() => secrets.open(sealed, openedAt)).toThrow()
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('also when a place is another one with its seams moved', () => {
+    const sealed = secrets.seal('hunter2', { ...context, projectId: 'ab', environmentId: 'c' })
+    expect(() => secrets.open(sealed, { ...context, projectId: 'a', environmentId: 'bc' })).toThrow()
+    expect(() => secrets.open(sealed, { ...context, projectId: 'ab","c', environmentId: '' })).toThrow()
+  })
+})
+
+describe('keys (decisions 6)', () => {
+  it('stay good behind a new one, which then seals; without their own key secrets are closed', () => {
     const sealed = secrets.seal('hunter2', context)
     const rotated = createSecrets([newKey, oldKey])
     expect(rotated.open(sealed, context)).toBe('hunter2')
-    expect(rotated.seal('hunter2', context)).toContain(`.${newKey.kid}.`)
+    const fresh = rotated.seal('hunter2', context)
+    expect(fresh).toContain(`.${newKey.kid}.`)
+    expect(createSecrets([oldKey, newKey]).open(fresh, context)).toBe('hunter2')
     expect(() => createSecrets([newKey]).open(sealed, context)).toThrow()
+    expect(() => secrets.open(fresh, context)).toThrow()
+  })
+
+  it('are more than their name: another key under the same kid opens nothing', () => {
+    const sealed = secrets.seal('hunter2', context)
+    expect(() => createSecrets([{ kid: oldKey.kid, key: newKey.key }]).open(sealed, context)).toThrow()
+    for (const kid of ['__proto__', 'constructor', 'toString', newKey.kid])
+      expect(() => secrets.open(sealed.replace(oldKey.kid, kid), context), kid).toThrow()
+  })
+
+  it('are needed', () => {
+    expect(() => createSecrets([])).toThrow()
+  })
+
+  it('are made as the configuration takes them, each another one', () => {
+    const keys = times(100, generateSecretsKey)
+    expect(new Set(keys.map(({ kid }) => kid)).size).toBe(100)
+    expect(new Set(keys.map(({ key }) => key)).size).toBe(100)
+    for (const { kid, key } of keys) {
+      expect(kid).toMatch(/^[\w-]{1,64}$/)
+      expect(Buffer.from(key, 'base64url')).toHaveLength(32)
+    }
+    expect(readConfig({ SECRETS_KEYS: JSON.stringify(keys) }).secretsKeys).toEqual(keys)
+  })
+
+  it('and secrets are in no message of what fails', () => {
+    const sealed = secrets.seal('hunter2', context)
+    const messages = [
+      messageOf(() => secrets.open(sealed, { ...context, name: 'other' })),
+      messageOf(() => secrets.open(sealed.replace('v1', 'v2'), context)),
+      messageOf(() => createSecrets([newKey]).open(sealed, context)),
+      messageOf(() => secrets.open('hunter2', context)),
+    ]
+    for (const told of ['hunter2', sealed, oldKey.key, newKey.key]) expect(messages.join()).not.toContain(told)
   })
 })

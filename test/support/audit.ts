@@ -36,3 +36,50 @@ export async function auditBooks(pool: Pool): Promise<void> {
   )
   expect(gaps, 'every stream is without a gap').toEqual([])
 }
+
+/** What must hold of the actions of support: each change has its audit row, each row its change. */
+export async function auditSupport(pool: Pool): Promise<void> {
+  const { rows: unaudited } = await pool.query(
+    `SELECT l.player_id, l.reference, a.action, a.before, a.after, l.amount, l.balance FROM wallet_ledger l
+     FULL JOIN (SELECT *, 'support/' || id AS reference FROM audit_log
+       WHERE action IN ('player.credit_wallet', 'player.debit_wallet')) a
+       ON a.reference = l.reference AND a.target = l.player_id::text AND a.environment_id = l.environment_id
+         AND (a.after::json ->> 'currency') = l.currency AND (a.after::json ->> 'balance')::numeric = l.balance
+         AND (a.before::json ->> 'balance')::numeric = l.balance - l.amount
+         AND (a.action = 'player.credit_wallet') = (l.amount > 0)
+     WHERE (a.id IS NULL AND l.reference LIKE 'support/%') OR (a.id IS NOT NULL AND l.id IS NULL)`,
+  )
+  expect(unaudited, 'every credit and debit has its audit row, and every such row its change').toEqual([])
+
+  const { rows: unexplained } = await pool.query(
+    `SELECT action, actor, target FROM audit_log WHERE action LIKE 'player.%' AND action NOT LIKE '%.denied'
+       AND (reason IS NULL OR environment_id IS NULL OR actor NOT LIKE 'platform_key:%')`,
+  )
+  expect(unexplained, 'every action of support says who and why').toEqual([])
+
+  const { rows: untrue } = await pool.query(
+    `SELECT * FROM (
+       SELECT DISTINCT ON (a.project_id, a.target) a.target, a.after::json ->> 'status' AS told, p.status
+       FROM audit_log a JOIN players p ON p.environment_id = a.environment_id AND p.id::text = a.target
+       WHERE a.action IN ('player.ban', 'player.unban', 'player.delete') ORDER BY a.project_id, a.target, a.id DESC
+     ) s WHERE told <> status`,
+  )
+  expect(untrue, 'every player stands as the audit log last told').toEqual([])
+
+  const { rows: several } = await pool.query(
+    `SELECT player_id, scenario_id FROM runs WHERE status = 'active'
+     GROUP BY environment_id, player_id, scenario_id HAVING count(*) > 1`,
+  )
+  expect(several, 'a player has one active run of a scenario').toEqual([])
+
+  const { rows: remains } = await pool.query(
+    `SELECT p.id FROM players p JOIN audit_log a ON a.target = p.id::text AND a.action = 'player.delete'
+     WHERE coalesce(p.nickname, p.avatar_url, p.region, p.language) IS NOT NULL
+       OR EXISTS (SELECT FROM player_storage s WHERE s.environment_id = p.environment_id AND s.player_id = p.id)
+       OR EXISTS (SELECT FROM refresh_tokens t
+         WHERE t.environment_id = p.environment_id AND t.player_id = p.id AND t.revoked_at IS NULL)
+       OR EXISTS (SELECT FROM events e WHERE e.environment_id = p.environment_id AND e.player_id = p.id
+         AND e.type = 'player.created' AND (e.data::json ->> 'nickname') IS NOT NULL)`,
+  )
+  expect(remains, 'nothing personal is left of the deleted').toEqual([])
+}

@@ -1,0 +1,119 @@
+// Listens to an environment over server-sent events, with nothing but what Node brings, and prints every event as one
+// line of JSON. The cursor of the last one is kept in a file, so that nothing is lost or repeated when the connection
+// breaks, or when this program is started again:
+//
+//   TIERWAY_URL=http://127.0.0.1:4000 TIERWAY_KEY=twplat_… ENVIRONMENT=production CURSOR_FILE=production.cursor \
+//     node examples/listener-sse.mjs
+//
+// It ends with code 1 when trying again would not help. The file is valid TypeScript as it stands.
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const { TIERWAY_URL = 'http://127.0.0.1:4000', TIERWAY_KEY = '', ENVIRONMENT = 'production' } = process.env
+const { CURSOR_FILE = `${ENVIRONMENT}.cursor` } = process.env
+
+const END = 'query ($environment: String!) { streamCursor(environment: $environment) }'
+const EVENTS = `subscription ($environment: String!) {
+  events(environment: $environment) { cursor occurredAt type handle playerId scenarioId nodeId runId data }
+}`
+
+/** Errors that pass. All others stay, however often one asks. */
+const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED']
+const SHORTEST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 10_000
+/** Twelve seconds is the longest time without a sign of life. */
+const SILENCE_MS = 25_000
+
+/** Thrown when there is no use in trying again. */
+class Refused extends Error {}
+
+/** What an operation gives, one result after the other. */
+async function* ask(query = '', headers = {}) {
+  const silence = new AbortController()
+  const timer = setTimeout(() => silence.abort(new Error('nothing was heard')), SILENCE_MS)
+  try {
+    const response = await fetch(`${TIERWAY_URL}/graphql`, {
+      method: 'POST',
+      signal: silence.signal,
+      headers: {
+        authorization: `Bearer ${TIERWAY_KEY}`,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+        ...headers,
+      },
+      body: JSON.stringify({ query, variables: { environment: ENVIRONMENT } }),
+    })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    let text = ''
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      timer.refresh()
+      text += chunk
+      // A frame ends with an empty line. What follows the last one is not whole yet.
+      const frames = text.split('\n\n')
+      text = frames.pop() ?? ''
+      for (const frame of frames) {
+        const [, json] = /^event: next\ndata: (.*)$/m.exec(frame) ?? []
+        // A comment, which only says that the connection lives, or the end.
+        if (json === undefined) continue
+        const { data, errors } = JSON.parse(json)
+        if (errors) throw refusal(errors[0])
+        yield data
+      }
+    }
+  } finally {
+    clearTimeout(timer)
+    silence.abort()
+  }
+}
+
+function refusal({ message = '', extensions = { code: '' } }) {
+  if (PASSING.includes(extensions.code)) return new Error(message)
+  if (extensions.code !== 'CURSOR_EXPIRED') return new Refused(message)
+  return new Refused(`${message}: events after it are no longer kept. Look at the history, then remove ${CURSOR_FILE}`)
+}
+
+/** In one step, so that the file is never half a cursor. */
+function remember(cursor = '') {
+  writeFileSync(`${CURSOR_FILE}.next`, cursor)
+  renameSync(`${CURSOR_FILE}.next`, CURSOR_FILE)
+}
+
+/** What is to be done with an event. Who may not do it twice looks at its cursor: see docs/listeners.md. */
+function handle(event = {}) {
+  console.log(JSON.stringify(event))
+}
+
+let wait = SHORTEST_WAIT_MS
+
+async function listen() {
+  // Whoever comes for the first time begins at the present end. What happens from here on is heard, even if the
+  // connection breaks before the first event.
+  if (!existsSync(CURSOR_FILE)) {
+    for await (const { streamCursor } of ask(END)) remember(streamCursor)
+  }
+  const cursor = readFileSync(CURSOR_FILE, 'utf8')
+  for await (const { events: event } of ask(EVENTS, { 'last-event-id': cursor })) {
+    handle(event)
+    remember(event.cursor)
+    wait = SHORTEST_WAIT_MS
+  }
+}
+
+for (;;) {
+  const began = Date.now()
+  let why = 'the stream ended'
+  try {
+    await listen()
+  } catch (error) {
+    why = error instanceof Error ? error.message : String(error)
+    if (error instanceof Refused) {
+      console.error(`given up: ${why}`)
+      process.exit(1)
+    }
+  }
+  // Not all listeners at once after a failure of all, and each time more patiently, unless it held for a while.
+  if (Date.now() - began > LONGEST_WAIT_MS) wait = SHORTEST_WAIT_MS
+  console.error(`${why}: again in ${wait} ms`)
+  await pause(wait * (0.5 + Math.random() / 2))
+  wait = Math.min(2 * wait, LONGEST_WAIT_MS)
+}

@@ -1,0 +1,122 @@
+// Listens to an environment and prints every event as one line of JSON. The cursor of the last one is kept in a file, so
+// that nothing is lost or repeated when the connection breaks, or when this program is started again:
+//
+//   TIERWAY_URL=http://127.0.0.1:4000 TIERWAY_KEY=twplat_… ENVIRONMENT=production CURSOR_FILE=production.cursor \
+//     node examples/listener.mjs
+//
+// It needs graphql-ws and ws, and ends with code 1 when trying again would not help. docs/listeners.md has the rules.
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
+
+const { TIERWAY_URL = 'http://127.0.0.1:4000', TIERWAY_KEY = '', ENVIRONMENT = 'production' } = process.env
+const { CURSOR_FILE = `${ENVIRONMENT}.cursor` } = process.env
+
+const END = 'query ($environment: String!) { streamCursor(environment: $environment) }'
+const EVENTS = `subscription ($environment: String!, $after: String!) {
+  events(environment: $environment, after: $after) {
+    cursor occurredAt type handle playerId scenarioId nodeId runId data
+  }
+}`
+
+/** Errors that pass. All others stay, however often one asks. */
+const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED']
+const SHORTEST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 10_000
+/** A connection is asked this often whether it lives, and given up when it does not say so within this long. */
+const PING_MS = 10_000
+const ANSWER_MS = 5_000
+
+/** A handshake that is never answered must end, too. */
+class Socket extends WebSocket {
+  constructor(url, protocols) {
+    super(url, protocols, { handshakeTimeout: ANSWER_MS })
+  }
+}
+
+let unanswered
+const client = createClient({
+  url: `${TIERWAY_URL.replace(/^http/, 'ws')}/graphql`,
+  webSocketImpl: Socket,
+  connectionParams: { authorization: `Bearer ${TIERWAY_KEY}` },
+  connectionAckWaitTimeout: ANSWER_MS,
+  keepAlive: PING_MS,
+  // It would ask again with the variables of before. The loop below knows the cursor of now.
+  retryAttempts: 0,
+  on: {
+    ping(received) {
+      if (!received) unanswered = setTimeout(() => client.terminate(), ANSWER_MS)
+    },
+    pong: () => clearTimeout(unanswered),
+    closed: () => clearTimeout(unanswered),
+  },
+})
+
+/** What an operation gives, one result after the other. Refusals are thrown: they come as results with errors. */
+async function* ask(query, variables) {
+  for await (const { data, errors } of client.iterate({ query, variables })) {
+    if (errors) throw errors
+    yield data
+  }
+}
+
+/** In one step, so that the file is never half a cursor. */
+function remember(cursor) {
+  writeFileSync(`${CURSOR_FILE}.next`, cursor)
+  renameSync(`${CURSOR_FILE}.next`, CURSOR_FILE)
+}
+
+/** What is to be done with an event. Who may not do it twice looks at its cursor: see docs/listeners.md. */
+function handle(event) {
+  console.log(JSON.stringify(event))
+}
+
+let wait = SHORTEST_WAIT_MS
+
+async function listen() {
+  // Whoever comes for the first time begins at the present end. What happens from here on is heard, even if the
+  // connection breaks before the first event.
+  if (!existsSync(CURSOR_FILE)) {
+    for await (const { streamCursor } of ask(END, { environment: ENVIRONMENT })) remember(streamCursor)
+  }
+  const after = readFileSync(CURSOR_FILE, 'utf8')
+  for await (const { events: event } of ask(EVENTS, { environment: ENVIRONMENT, after })) {
+    handle(event)
+    remember(event.cursor)
+    wait = SHORTEST_WAIT_MS
+  }
+}
+
+/** In words, why there is no use in trying again; undefined when there is. */
+function finalReason(error) {
+  // An operation was refused: a list of GraphQL errors.
+  if (Array.isArray(error)) {
+    const [{ message, extensions }] = error
+    if (PASSING.includes(extensions?.code)) return undefined
+    if (extensions?.code !== 'CURSOR_EXPIRED') return message
+    return `${message}: events after it are no longer kept. Look at the history, then remove ${CURSOR_FILE}`
+  }
+  // The socket was closed: a close event.
+  return error.code === 4403 ? `the key does not hold: ${error.reason}` : undefined
+}
+
+for (;;) {
+  const began = Date.now()
+  let why = 'the stream ended'
+  try {
+    await listen()
+  } catch (error) {
+    const reason = finalReason(error)
+    if (reason !== undefined) {
+      console.error(`given up: ${reason}`)
+      process.exit(1)
+    }
+    why = Array.isArray(error) ? error[0].message : error.reason || error.message || `code ${error.code}`
+  }
+  // Not all listeners at once after a failure of all, and each time more patiently, unless it held for a while.
+  if (Date.now() - began > LONGEST_WAIT_MS) wait = SHORTEST_WAIT_MS
+  console.error(`${why}: again in ${wait} ms`)
+  await pause(wait * (0.5 + Math.random() / 2))
+  wait = Math.min(2 * wait, LONGEST_WAIT_MS)
+}

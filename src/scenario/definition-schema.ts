@@ -1,0 +1,201 @@
+import { type Json, MAX_INT64, print } from '../json.ts'
+import {
+  MAX_ASSET,
+  MAX_EDGES,
+  MAX_HANDLE,
+  MAX_ID,
+  MAX_LEVEL,
+  MAX_LEVELS,
+  MAX_NAME,
+  MAX_NODES,
+  MAX_REWARDS,
+  MAX_TYPE,
+  TRACKS,
+} from './definition.ts'
+
+// A scenario's definition as JSON Schema, for editors and build pipelines. It says what each place must be by itself;
+// what places must be to each other (an edge's nodes, a tier's level, dates in order) only `parseDefinition` tells.
+// Tests hold the two together.
+
+type Schema = { readonly [keyword: string]: Json }
+
+const ref = (name: string): Schema => ({ $ref: `#/$defs/${name}` })
+const orNull = (schema: Schema, description: string): Schema => ({ description, anyOf: [schema, { type: 'null' }] })
+
+const text = (max: number, description: string): Schema => ({
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: max,
+  // No NUL and no lone surrogate: neither can be stored.
+  pattern: '^[^\\u0000\\ud800-\\udfff]*$',
+})
+
+const integer = (minimum: number | bigint, maximum: number | bigint, description: string): Schema => ({
+  type: 'integer',
+  description,
+  minimum,
+  maximum,
+})
+
+const list = (items: Schema, minItems: number, maxItems: number, description: string): Schema => ({
+  type: 'array',
+  description,
+  minItems,
+  maxItems,
+  items,
+})
+
+/** Members that nobody knows are allowed everywhere: the service ignores them, and clients get those of `data`. */
+const object = (required: readonly string[], properties: Schema, description: string): Schema => ({
+  type: 'object',
+  description,
+  required,
+  properties,
+})
+
+const id = (description: string): Schema => text(MAX_ID, description)
+const level = (description: string): Schema => integer(1, MAX_LEVEL, description)
+
+const YEAR_DAY =
+  '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))'
+const LEAP_DAY = '(\\d\\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)-02-29'
+const TIME = '([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)'
+
+/** What `data` of a node must be when its type is one that the service runs. */
+const dataOf = (type: string, name: string): Schema => ({
+  if: { properties: { type: { const: type } }, required: ['type'] },
+  // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
+  then: { required: ['data'], properties: { data: ref(name) } },
+})
+
+export const definitionSchema: Schema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  $id: 'urn:tierway:scenario',
+  title: 'Scenario',
+  ...object(
+    ['name', 'start', 'nodes', 'edges'],
+    {
+      name: text(MAX_NAME, 'What people call it.'),
+      start: id('The id of the node where runs begin.'),
+      nodes: list(ref('node'), 1, MAX_NODES, 'Their ids are unique.'),
+      edges: list(ref('edge'), 0, MAX_EDGES, 'Where crossed handles lead. Nodes are entered in this order.'),
+    },
+    'A graph of nodes that players walk through. Null counts as absent, unknown members are ignored, and integers are written as integers: 1.0 and 1e3 are refused.',
+  ),
+  $defs: {
+    node: {
+      ...object(
+        ['id', 'type'],
+        {
+          id: id('Unique in the scenario. What players have is kept by it, so it should never change.'),
+          type: {
+            ...text(MAX_TYPE, 'One that the service runs, or any other, which is for the client.'),
+            examples: ['start', 'battle-pass', 'battle-pass-level', 'reward', 'popup'],
+          },
+          data: {
+            type: ['object', 'null'],
+            description: 'Handed to the client as it stands when the node is entered.',
+          },
+        },
+        'A node.',
+      ),
+      allOf: [
+        dataOf('battle-pass', 'battlePass'),
+        dataOf('battle-pass-level', 'battlePassLevel'),
+        dataOf('reward', 'reward'),
+      ],
+    },
+    edge: object(
+      ['from', 'handle', 'to'],
+      {
+        from: id('The node that crosses the handle.'),
+        handle: {
+          ...text(MAX_HANDLE, 'A handle that the node crosses.'),
+          examples: ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete'],
+        },
+        to: id('The node that is entered then.'),
+      },
+      'An edge. No two are the same.',
+    ),
+    battlePass: object(
+      ['levels', 'tiers'],
+      {
+        levels: list(ref('level'), 1, MAX_LEVELS, 'By rising level and rising xp.'),
+        tiers: list(ref('tier'), 0, TRACKS.length * MAX_LEVELS, 'At most one for each level and track.'),
+        premium: orNull(
+          object(['price'], { price: ref('price') }, 'What it costs.'),
+          'Without it there is no premium track.',
+        ),
+        startsAt: orNull(ref('dateTime'), 'From then on xp, claims and premium are open. Always, unless given.'),
+        endsAt: orNull(ref('dateTime'), 'The first moment without xp and premium. None, unless given.'),
+        claimUntil: orNull(ref('dateTime'), 'The first moment without claims. As `endsAt`, unless given.'),
+      },
+      'The data of a battle-pass node.',
+    ),
+    level: object(
+      ['level', 'xp'],
+      { level: level('Its number.'), xp: integer(0, MAX_INT64, 'The total xp that reaches it.') },
+      'A level.',
+    ),
+    tier: object(
+      ['level', 'track', 'rewards'],
+      {
+        level: level('The level that opens it, which is one of this pass.'),
+        track: { enum: TRACKS, description: 'A premium tier is for owners of premium.' },
+        rewards: ref('rewards'),
+      },
+      'What can be claimed at a level on a track.',
+    ),
+    price: object(
+      ['currency', 'amount'],
+      { currency: text(MAX_ASSET, 'Of the wallet.'), amount: integer(1, MAX_INT64, 'How much.') },
+      'A price.',
+    ),
+    battlePassLevel: object(
+      ['levelNumber', 'passNodeId'],
+      {
+        levelNumber: {
+          description: 'A level of the pass, as a number or as its decimal digits.',
+          anyOf: [level('A number.'), { type: 'string', pattern: '^([1-9]\\d{0,5}|1000000)$' }],
+        },
+        passNodeId: id('The battle-pass node that it is a view on.'),
+        rewards: orNull(
+          object(
+            [],
+            Object.fromEntries(TRACKS.map((track) => [track, orNull(ref('rewards'), 'Unless the tier has them.')])),
+            'Rewards by track.',
+          ),
+          "What a claim here grants, instead of the pass's own tier.",
+        ),
+      },
+      'The data of a battle-pass-level node.',
+    ),
+    reward: object(['rewards'], { rewards: ref('rewards') }, 'The data of a reward node.'),
+    rewards: list(ref('grant'), 1, MAX_REWARDS, 'What is granted, all of it.'),
+    grant: {
+      ...object(
+        ['amount'],
+        {
+          amount: integer(1, MAX_INT64, 'How much of it.'),
+          currency: orNull(text(MAX_ASSET, 'A currency.'), 'Goes into the wallet.'),
+          itemId: orNull(text(MAX_ASSET, 'An item.'), 'Goes into the inventory.'),
+        },
+        'Exactly one of currency and itemId.',
+      ),
+      oneOf: ['currency', 'itemId'].map((name) => ({
+        required: [name],
+        properties: { [name]: { not: { type: 'null' } } },
+      })),
+    },
+    dateTime: {
+      type: 'string',
+      format: 'date-time',
+      description: 'RFC 3339 with an offset, such as 2026-12-01T00:00:00Z.',
+      pattern: `^(${YEAR_DAY}|${LEAP_DAY})[Tt]${TIME}$`,
+    },
+  },
+}
+
+/** The schema as it is served, with exact integers. */
+export const definitionSchemaText = print(definitionSchema)

@@ -1,0 +1,582 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { copyFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { ApolloClient, gql, InMemoryCache } from '@apollo/client'
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
+import { buildSchema, parse, validate } from 'graphql'
+import { createClient } from 'graphql-ws'
+import { importJWK, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
+import { printCursor } from '../../src/events/cursor.ts'
+import { createDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { type PostgresProxy, startProxy } from '../support/proxy.ts'
+import { until } from '../support/until.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const EVENTS = `subscription ($environment: String!, $after: String) {
+  events(environment: $environment, after: $after) { cursor handle data }
+}`
+
+const PLACE = { scenarioId: 'season', nodeId: 'pass' }
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+type Event = any
+
+let game: Game
+let tokenKey: TokenKey
+let home: string
+/** What the page's own programs export. */
+let programs: { listen(place: object): AsyncGenerator<Event>; apollo: { liveEvents(...args: unknown[]): Event } }
+
+beforeAll(async () => {
+  // On Node 20 there is none, and Apollo's link looks for it.
+  Object.assign(globalThis, { WebSocket })
+  tokenKey = await generateTokenKey()
+  game = await startGame({ TOKEN_KEYS: JSON.stringify([tokenKey]) })
+  await game.publish('season', season({ levels: times(1_000, (index) => index), tiers: [] }))
+  home = await mkdtemp(join(tmpdir(), 'tierway-listeners-'))
+  await symlink(join(ROOT, 'node_modules'), join(home, 'node_modules'))
+  await writeFile(join(home, 'package.json'), '{"type": "module"}')
+  const [listener, apollo] = blocks('ts')
+  await writeFile(join(home, 'listen.ts'), listener ?? '')
+  await writeFile(join(home, 'apollo.ts'), apollo ?? '')
+  const load = (name: string) => import(/* @vite-ignore */ join(home, name))
+  programs = { ...(await load('listen.ts')), apollo: await load('apollo.ts') }
+})
+afterAll(async () => {
+  await game?.stop()
+  await rm(home, { recursive: true, force: true })
+})
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+/** What the page shows in one language. */
+function blocks(language: string): string[] {
+  return [...read('docs/listeners.md').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, name, text]) =>
+    name === language ? [text ?? ''] : [],
+  )
+}
+
+const positionOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString().split(':')[2] ?? ''
+
+const endOf = async ({ graphql, platformKey }: Game): Promise<string> =>
+  (await graphql(platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor
+
+/** The events after a cursor, as their cursors. */
+async function storedAfter({ app, environmentId }: Game, cursor: string): Promise<string[]> {
+  const { rows } = await app.pool.query('SELECT position FROM events WHERE environment_id = $1 ORDER BY position', [
+    environmentId,
+  ])
+  const all = rows.map(({ position }) => printCursor(environmentId, BigInt(position)))
+  return all.slice(all.indexOf(cursor) + 1)
+}
+
+/** Players are created without a pause until it is told to stop. */
+function write({ app, environmentId }: Game): () => Promise<void> {
+  let writing = true
+  const writers = times(2, async () => {
+    while (writing) await app.operations.createPlayer(environmentId, 'Ada')
+  })
+  return async () => {
+    writing = false
+    await Promise.all(writers)
+  }
+}
+
+/** Breaks the connection again and again, each time after some more was heard; now and then for a while. */
+async function breakAgainAndAgain(proxy: PostgresProxy, heard: () => number, rounds = 15): Promise<void> {
+  for (const round of times(rounds, Number)) {
+    const before = heard()
+    await until(`more is heard in round ${round}`, () => heard() > before + Math.random() * 50)
+    proxy.cut({ refuse: round % 8 === 7 })
+    if (round % 8 === 7) {
+      const written = await endOf(game)
+      await until('more was written meanwhile', async () => (await endOf(game)) !== written)
+      proxy.restore()
+    }
+  }
+}
+
+describe('a client in one process, whose connection breaks again and again (decisions 8)', () => {
+  async function withProxy(
+    hear: (url: string, heard: string[], start: string) => () => Promise<void> | void,
+  ): Promise<void> {
+    const proxy = await startProxy(game.baseUrl)
+    const start = await endOf(game)
+    const heard: string[] = []
+    const stop = hear(`${proxy.url.replace('http', 'ws')}graphql`, heard, start)
+    const stopWriting = write(game)
+    try {
+      await breakAgainAndAgain(proxy, () => heard.length)
+      await stopWriting()
+      const expected = await storedAfter(game, start)
+      await until('all is heard', () => heard.length >= expected.length)
+      expect(heard).toEqual(expected)
+    } finally {
+      await stopWriting()
+      await stop()
+      await proxy.close()
+    }
+  }
+
+  const options = (url: string) => ({
+    url,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `Bearer ${game.platformKey}` },
+  })
+
+  it('graphql-ws hears every event once and in order when its own retries ask with the cursor of then', () =>
+    withProxy((url, heard, start) => {
+      const client = createClient({
+        ...options(url),
+        retryAttempts: Number.POSITIVE_INFINITY,
+        retryWait: () => new Promise((resolve) => setTimeout(resolve, 20 * Math.random())),
+        shouldRetry: () => true,
+      })
+      const variables = {
+        environment: 'production',
+        // The message is printed anew for every connection.
+        get after() {
+          return heard.at(-1) ?? start
+        },
+      }
+      client.subscribe<{ events: { cursor: string } }>(
+        { query: EVENTS, variables },
+        {
+          next: ({ data }) => void heard.push(data?.events.cursor ?? ''),
+          error: (error) => heard.push(String(error)),
+          complete: () => undefined,
+        },
+      )
+      return () => client.dispose()
+    }))
+
+  it('Apollo Client with GraphQLWsLink hears every event once and in order, by the function of the page', () =>
+    withProxy((url, heard, start) => {
+      const connection = createClient({ ...options(url), retryAttempts: 0 })
+      const apollo = new ApolloClient({ link: new GraphQLWsLink(connection), cache: new InMemoryCache() })
+      const subscription = programs.apollo
+        .liveEvents(apollo, 'production', start)
+        .subscribe((event: Event) => heard.push(event.cursor))
+      return async () => {
+        subscription.unsubscribe()
+        apollo.stop()
+        await connection.dispose()
+      }
+    }))
+
+  it('the listener of the page hears every event once and in order, and ends with the right to listen', () =>
+    withProxy((url, heard, start) => {
+      const made = createPlatformKey(game.app.pool, game.projectId, 'viewer')
+      const token = async () => (await made).key
+      const ended = (async () => {
+        for await (const event of programs.listen({ url, token, environment: 'production', after: start })) {
+          heard.push(event.cursor)
+        }
+      })().catch((error: Event) => error)
+      return async () => {
+        await game.app.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [(await made).id])
+        expect(await ended).toMatchObject({ code: 4403 })
+      }
+    }))
+
+  it('a player goes on with its next access token where the one before ended (decisions 1)', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    const after = await endOf(game)
+    const ends: number[] = []
+    const heard: Event[] = []
+    async function token(): Promise<string> {
+      const exp = Math.floor(Date.now() / 1_000) + 2
+      ends.push(exp)
+      return new SignJWT({ prj: game.projectId, env: game.environmentId })
+        .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: tokenKey.kid })
+        .setIssuer('tierway')
+        .setAudience('tierway')
+        .setSubject(player.playerId)
+        .setIssuedAt(exp - 60)
+        .setExpirationTime(exp)
+        .setJti(randomUUID())
+        .sign(await importJWK({ ...tokenKey }, 'EdDSA'))
+    }
+    const ended = (async () => {
+      const url = `${game.baseUrl.replace('http', 'ws')}/graphql`
+      for await (const event of programs.listen({ url, token, after })) heard.push(event)
+    })().catch((error: Event) => error)
+    for (let events = 1; ends.length < 4; events += 1) {
+      await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 1, source: 'quest' })
+      // Others' events are none of its business.
+      await game.player()
+      await until('it is heard', () => heard.length >= events)
+    }
+    const { rows } = await game.app.pool.query(
+      'SELECT position FROM events WHERE player_id = $1 AND position > $2 ORDER BY position',
+      [player.playerId, positionOf(after)],
+    )
+    await until('all is heard', () => heard.length >= rows.length)
+    expect(heard.map(({ cursor }) => cursor)).toEqual(
+      rows.map(({ position }) => printCursor(game.environmentId, BigInt(position))),
+    )
+    await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [player.playerId])
+    expect(await ended).toMatchObject({ code: 4403 })
+  })
+
+  it('Apollo Client shows a history and goes on live from its end, in one list without a gap', async () => {
+    const connection = createClient(options(`${game.baseUrl.replace('http', 'ws')}/graphql`))
+    const apollo = new ApolloClient({ link: new GraphQLWsLink(connection), cache: new InMemoryCache() })
+    const stopWriting = write(game)
+    try {
+      const { data } = await apollo.query({
+        query: gql`
+          query { events(environment: "production", last: 50) { edges { node { cursor } } pageInfo { endCursor } } }`,
+        fetchPolicy: 'no-cache',
+      })
+      const { edges, pageInfo } = (data as { events: Event }).events
+      const list: string[] = edges.map(({ node }: Event) => node.cursor)
+      const first = list[0] ?? ''
+      const subscription = apollo
+        .subscribe<{ events: { cursor: string } }>({
+          query: gql(EVENTS),
+          variables: { environment: 'production', after: pageInfo.endCursor },
+          fetchPolicy: 'no-cache',
+        })
+        .subscribe((result) => list.push(result.data?.events.cursor ?? String(result.error)))
+      await until('a hundred are on the list', () => list.length >= 100)
+      subscription.unsubscribe()
+      await stopWriting()
+      expect(list.slice(1)).toEqual((await storedAfter(game, first)).slice(0, list.length - 1))
+    } finally {
+      await stopWriting()
+      apollo.stop()
+      await connection.dispose()
+    }
+  })
+})
+
+/** A listener as somebody would run it: a process of its own. */
+interface Listener {
+  /** The events that it has printed. */
+  readonly events: readonly Event[]
+  /** What it has said besides. */
+  readonly said: string
+  readonly exitCode: number | null
+  /** Ends it where it stands. */
+  kill(): Promise<void>
+}
+
+interface ListenerOptions {
+  readonly url: string
+  readonly key?: string
+  readonly environment?: string
+  readonly cursorFile: string
+}
+
+function startListener(args: readonly string[], options: ListenerOptions): Listener {
+  const { url, key = game.platformKey, environment = 'production', cursorFile } = options
+  const child: ChildProcess = spawn(process.execPath, args, {
+    cwd: home,
+    env: {
+      PATH: process.env.PATH,
+      TIERWAY_URL: url.replace(/\/$/, ''),
+      TIERWAY_KEY: key,
+      ENVIRONMENT: environment,
+      CURSOR_FILE: cursorFile,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const events: Event[] = []
+  let rest = ''
+  let said = ''
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n')
+    // What a killed process leaves half printed is no event.
+    rest = lines.pop() ?? ''
+    events.push(...lines.map((line) => JSON.parse(line)))
+  })
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk
+  })
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  // A test run that ends early leaves nothing behind.
+  const end = () => child.kill('SIGKILL')
+  process.once('exit', end)
+  void closed.then(() => process.off('exit', end))
+  return {
+    events,
+    get said() {
+      return said
+    },
+    get exitCode() {
+      return child.exitCode
+    },
+    async kill() {
+      end()
+      await closed
+    },
+  }
+}
+
+const newCursorFile = (): string => join(home, `${randomUUID()}.cursor`)
+const cursorIn = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '')
+
+/** What every example listener does, in whatever way it listens. `program` gives how Node runs it. */
+function testListener(program: () => Promise<readonly string[]>): void {
+  let args: readonly string[]
+  beforeAll(async () => {
+    args = await program()
+  })
+
+  /** Runs a listener from its first start on, and ends it. */
+  async function withListener(
+    options: Partial<ListenerOptions>,
+    use: (listener: Listener, start: string) => Promise<void>,
+  ): Promise<void> {
+    const cursorFile = newCursorFile()
+    const listener = startListener(args, { url: game.baseUrl, cursorFile, ...options })
+    try {
+      await until(
+        'it has its first cursor',
+        async () => listener.exitCode !== null || (await cursorIn(cursorFile)) !== '',
+      )
+      expect(listener.exitCode, listener.said).toBeNull()
+      await use(listener, await cursorIn(cursorFile))
+    } finally {
+      await listener.kill()
+    }
+  }
+
+  test('hears every event once and in order, however often its connection is cut (decisions 8)', async () => {
+    const proxy = await startProxy(game.baseUrl)
+    try {
+      await withListener({ url: proxy.url }, async (listener, start) => {
+        const stopWriting = write(game)
+        try {
+          await breakAgainAndAgain(proxy, () => listener.events.length, 12)
+        } finally {
+          await stopWriting()
+        }
+        const expected = await storedAfter(game, start)
+        await until('all is heard', () => listener.events.length >= expected.length)
+        expect(listener.events.map(({ cursor }) => cursor)).toEqual(expected)
+        expect(listener.events[0]).toMatchObject({ type: 'playerCreated', handle: null, data: { nickname: 'Ada' } })
+      })
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  test('goes on from its cursor file when it is killed and started again; only what it was just printing comes again', async () => {
+    const cursorFile = newCursorFile()
+    const heard: string[] = []
+    let kills = 0
+    const run = async (enough: (listener: Listener) => Promise<void>) => {
+      const listener = startListener(args, { url: game.baseUrl, cursorFile })
+      await enough(listener)
+      await listener.kill()
+      heard.push(...listener.events.map(({ cursor }) => cursor))
+    }
+    await run(() => until('it has its first cursor', async () => (await cursorIn(cursorFile)) !== ''))
+    const start = await cursorIn(cursorFile)
+    const stopWriting = write(game)
+    try {
+      for (; kills < 4; kills += 1) {
+        await run(({ events }) => until('some are heard', () => events.length > 1 + 20 * Math.random()))
+      }
+    } finally {
+      await stopWriting()
+    }
+    const expected = await storedAfter(game, start)
+    await run(() => until('all are heard', async () => (await cursorIn(cursorFile)) === expected.at(-1)))
+    const once = heard.filter((cursor, index) => cursor !== heard[index - 1])
+    expect(once).toEqual(expected)
+    expect(heard.length - once.length).toBeLessThanOrEqual(kills)
+  })
+
+  test('outlives a database that is away, and hears what is written afterwards', async () => {
+    const database = await createDatabase()
+    const proxy = await startProxy(database.url)
+    const server = await startGame({ DATABASE_URL: proxy.url })
+    const link = await startProxy(server.baseUrl)
+    try {
+      await withListener({ url: link.url, key: server.platformKey }, async (listener) => {
+        proxy.cut({ refuse: true })
+        link.cut()
+        // Twice, so that it was asked while the database was away.
+        await until('it was sent away', () => listener.said.split('again in').length > 2)
+        proxy.restore()
+        const { playerId } = await untilWritten(server)
+        await until('it hears', () => listener.events.length === 1)
+        expect(listener.events).toMatchObject([{ playerId }])
+      })
+    } finally {
+      await link.close()
+      await server.stop()
+      await proxy.close()
+      await database.drop()
+    }
+  })
+
+  async function untilWritten(server: Game) {
+    let player: { playerId: string } | undefined
+    await until('the database is back', async () => {
+      player = await server.app.operations.createPlayer(server.environmentId, null).catch(() => undefined)
+      return player !== undefined
+    })
+    return player ?? { playerId: '' }
+  }
+
+  test('ends with code 1 and says why when trying again would not help', async () => {
+    const { id, key } = await createPlatformKey(game.app.pool, game.projectId, 'viewer')
+    const ends = async (listener: Listener): Promise<string> => {
+      await until('it ends', () => listener.exitCode !== null)
+      expect(listener.exitCode).toBe(1)
+      await listener.kill()
+      return listener.said
+    }
+    const cursorFile = newCursorFile()
+    const start = (more: Partial<ListenerOptions>) => startListener(args, { url: game.baseUrl, cursorFile, ...more })
+    expect(await ends(start({ key: 'twplat_junk' }))).toMatch(/^given up: /)
+    expect(await ends(start({ environment: 'elsewhere' }))).toBe('given up: environment not found\n')
+    expect(await cursorIn(cursorFile)).toBe('')
+    await writeFile(cursorFile, printCursor(game.stagingId, 0n))
+    expect(await ends(start({}))).toMatch(/^given up: cursor expired: .*remove \S+\.cursor\n$/)
+    await writeFile(cursorFile, 'junk')
+    expect(await ends(start({}))).toBe('given up: invalid request\n')
+    await rm(cursorFile)
+    await withListener({ key }, async (listener) => {
+      await game.player()
+      await until('it hears', () => listener.events.length === 1)
+      await game.app.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [id])
+      expect(await ends(listener)).toMatch(/given up: /)
+    })
+  })
+}
+
+async function example(name: string): Promise<readonly string[]> {
+  await copyFile(join(ROOT, 'examples', name), join(home, name))
+  return [name]
+}
+
+const examples = {
+  'examples/listener.mjs, over a WebSocket': 'listener.mjs',
+  'examples/listener-sse.mjs, over server-sent events': 'listener-sse.mjs',
+}
+for (const [title, name] of Object.entries(examples)) describe(title, () => testListener(() => example(name)))
+
+describe.concurrent('a connection that has died without a word is noticed, and another taken', () => {
+  for (const [title, name] of Object.entries(examples)) {
+    test(`by ${title}`, async () => {
+      const server = await startGame()
+      const proxy = await startProxy(server.baseUrl)
+      const cursorFile = newCursorFile()
+      const listener = startListener(await example(name), { url: proxy.url, key: server.platformKey, cursorFile })
+      try {
+        await until('it has its first cursor', async () => (await cursorIn(cursorFile)) !== '')
+        const start = await cursorIn(cursorFile)
+        await server.player()
+        await until('it hears', () => listener.events.length === 1)
+        proxy.pause()
+        await server.player()
+        await until('it has noticed', () => listener.said.includes('again in'), { deadlineMs: 40_000 })
+        proxy.cut()
+        proxy.resume()
+        await until('all is heard', () => listener.events.length === 2)
+        expect(listener.events.map(({ cursor }) => cursor)).toEqual(await storedAfter(server, start))
+      } finally {
+        await listener.kill()
+        await proxy.close()
+        await server.stop()
+      }
+    })
+  }
+})
+
+describe('the page for listeners', () => {
+  test('shows the example over server-sent events to the letter', () => {
+    expect(blocks('js')).toContain(read('examples/listener-sse.mjs'))
+  })
+
+  test('has programs that are valid TypeScript', async () => {
+    await copyFile(join(ROOT, 'examples/listener-sse.mjs'), join(home, 'listener-sse.ts'))
+    const config = {
+      extends: join(ROOT, 'tsconfig.json'),
+      compilerOptions: { typeRoots: [join(ROOT, 'node_modules/@types')] },
+      include: ['*.ts'],
+    }
+    await writeFile(join(home, 'tsconfig.json'), JSON.stringify(config))
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      join(ROOT, 'node_modules/typescript/bin/tsc'),
+      ...['-p', home],
+    ]).catch((error) => error)
+    expect(stdout).toBe('')
+  })
+
+  test('has documents that are valid, and that are answered', async () => {
+    const schema = buildSchema(read('schema.graphql'))
+    const documents = blocks('graphql')
+    expect(documents).toHaveLength(3)
+    for (const document of documents) {
+      expect([document, validate(schema, parse(document))]).toEqual([document, []])
+    }
+    await game.player()
+    const [, history = '', live = ''] = documents
+    const { data } = await game.graphql(game.platformKey, history)
+    const { endCursor } = data.events.pageInfo
+    const subscription = game.subscribe(game.platformKey, live, { endCursor })
+    const { playerId } = await game.player()
+    expect(await subscription.next()).toMatchObject({ playerId, data: { nickname: null } })
+    await subscription.close()
+  })
+
+  const withoutCurl = spawnSync('curl', ['--version']).error === undefined ? '' : ': SKIPPED, there is no curl here'
+  test.skipIf(withoutCurl !== '')(`has commands that work as they stand${withoutCurl}`, async () => {
+    const player = await game.player()
+    const start = await endOf(game)
+    const commands = blocks('sh').filter((block) => block.startsWith('curl'))
+    expect(commands).toHaveLength(3)
+    const runs = commands.map((command) =>
+      // Without a limit they would never end.
+      promisify(execFile)('sh', ['-c', command.replace('curl -N', 'curl -sN --max-time 4')], {
+        env: {
+          PATH: process.env.PATH,
+          TIERWAY_URL: game.baseUrl,
+          TIERWAY_KEY: game.platformKey,
+          ACCESS_TOKEN: player.token,
+          CURSOR: start,
+        },
+      }).catch((error) => error),
+    )
+    const open = async () => (await game.app.metrics.subscriptions.get()).values[0]?.value ?? 0
+    await until('all listen', async () => (await open()) === 3)
+    const runId = await player.start('season')
+    await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 1, source: 'match' })
+    const [first, resumed, own] = (await Promise.all(runs)).map(({ stdout }) => String(stdout))
+    expect(first).toMatch(/^:\n\nid: \S+\nevent: next\ndata: \{"data":\{"events":\{"cursor":"\S+","occurredAt":"/)
+    for (const text of [first, resumed]) {
+      expect([...(text ?? '').matchAll(/"handle":"(\w+)"/g)].map(([, handle]) => handle)).toEqual([
+        'onStart',
+        'onLevelUp',
+      ])
+    }
+    expect(own).toContain('{"data":{"onLevelUp":{"cursor":"')
+    expect(own).toContain('"fromLevel":1,"toLevel":2,"xp":"1"}}}')
+  })
+
+  test('names the tests that stand behind its promises', () => {
+    const [, table = ''] = read('docs/listeners.md').split('## What stands behind it')
+    const rows = [...table.matchAll(/^\|[^|]*\| `(test\/[^`]+)`: (.+) \|$/gm)]
+    expect(rows.length).toBeGreaterThan(15)
+    for (const [, path = '', title = ''] of rows)
+      expect([path, title, read(path).includes(title)]).toEqual([path, title, true])
+  })
+})

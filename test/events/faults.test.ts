@@ -1,0 +1,368 @@
+import { type IncomingMessage, request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { scenario } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import { startProxy } from '../support/proxy.ts'
+import { withoutRedis } from '../support/redis.ts'
+import { buildService, post, type Service, type WorldPlayer } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import {
+  climb,
+  createFleet,
+  DEGRADED,
+  type Fleet,
+  listen,
+  metric,
+  READY,
+  range,
+  ready,
+  stream,
+  subscribed,
+} from './fleet.ts'
+
+const AWAY_MS = 10_000
+/** A follower is a second behind the database while Redis is away; the rest is for a busy machine. */
+const LATE_MS = 4_000
+const MB = 2 ** 20
+
+async function withFleet(test: (fleet: Fleet) => Promise<void>): Promise<void> {
+  const fleet = await createFleet()
+  try {
+    await test(fleet)
+  } finally {
+    await fleet.close()
+  }
+}
+
+const becomes = (status: string, instances: readonly Service[]): Promise<void> =>
+  until(`all are ${status}`, async () => {
+    const health = await Promise.all(instances.map(ready))
+    return health.every(({ body }) => body.status === status)
+  })
+
+// Most of these wait: for Redis to come back, for a reader to be given up. So they wait together.
+describe.skipIf(withoutRedis !== '')(
+  `${withoutRedis}events are late at most, and never lost`,
+  { timeout: 120_000 },
+  () => {
+    beforeAll(buildService, 120_000)
+
+    it.concurrent('while Redis is killed for 10 s during 2,000 events: 100 subscribers hear each once, in order, within 2 s of its return, and no mutation fails (decisions 8)', () =>
+      withFleet(async (fleet) => {
+        const count = 2_000
+        const instances = await Promise.all([fleet.start(), fleet.start()])
+        const players = await Promise.all(times(20, fleet.climber))
+        const start = await fleet.end()
+        const variables = { environment: 'production', after: fleet.cursorAt(start) }
+        const followers = instances.flatMap((instance) =>
+          times(50, () => listen(instance, { token: fleet.platformKey, variables })),
+        )
+        await Promise.all(instances.map((instance) => subscribed(instance, 50)))
+        for (const instance of instances) expect(await ready(instance)).toEqual(READY)
+
+        // They are written evenly, a little longer than Redis is away: before, all the while, and after.
+        const began = performance.now()
+        let written = 0
+        const work = Promise.all(
+          players.map(async (player, index) => {
+            for (const round of times(count / players.length, (at) => at)) {
+              await pause(began + (round * players.length + index) * ((AWAY_MS * 1.2) / count) - performance.now())
+              const { status } = await climb(instances[(round + index) % 2] as Service, player)
+              expect(status).toBe(200)
+              written += 1
+            }
+          }),
+        )
+        // A failure shows at the end; until then it must not be taken for unheard.
+        work.catch(() => undefined)
+        await until('the first are written', () => written > count / 20)
+        await fleet.redis.kill()
+        const killed = performance.now()
+        await becomes('degraded', instances)
+        await pause(killed + AWAY_MS - performance.now())
+        for (const instance of instances) expect(await ready(instance)).toEqual(DEGRADED)
+
+        await fleet.redis.restart()
+        const returned = performance.now()
+        const known = written
+        await until('what was written is heard', () => followers.every(({ positions }) => positions.length >= known))
+        const late = performance.now() - returned
+        await becomes('ready', instances)
+        console.log(`after the return of Redis: all ${known} events heard in ${late.toFixed(0)} ms`)
+        expect(late).toBeLessThan(2_000)
+        await work
+        await until('all is heard', () => followers.every(({ positions }) => positions.length >= count))
+        for (const { positions } of followers) expect(positions).toEqual(range(start + 1, start + count))
+        expect(instances.map(({ exit }) => exit)).toEqual([undefined, undefined])
+      }))
+
+    it.concurrent('while Redis is frozen: no call waits for it, and nothing comes twice when it thaws (decisions 8)', () =>
+      withFleet(async (fleet) => {
+        const { redis, platformKey } = fleet
+        const [a, b] = await Promise.all([fleet.start(), fleet.start()])
+        const player = await fleet.climber()
+        const start = await fleet.end()
+        const variables = { environment: 'production', after: fleet.cursorAt(start) }
+        const followers = [a, b].map((instance) => listen(instance, { token: platformKey, variables }))
+        await Promise.all([subscribed(a, 1), subscribed(b, 1)])
+
+        redis.freeze()
+        for (const _ of times(100, String)) {
+          const sent = performance.now()
+          expect((await climb(a, player)).status).toBe(200)
+          expect(performance.now() - sent).toBeLessThan(LATE_MS)
+        }
+        const written = performance.now()
+        const heard = () => followers.every(({ positions }) => positions.length >= 100)
+        await until('all is heard', heard)
+        expect(performance.now() - written).toBeLessThan(LATE_MS)
+
+        // Who begins to follow now, and an instance that starts now.
+        const c = await fleet.start()
+        followers.push(...[b, c].map((instance) => listen(instance, { token: platformKey, variables })))
+        await until('they hear it, too', heard)
+        expect(await ready(c)).toEqual(DEGRADED)
+
+        redis.thaw()
+        await becomes('ready', [a, b, c])
+        for (const _ of times(20, String)) await climb(c, player)
+        await until('all is heard', () => followers.every(({ positions }) => positions.length >= 120))
+        for (const { positions } of followers) expect(positions).toEqual(range(start + 1, start + 120))
+      }))
+
+    it.concurrent('while nothing listens at REDIS_URL: instances start, and use it once it is there (decisions 8)', () =>
+      withFleet(async (fleet) => {
+        await fleet.redis.kill()
+        const instances = await Promise.all([fleet.start(), fleet.start()])
+        const [a, b] = instances
+        const player = await fleet.climber()
+        const start = await fleet.end()
+        const variables = { environment: 'production', after: fleet.cursorAt(start) }
+        const listener = listen(b, { token: fleet.platformKey, variables })
+        await subscribed(b, 1)
+        expect(await Promise.all(instances.map(ready))).toEqual([DEGRADED, DEGRADED])
+        for (const _ of times(50, String)) expect((await climb(a, player)).status).toBe(200)
+        const written = performance.now()
+        await until('all is heard', () => listener.positions.length >= 50)
+        expect(performance.now() - written).toBeLessThan(LATE_MS)
+
+        await fleet.redis.restart()
+        await becomes('ready', instances)
+        const channels = async () => ((await fleet.redis.ask('PUBSUB', 'CHANNELS')) as unknown[]).length
+        await until('the channel is subscribed to', async () => (await channels()) === 1)
+        const waits: number[] = []
+        for (const round of times(20, (index) => index)) {
+          const sent = performance.now()
+          await climb(a, player)
+          await until('it is heard', () => listener.positions.length > 50 + round)
+          waits.push(performance.now() - sent)
+        }
+        expect(waits.sort((first, second) => first - second)[10]).toBeLessThan(500)
+        expect(listener.positions).toEqual(range(start + 1, start + 70))
+      }))
+
+    const kills = 50
+    it.concurrent(`when an instance is killed ${kills} times, between COMMIT and the signal and at random: another tells every committed event once, in order (decisions 8)`, () =>
+      withFleet(async (fleet) => {
+        const proxy = await startProxy(fleet.world.env.DATABASE_URL)
+        const reader = await fleet.start()
+        const players = await Promise.all(times(16, fleet.climber))
+        const start = await fleet.end()
+        const ask = {
+          token: fleet.platformKey,
+          variables: { environment: 'production', after: fleet.cursorAt(start) },
+        }
+        const followers = [...times(5, () => listen(reader, ask)), stream(reader, ask)]
+        await subscribed(reader, followers.length)
+
+        let writer: Service | undefined
+        let acknowledged = 0
+        let over = false
+        const write = async (player: WorldPlayer): Promise<number> => {
+          let steps = 0
+          while (!over) {
+            const key = { 'idempotency-key': `step ${steps}` }
+            // A connection that breaks is no answer: the same step is asked for again.
+            const answer = writer && (await climb(writer, player, key).catch(() => undefined))
+            if (answer?.status === 200) {
+              steps += 1
+              acknowledged += 1
+            } else await pause(5)
+          }
+          return steps
+        }
+        const work = Promise.all(players.map(write))
+        const writes = () => {
+          const before = acknowledged
+          return until('it writes', () => acknowledged > before)
+        }
+
+        // The next ones start while one serves, so that a kill need not wait for them.
+        const next = times(2, () => fleet.start({ DATABASE_URL: proxy.url }))
+        for (const kill of times(kills, (index) => index)) {
+          const victim = await next.shift()
+          if (!victim) throw new Error('no instance is left')
+          next.push(fleet.start(kill < kills - 3 ? { DATABASE_URL: proxy.url } : {}))
+          writer = victim
+          await writes()
+          if (kill % 2 === 0) {
+            // The database has committed, and the answer that would make the instance tell it never comes.
+            const before = proxy.swallowed
+            proxy.swallowCommits(1)
+            await until('a COMMIT is done', () => proxy.swallowed > before)
+          } else await pause(Math.random() * 30)
+          victim.kill('SIGKILL')
+          writer = undefined
+          await victim.exited
+        }
+        writer = await next.shift()
+        await writes()
+        over = true
+        const count = (await work).reduce((sum, steps) => sum + steps, 0)
+        await proxy.close()
+
+        console.log(`${kills} kills, ${proxy.swallowed} of them in the window, during ${count} events`)
+        expect(await fleet.stored(start)).toEqual(range(start + 1, start + count))
+        await until('all is heard', () => followers.every(({ positions }) => positions.length >= count))
+        for (const { positions } of followers) expect(positions).toEqual(range(start + 1, start + count))
+      }))
+
+    it.concurrent('when readers stall during 20,000 events: 48 others lose nothing, memory is bounded, and the slow are closed (1013) and go on from their cursor (decisions 8)', () =>
+      withFleet(async (fleet) => {
+        const count = 20_000
+        const perRun = 100
+        const gifts = times(perRun - 1, (index) => ({
+          id: `gift-${index}`,
+          type: 'reward',
+          data: { rewards: [{ currency: 'gold', amount: 1 }] },
+        }))
+        const edges = gifts.map(({ id }) => ({ from: 'start', handle: 'onStart', to: id }))
+        await fleet.world.publish('cascade', scenario(gifts, edges))
+        const [writer, reader] = await Promise.all([fleet.start(), fleet.start()])
+        const players = await Promise.all(times(4, fleet.climber))
+        const start = await fleet.end()
+        const after = { environment: 'production', after: fleet.cursorAt(start) }
+        const ask = { token: fleet.platformKey, variables: after }
+
+        const all = times(8, () => listen(reader, ask))
+        // A small machine could not receive a million messages beside it: these hear of one node each.
+        const query = `subscription ($environment: String, $after: String, $nodeId: String) {
+        events(environment: $environment, after: $after, nodeId: $nodeId) { cursor } }`
+        const some = times(40, (index) =>
+          listen(reader, { ...ask, query, variables: { ...after, nodeId: `gift-${index}` } }),
+        )
+        const wide = `subscription ($environment: String, $after: String) {
+        events(environment: $environment, after: $after) { cursor type occurredAt playerId scenarioId nodeId runId handle
+          data ${times(5, (index) => `a${index}: data b${index}: playerId c${index}: runId`).join(' ')} } }`
+        const slow = listen(reader, { ...ask, query: wide })
+        const slowStream = stallingStream(reader, { ...ask, query: wide })
+        const readers = all.length + some.length
+        await subscribed(reader, readers + 2)
+        slow.pause()
+
+        const memory = () => metric(reader, 'process_resident_memory_bytes')
+        const before = await memory()
+        let highest = before
+        let watching = true
+        const watch = (async () => {
+          for (; watching; await pause(250)) highest = Math.max(highest, await memory())
+        })()
+        await Promise.all(
+          players.map(async (player) => {
+            for (const _ of times(count / perRun / players.length, String)) {
+              const answer = await post(writer, '/sdk/v1/scenarios/start', player.token, { scenarioId: 'cascade' })
+              expect(answer.status).toBe(200)
+            }
+          }),
+        )
+        const written = performance.now()
+        const runs = count / perRun
+        await until('the others have heard all', () =>
+          [
+            ...all.map(({ positions }) => positions.length / count),
+            ...some.map(({ positions }) => positions.length / runs),
+          ].every((share) => share >= 1),
+        )
+        for (const { positions } of all) expect(positions).toEqual(range(start + 1, start + count))
+        for (const { positions } of some) expect(new Set(positions).size).toBe(runs)
+
+        await until('the stream is let go', async () => (await metric(reader, 'tierway_subscriptions')) === readers + 1)
+        // The socket's close cannot be seen before it reads: ten seconds, and a look each second.
+        await pause(written + 13_000 - performance.now())
+        const taken = slow.positions.length
+        slow.resume()
+        slowStream.resume()
+        await until('both have ended', () => slow.closed !== undefined && slowStream.ended)
+        expect(slow.closed).toEqual({ code: 1013, reason: 'too slow' })
+        expect(slow.positions.length).toBeLessThan(count)
+        expect(slowStream.positions.length).toBeLessThan(count)
+        watching = false
+        await watch
+        console.log(
+          `memory grew by ${((highest - before) / MB).toFixed(0)} MB from ${(before / MB).toFixed(0)} MB; the slow had taken ${taken}, had ${slow.positions.length} and ${slowStream.positions.length} events when they were closed`,
+        )
+        expect(highest - before).toBeLessThan(100 * MB)
+
+        const rest = listen(reader, {
+          ...ask,
+          variables: { ...after, after: fleet.cursorAt(slow.positions.at(-1) ?? start) },
+        })
+        const streamRest = stream(reader, { ...ask, lastEventId: fleet.cursorAt(slowStream.positions.at(-1) ?? start) })
+        for (const [first, second] of [
+          [slow, rest],
+          [slowStream, streamRest],
+        ] as const) {
+          await until('it has all', () => first.positions.length + second.positions.length >= count)
+          expect([...first.positions, ...second.positions]).toEqual(range(start + 1, start + count))
+        }
+      }))
+  },
+)
+
+/** A stream of server-sent events whose answer is not read until it is told to. */
+function stallingStream(
+  { baseUrl }: Service,
+  { token, query, variables }: { token: string; query: string; variables: Record<string, unknown> },
+) {
+  const positions: number[] = []
+  let response: IncomingMessage | undefined
+  let ended = false
+  const call = request(`${baseUrl}/graphql`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+    },
+  })
+  call.on('response', (answer) => {
+    response = answer
+    answer.on('error', () => undefined)
+  })
+  call.on('error', () => undefined)
+  call.end(JSON.stringify({ query, variables }))
+
+  function resume(): void {
+    let text = ''
+    response?.on('data', (chunk) => {
+      const frames = (text + chunk).split('\n\n')
+      text = frames.pop() ?? ''
+      for (const frame of frames) {
+        const cursor = /^id: (.*)$/m.exec(frame)?.[1]
+        if (cursor !== undefined) positions.push(Number(Buffer.from(cursor, 'base64url').toString().split(':')[2]))
+      }
+    })
+    response?.on('close', () => {
+      ended = true
+    })
+  }
+
+  return {
+    positions,
+    resume,
+    get ended() {
+      return ended
+    },
+  }
+}

@@ -1,0 +1,573 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { importJWK, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
+import { printCursor } from '../../src/events/cursor.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+import { startProxy } from '../support/proxy.ts'
+import { until } from '../support/until.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+type Event = any
+
+const ORIGIN = 'https://dashboard.example.com'
+const PLACE = { scenarioId: 'season', nodeId: 'pass' }
+const FIELDS = 'cursor handle playerId data'
+const QUERY = `subscription ($environment: String, $after: String) {
+  events(environment: $environment, after: $after) { ${FIELDS} } }`
+const HISTORY = `query ($environment: String, $after: String, $last: Int) {
+  events(environment: $environment, after: $after, last: $last) { edges { node { ${FIELDS} } } } }`
+const production = { environment: 'production' }
+/** Two seconds are promised; the rest is for a busy machine. */
+const WITHIN_MS = 3_000
+
+let game: Game
+let key: TokenKey
+let operator: Operator
+
+beforeAll(async () => {
+  key = await generateTokenKey()
+  operator = await startOperator()
+  game = await startGame({ TOKEN_KEYS: JSON.stringify([key]), ALLOWED_ORIGINS: ORIGIN })
+  await game.publish('season', season())
+  const { url, secret } = operator
+  await game.setProviders({ default: { enabled: true, url, secret } })
+})
+afterAll(async () => {
+  await game?.stop()
+  await operator?.close()
+})
+
+interface Frame {
+  readonly id?: string
+  readonly event?: string
+  readonly data?: string
+}
+
+interface Stream {
+  readonly response: Response
+  /** All that has come. */
+  readonly text: string
+  readonly ended: boolean
+  /** The next frame that is no comment; undefined at the end. */
+  next(): Promise<Frame | undefined>
+  /** The events of so many frames. */
+  take(count: number): Promise<Event[]>
+  /** Reads on to the end. */
+  end(): Promise<string>
+  close(): void
+}
+
+interface StreamOptions {
+  readonly baseUrl?: string
+  readonly method?: 'GET' | 'POST'
+  readonly query?: string
+  readonly variables?: Record<string, unknown>
+  readonly headers?: Record<string, string>
+}
+
+/** Opens a stream with fetch, as a listener would, and cuts what comes into frames. */
+async function open(token: string | null, options: StreamOptions = {}): Promise<Stream> {
+  const { baseUrl = game.baseUrl, method = 'POST', query = QUERY, variables = production, headers = {} } = options
+  const abort = new AbortController()
+  const response = await fetch(
+    method === 'POST'
+      ? `${baseUrl}/graphql`
+      : `${baseUrl}/graphql?${new URLSearchParams({ query, variables: JSON.stringify(variables) })}`,
+    {
+      method,
+      signal: abort.signal,
+      headers: {
+        accept: 'text/event-stream',
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(method === 'POST' && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(method === 'POST' && { body: JSON.stringify({ query, variables }) }),
+    },
+  )
+  const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  let read = 0
+  let ended = false
+
+  async function more(): Promise<boolean> {
+    const { done, value } = (await chunks?.read()) ?? { done: true }
+    text += value ?? ''
+    ended = done
+    return !done
+  }
+
+  async function next(): Promise<Frame | undefined> {
+    for (;;) {
+      const end = text.indexOf('\n\n', read)
+      if (end === -1) {
+        if (!(await more())) return undefined
+        continue
+      }
+      const lines = text.slice(read, end).split('\n')
+      read = end + 2
+      const fields = lines.flatMap((line) => (line.startsWith(':') ? [] : [line.split(/: ?(.*)/s, 2)]))
+      if (fields.length > 0) return Object.fromEntries(fields)
+    }
+  }
+
+  return {
+    response,
+    next,
+    get text() {
+      return text
+    },
+    get ended() {
+      return ended
+    },
+    async take(count) {
+      const events: Event[] = []
+      while (events.length < count) {
+        const frame = await next()
+        if (frame?.event !== 'next') throw new Error(`${count} events, but: ${JSON.stringify(frame)}`)
+        const { data, errors } = JSON.parse(frame.data ?? '')
+        if (errors) throw new Error(JSON.stringify(errors))
+        events.push(data.events)
+      }
+      return events
+    },
+    async end() {
+      while (await more());
+      return text
+    },
+    close: () => abort.abort(),
+  }
+}
+
+const subscriptions = async (): Promise<number> => (await game.app.metrics.subscriptions.get()).values[0]?.value ?? 0
+const endOf = async (): Promise<string> =>
+  (await game.graphql(game.platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor
+
+/** The events after a cursor, as the history tells them. */
+async function historyAfter(after: string, token = game.platformKey, variables: object = production): Promise<Event[]> {
+  const { data, errors } = await game.graphql(token, HISTORY, { ...variables, after, last: 200 })
+  if (errors) throw new Error(JSON.stringify(errors))
+  return data.events.edges.map(({ node }: { node: Event }) => node)
+}
+
+async function tokenFor({ playerId, environmentId }: TestPlayer, lifeMs: number): Promise<string> {
+  const exp = Math.floor((Date.now() + lifeMs) / 1000)
+  return new SignJWT({ prj: game.projectId, env: environmentId })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
+    .setIssuer('tierway')
+    .setAudience('tierway')
+    .setSubject(playerId)
+    .setIssuedAt(exp - 60)
+    .setExpirationTime(exp)
+    .setJti(randomUUID())
+    .sign(await importJWK({ ...key }, 'EdDSA'))
+}
+
+/** Three events with a text that would break a frame. */
+async function play(player: TestPlayer): Promise<void> {
+  const runId = await player.start('season')
+  for (const source of ['quest', '\n\nevent: complete\ndata:\n\n', 'é\r\n: 🎮\u2028']) {
+    await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 100, source })
+  }
+}
+
+/** Many long events at once, written past the service. */
+async function fill({ app, environmentId }: Game, count: number, bytes: number): Promise<void> {
+  await app.pool.query(
+    `WITH moved AS (
+       INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
+       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+     )
+     INSERT INTO events (environment_id, position, type, player_id, data)
+     SELECT $1, position - $2 + n, 'crossing', gen_random_uuid(), '{"pad":"' || repeat('x', $3) || '"}'
+     FROM moved, generate_series(1, $2::int) n`,
+    [environmentId, count, bytes],
+  )
+}
+
+describe('a stream of server-sent events on the wire (decisions 8)', () => {
+  it('is one comment at once, then each event as id, event and data, to the byte, by POST and by GET', async () => {
+    const player = await game.player()
+    const after = await endOf()
+    await play(player)
+    const events = await historyAfter(after)
+    expect(events).toHaveLength(4)
+    const expected = [
+      ':\n\n',
+      ...events.map(
+        (event) => `id: ${event.cursor}\nevent: next\ndata: ${JSON.stringify({ data: { events: event } })}\n\n`,
+      ),
+    ].join('')
+    for (const method of ['POST', 'GET'] as const) {
+      const stream = await open(game.platformKey, { method, variables: { ...production, after } })
+      expect(await stream.take(4)).toEqual(events)
+      expect(stream.text).toBe(expected)
+      const { status, headers } = stream.response
+      expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+        200,
+        'text/event-stream',
+        'no-cache',
+      ])
+      // nginx gathers what passes unless told otherwise.
+      expect(headers.get('x-accel-buffering')).toBe('no')
+      stream.close()
+    }
+  })
+
+  it('tells an event while it happens, in frames of one event each', async () => {
+    const player = await game.player()
+    const stream = await open(player.token, { variables: {} })
+    expect(stream.text).toBe('')
+    const runId = await player.start('season')
+    const heard = await stream.next()
+    expect(heard).toEqual({ id: JSON.parse(heard?.data ?? '').data.events.cursor, event: 'next', data: heard?.data })
+    for (const level of [2, 3]) {
+      await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 100, source: 'quest' })
+      expect((await stream.take(1))[0]).toMatchObject({ handle: 'onLevelUp', data: { toLevel: level } })
+    }
+    stream.close()
+  })
+})
+
+describe('a stream that is resumed (decisions 8)', () => {
+  it('goes on after Last-Event-ID, which is a later word than the `after` of its address', async () => {
+    const player = await game.player()
+    const start = await endOf()
+    await play(player)
+    const events = await historyAfter(start)
+    const [first, second] = events
+    const variables = { ...production, after: start }
+    for (const method of ['POST', 'GET'] as const) {
+      const resume = async (lastEventId: string, more: object = {}) => {
+        const stream = await open(game.platformKey, {
+          method,
+          variables: { ...variables, ...more },
+          headers: { 'last-event-id': lastEventId },
+        })
+        return stream
+      }
+      const cases: [string, object, Event[]][] = [
+        [second.cursor, {}, events.slice(2)],
+        [first.cursor, { after: null }, events.slice(1)],
+        // An address of long ago, or one that leads further: what the reader has is what counts.
+        [first.cursor, { after: printCursor(game.stagingId, 0n) }, events.slice(1)],
+        [first.cursor, { after: events[3].cursor }, events.slice(1)],
+        // None at all is what an empty one says.
+        ['', {}, events],
+      ]
+      for (const [lastEventId, more, expected] of cases) {
+        const stream = await resume(lastEventId, more)
+        expect(await stream.take(expected.length)).toEqual(expected)
+        stream.close()
+      }
+    }
+  })
+
+  it('misses nothing and repeats nothing, however often its connection breaks', async () => {
+    const proxy = await startProxy(game.baseUrl)
+    try {
+      const start = await endOf()
+      let writing = true
+      const work = times(4, async () => {
+        while (writing) await game.app.operations.createPlayer(game.environmentId, null)
+      })
+      const heard: string[] = []
+      let streams = 0
+      while (streams < 40) {
+        const lastEventId = heard.at(-1)
+        // The address stays that of the beginning, as with a reader that knows only how to come back.
+        const stream = await open(game.platformKey, {
+          baseUrl: proxy.url.replace(/\/$/, ''),
+          method: streams % 2 === 0 ? 'POST' : 'GET',
+          variables: { ...production, after: start },
+          headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+        })
+        streams += 1
+        const enough = 1 + Math.floor(Math.random() * 40)
+        try {
+          for (let count = 0; ; count += 1) {
+            const frame = await stream.next()
+            if (frame?.id === undefined) break
+            heard.push(frame.id)
+            // What is under way on the connection is lost with it.
+            if (count === enough) proxy.cut()
+          }
+        } catch {
+          // The connection broke: it is taken up again.
+        }
+      }
+      writing = false
+      await Promise.all(work)
+      const { rows } = await game.app.pool.query(
+        'SELECT position FROM events WHERE environment_id = $1 ORDER BY position',
+        [game.environmentId],
+      )
+      const all = rows.map(({ position }) => printCursor(game.environmentId, BigInt(position)))
+      const first = all.indexOf(start) + 1
+      expect(heard).toEqual(all.slice(first, first + heard.length))
+    } finally {
+      await proxy.close()
+    }
+  })
+})
+
+describe('a stream ends with the right of its caller (decisions 1)', () => {
+  const act = async (field: string, playerId: string) => {
+    const { errors } = await game.graphql(
+      game.platformKey,
+      `mutation ($playerId: ID!) { ${field}(input: { playerId: $playerId, reason: "test" }) { player { id } } }`,
+      { playerId },
+    )
+    expect(errors).toBeUndefined()
+  }
+
+  /** How long the stream lasts after this, in milliseconds; it must end by itself, in words. */
+  async function endsAfter(stream: Stream, happens: () => Promise<unknown>): Promise<number> {
+    await until('it is open', async () => (await subscriptions()) > 0)
+    await happens()
+    const started = performance.now()
+    expect(await stream.end()).toMatch(/(^|\n\n)event: complete\ndata:\n\n$/)
+    return performance.now() - started
+  }
+
+  async function codeOf(token: string, variables = {}): Promise<string> {
+    const stream = await open(token, { variables })
+    const frame = await stream.next()
+    await stream.end()
+    return JSON.parse(frame?.data ?? '').errors[0].extensions.code
+  }
+
+  it('within two seconds of a ban and of a deletion, and the next one says why', async () => {
+    for (const [field, code] of [
+      ['banPlayer', 'PLAYER_BANNED'],
+      ['deletePlayer', 'PLAYER_DELETED'],
+    ] as const) {
+      const [player, bystander] = [await game.player(), await game.player()]
+      const other = await open(bystander.token, { variables: {} })
+      const stream = await open(player.token, { variables: {} })
+      expect(await endsAfter(stream, () => act(field, player.playerId))).toBeLessThan(WITHIN_MS)
+      expect(await codeOf(player.token)).toBe(code)
+      // Nobody else's ends.
+      await bystander.start('season')
+      expect((await other.take(1))[0]).toMatchObject({ handle: 'onStart', playerId: bystander.playerId })
+      other.close()
+    }
+  })
+
+  it('within two seconds of the logout that ends its login, and of the end of all logins', async () => {
+    const [one, two] = [(await game.login({ player: 'ada' })).body, (await game.login({ player: 'ada' })).body]
+    const [first, second] = [
+      await open(one.accessToken, { variables: {} }),
+      await open(two.accessToken, { variables: {} }),
+    ]
+    const logout = () =>
+      game.request('POST', '/sdk/v1/authorization/logout', {
+        body: JSON.stringify({ refreshToken: one.refreshToken }),
+        headers: { 'x-sdk-key': game.sdkKey },
+      })
+    expect(await endsAfter(first, logout)).toBeLessThan(WITHIN_MS)
+    expect(second.ended).toBe(false)
+    const { data } = await game.graphql(two.accessToken, '{ me { id } }')
+    expect(await endsAfter(second, () => act('endSessions', data.me.id))).toBeLessThan(WITHIN_MS)
+  })
+
+  it('within two seconds of the revocation of its platform key, and the next one is refused', async () => {
+    const { id, key: platformKey } = await createPlatformKey(game.app.pool, game.projectId, 'viewer')
+    const stream = await open(platformKey)
+    const revoke = () => game.app.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [id])
+    expect(await endsAfter(stream, revoke)).toBeLessThan(WITHIN_MS)
+    expect(await codeOf(platformKey, production)).toBe('INVALID_TOKEN')
+  })
+
+  it('within two seconds of the end of its token', async () => {
+    const token = await tokenFor(await game.player(), 3_000)
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    const stream = await open(token, { variables: {} })
+    expect(await stream.end()).toBe(':\n\nevent: complete\ndata:\n\n')
+    const late = Date.now() - exp * 1_000
+    expect([late >= 0, late < WITHIN_MS, late]).toEqual([true, true, late])
+    expect(await codeOf(token)).toBe('INVALID_TOKEN')
+  })
+})
+
+describe.concurrent('a stream', () => {
+  it('that nothing happens on has a comment every twelve seconds, and stays open', async () => {
+    const stream = await open((await game.player()).token, { variables: {} })
+    const opened = performance.now()
+    void stream.end().catch(() => undefined)
+    const waits: number[] = []
+    for (const count of [2, 3]) {
+      await until('the next comment', () => stream.text === ':\n\n'.repeat(count), { deadlineMs: 15_000 })
+      waits.push((performance.now() - opened) / 1_000)
+    }
+    expect(waits.map((seconds) => Math.round(seconds / 2) * 2)).toEqual([12, 24])
+    expect(stream.ended).toBe(false)
+    stream.close()
+  }, 60_000)
+
+  /** A connection that asks for the stream, and whose reading is the test's own business. */
+  async function ask(
+    server: Game,
+    after: string,
+    accept = 'text/event-stream',
+  ): Promise<{ socket: Socket; text: () => string; ends: string[] }> {
+    const { hostname, port } = new URL(server.baseUrl)
+    const socket = connect(Number(port), hostname)
+    const chunks: Buffer[] = []
+    const ends: string[] = []
+    socket.on('data', (chunk) => chunks.push(chunk))
+    for (const end of ['end', 'close', 'error']) socket.on(end, () => ends.push(end))
+    const body = JSON.stringify({ query: QUERY, variables: { ...production, after } })
+    const headers = [
+      'POST /graphql HTTP/1.1',
+      'host: localhost',
+      'content-type: application/json',
+      `accept: ${accept}`,
+      `authorization: Bearer ${server.platformKey}`,
+      `content-length: ${body.length}`,
+    ]
+    socket.write(`${headers.join('\r\n')}\r\n\r\n${body}`)
+    await once(socket, 'data')
+    return { socket, text: () => Buffer.concat(chunks).toString(), ends }
+  }
+
+  async function withGame(use: (server: Game, zero: string) => Promise<void>): Promise<void> {
+    const server = await startGame()
+    try {
+      await use(server, printCursor(server.environmentId, 0n))
+    } finally {
+      await server.stop()
+    }
+  }
+
+  it('whose next events pass retention before they are read says CURSOR_EXPIRED, and does not fall silent', () =>
+    withGame(async (server, zero) => {
+      await fill(server, 1_200, 8_000)
+      const slow = await ask(server, zero)
+      slow.socket.pause()
+      await server.app.pool.query('DELETE FROM events WHERE position <= 1100')
+      slow.socket.resume()
+      await until('the stream ends', () => slow.text().includes('event: complete'))
+      expect(slow.text()).toMatch(
+        /event: next\ndata: \{"errors":\[\{"message":"cursor expired".*"CURSOR_EXPIRED"\}\}\]\}\n\n[\s\S]*event: complete\ndata:\n\n/,
+      )
+      slow.socket.destroy()
+    }))
+
+  it('whose replay the database fails says so, with nothing of the error', () =>
+    withGame(async (server, zero) => {
+      await fill(server, 1_200, 8_000)
+      const slow = await ask(server, zero)
+      slow.socket.pause()
+      await server.app.pool.query('ALTER TABLE events RENAME TO gone')
+      slow.socket.resume()
+      await until('the stream ends', () => slow.text().includes('event: complete'))
+      expect(slow.text()).toContain('{"message":"internal error","extensions":{"code":"INTERNAL_ERROR"}}')
+      expect(slow.text()).not.toMatch(/relation|42P01|\.ts/)
+      slow.socket.destroy()
+    }))
+})
+
+describe('what is refused comes as one event with errors and the end of the stream', () => {
+  const refusal = (code: string, details?: object[]) => ({
+    errors: [expect.objectContaining({ extensions: { code, ...(details && { details }) } })],
+  })
+
+  async function answerTo(token: string | null, options: StreamOptions) {
+    const stream = await open(token, options)
+    const text = await stream.end()
+    const [, data] = /^:\n\nevent: next\ndata: (.*)\n\nevent: complete\ndata:\n\n$/.exec(text) ?? []
+    expect([stream.response.status, stream.response.headers.get('content-type'), text]).toEqual([
+      200,
+      'text/event-stream',
+      expect.stringContaining(data ?? 'an event with errors'),
+    ])
+    return JSON.parse(data ?? 'null')
+  }
+
+  const badCursor = [{ path: 'after', message: 'must be a cursor that this service gave' }]
+
+  for (const method of ['POST', 'GET'] as const) {
+    it(`over ${method}: cursors that are none or cannot be honoured, wherever they stand`, async () => {
+      const future = printCursor(game.environmentId, 10n ** 9n)
+      const foreign = printCursor(game.stagingId, 0n)
+      const ask = (after: string | null, lastEventId?: string) =>
+        answerTo(game.platformKey, {
+          method,
+          variables: { ...production, after },
+          headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+        })
+      expect(await ask('junk')).toEqual(refusal('INVALID_REQUEST', badCursor))
+      expect(await ask(null, 'junk')).toEqual(refusal('INVALID_REQUEST', badCursor))
+      expect(await ask(null, 'x'.repeat(8_000))).toEqual(refusal('INVALID_REQUEST', badCursor))
+      for (const cursor of [future, foreign]) {
+        expect(await ask(cursor)).toEqual(refusal('CURSOR_EXPIRED'))
+        expect(await ask(await endOf(), cursor)).toEqual(refusal('CURSOR_EXPIRED'))
+      }
+    })
+
+    it(`over ${method}: callers without a right, and what is not understood`, async () => {
+      const [one, two] = [await game.player(), await game.player()]
+      const ask = (token: string | null, query: string, variables: Record<string, unknown> = {}) =>
+        answerTo(token, { method, query, variables })
+      const foreign = `subscription { onLevelUp(playerId: "${two.playerId}") { cursor } }`
+      expect(await ask(one.token, foreign)).toEqual(refusal('FORBIDDEN'))
+      expect(await ask(null, QUERY)).toEqual(refusal('INVALID_TOKEN'))
+      expect(await ask('junk', QUERY)).toEqual(refusal('INVALID_TOKEN'))
+      expect(await ask(game.platformKey, QUERY, { environment: 'elsewhere' })).toEqual(refusal('ENVIRONMENT_NOT_FOUND'))
+      expect(await ask(game.platformKey, QUERY)).toEqual(
+        refusal('INVALID_REQUEST', [{ path: 'environment', message: 'is required' }]),
+      )
+      for (const query of ['subscription {', 'subscription { nothing }', `subscription { ${'a { '.repeat(12)}`]) {
+        expect(await ask(game.platformKey, query)).toEqual(refusal('INVALID_REQUEST'))
+      }
+      expect(await subscriptionsLeft()).toBe(0)
+    })
+  }
+
+  async function subscriptionsLeft(): Promise<number> {
+    await until('no stream is left', async () => (await subscriptions()) === 0)
+    return subscriptions()
+  }
+})
+
+describe('a browser on another origin', () => {
+  const preflight = (origin: string, headers: string) =>
+    fetch(`${game.baseUrl}/graphql`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': headers },
+    })
+
+  it('that is listed may ask with its token and Last-Event-ID, and read the stream and its errors', async () => {
+    const { status, headers } = await preflight(ORIGIN, 'authorization,content-type,last-event-id')
+    const allowed = headers.get('access-control-allow-headers')?.split(/, */) ?? []
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN])
+    expect(allowed).toEqual(expect.arrayContaining(['authorization', 'content-type', 'last-event-id']))
+    expect(headers.get('access-control-allow-methods')).toMatch(/GET.*POST/)
+
+    const after = await endOf()
+    await game.player()
+    for (const lastEventId of [after, 'junk']) {
+      const stream = await open(game.platformKey, { headers: { origin: ORIGIN, 'last-event-id': lastEventId } })
+      expect(await stream.next()).toMatchObject({ event: 'next' })
+      expect(stream.response.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+      expect(stream.response.headers.get('vary')?.toLowerCase()).toContain('origin')
+      expect(stream.response.headers.get('access-control-allow-credentials')).not.toBe('true')
+      stream.close()
+    }
+  })
+
+  it('that is not listed is allowed nothing', async () => {
+    const origin = 'https://evil.example'
+    expect((await preflight(origin, 'last-event-id')).headers.get('access-control-allow-origin')).toBeNull()
+    const stream = await open(game.platformKey, { headers: { origin } })
+    expect(stream.response.headers.get('access-control-allow-origin')).toBeNull()
+    stream.close()
+  })
+})

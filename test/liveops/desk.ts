@@ -1,0 +1,198 @@
+import { decodeJwt } from 'jose'
+import type { Pool } from 'pg'
+import { expect } from 'vitest'
+import type { PlatformCaller, Role } from '../../src/auth/callers.ts'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { type Json, print } from '../../src/json.ts'
+import type { Game, LoginOptions, TestPlayer } from '../support/game.ts'
+import { approve, type Respond } from '../support/operator.ts'
+import { type Outcome, PLAN, REWARD } from '../support/surfaces.ts'
+
+// The desk of an operator: every action of support, and what tests look at afterwards.
+
+const PLAYER = 'player { id status }'
+
+/** What is asked of each action's payload. */
+const SELECTIONS = {
+  banPlayer: PLAYER,
+  unbanPlayer: PLAYER,
+  deletePlayer: PLAYER,
+  endSessions: PLAYER,
+  unlinkIdentity: PLAYER,
+  creditWallet: `${PLAYER} balance`,
+  debitWallet: `${PLAYER} balance`,
+  grantXp: `${PLAYER} result { level xp leveledUp maxLevel ${PLAN} }`,
+  grantTier: `${PLAYER} result { success alreadyClaimed error granted ${REWARD} }`,
+  resetTier: `${PLAYER} changed`,
+  grantPremium: `${PLAYER} changed`,
+  revokePremium: `${PLAYER} changed`,
+  resetPass: `${PLAYER} changed`,
+  cancelRun: PLAYER,
+  setPlayerStorage: PLAYER,
+  deletePlayerStorage: PLAYER,
+}
+
+export type Mutation = keyof typeof SELECTIONS
+
+/** How each action is named in the audit log. */
+export const AUDITED: Readonly<Record<Mutation, string>> = {
+  banPlayer: 'player.ban',
+  unbanPlayer: 'player.unban',
+  deletePlayer: 'player.delete',
+  endSessions: 'player.end_sessions',
+  unlinkIdentity: 'player.unlink_identity',
+  creditWallet: 'player.credit_wallet',
+  debitWallet: 'player.debit_wallet',
+  grantXp: 'player.grant_xp',
+  grantTier: 'player.grant_tier',
+  resetTier: 'player.reset_tier',
+  grantPremium: 'player.grant_premium',
+  revokePremium: 'player.revoke_premium',
+  resetPass: 'player.reset_pass',
+  cancelRun: 'player.cancel_run',
+  setPlayerStorage: 'player.set_storage',
+  deletePlayerStorage: 'player.delete_storage',
+}
+
+export type Input = Record<string, unknown>
+
+/** An operator of a project, with the name that the audit log has for it. */
+export interface Operator {
+  readonly key: string
+  readonly actor: string
+  /** As operations know it. */
+  readonly caller: PlatformCaller
+}
+
+export async function newOperator(pool: Pool, projectId: string, role: Role = 'operator'): Promise<Operator> {
+  const { id, key } = await createPlatformKey(pool, projectId, role)
+  return { key, actor: `platform_key:${id}`, caller: { kind: 'platform', keyId: id, projectId, role } }
+}
+
+/** One action, with the payload as it came, or the refusal. */
+export async function support(
+  game: Game,
+  credentials: string | null,
+  mutation: Mutation,
+  input: Input,
+): Promise<Outcome> {
+  const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
+  const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${SELECTIONS[mutation]} } }`
+  // Int64 travel as strings in variables.
+  const sent = JSON.parse(JSON.stringify(input, (_key, value) => (typeof value === 'bigint' ? String(value) : value)))
+  const { data, errors } = await game.graphql(credentials, document, { input: sent })
+  const [error] = errors ?? []
+  if (!error) return { ok: data[mutation] }
+  const { code, details } = error.extensions
+  return { code, message: error.message, ...(details && { details }) }
+}
+
+/** What an action that must succeed answers. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape.
+export function payload(outcome: Outcome): any {
+  expect(outcome).toHaveProperty('ok')
+  return 'ok' in outcome ? outcome.ok : undefined
+}
+
+export const codeOf = (outcome: Outcome): string => ('code' in outcome ? outcome.code : 'ok')
+
+export interface AuditRow {
+  readonly action: string
+  readonly actor: string
+  readonly reason: string | null
+  readonly environmentId: string | null
+  // biome-ignore lint/suspicious/noExplicitAny: what actions write down has many shapes.
+  readonly before: any
+  // biome-ignore lint/suspicious/noExplicitAny: what actions write down has many shapes.
+  readonly after: any
+}
+
+/** What the audit log has of a target, in its order. */
+export async function auditRows(pool: Pool, target: string): Promise<AuditRow[]> {
+  const { rows } = await pool.query(
+    `SELECT action, actor, reason, environment_id AS "environmentId", before, after
+     FROM audit_log WHERE target = $1 ORDER BY id`,
+    [target],
+  )
+  return rows.map((row) => ({ ...row, before: JSON.parse(row.before), after: JSON.parse(row.after) }))
+}
+
+export async function countAudit(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>('SELECT count(*) FROM audit_log')
+  return Number(rows[0]?.count)
+}
+
+/** Tables with rows of a player. */
+const OWNED = [
+  'identities',
+  'player_storage',
+  'refresh_tokens',
+  'login_log',
+  'runs',
+  'passes',
+  'tier_claims',
+  'xp_ledger',
+  'wallets',
+  'wallet_ledger',
+  'inventory',
+  'idempotency_keys',
+  'events',
+]
+
+/** Everything that the database has of a player, but for the audit log. */
+export async function everythingOf(pool: Pool, playerId: string): Promise<Record<string, unknown>> {
+  const columns = OWNED.map(
+    (table) => `(SELECT json_agg(t ORDER BY t::text) FROM ${table} t WHERE t.player_id = $1) AS ${table}`,
+  )
+  const { rows } = await pool.query(`SELECT p.*, ${columns.join(', ')} FROM players p WHERE p.id = $1`, [playerId])
+  return rows[0]
+}
+
+/** A player that came in by a login of its own. */
+export interface LoggedIn extends TestPlayer {
+  readonly subject: string
+  readonly refreshToken: string
+}
+
+/** A webhook that approves the `player` of customData, with what its `answer` says beside the subject. */
+export const obey: Respond = (hit, response) => {
+  const { player, answer } = JSON.parse(hit.customData)
+  return approve({ subject: player, ...answer })(hit, response)
+}
+
+/** Logs a subject in through that webhook. */
+export async function logIn(
+  game: Game,
+  subject: string,
+  answer: { [key: string]: Json } = {},
+  options: LoginOptions = {},
+): Promise<LoggedIn> {
+  const { status, text, body } = await game.login({ player: subject, answer }, options)
+  expect(status, text).toBe(200)
+  const { accessToken: token, refreshToken } = body
+  const { sub: playerId = '' } = decodeJwt(token)
+  const authorization = `Bearer ${token}`
+  const post = (path: string, sent: unknown, headers: Record<string, string> = {}) =>
+    game.request('POST', path, { body: print(sent as Json), headers: { authorization, ...headers } })
+  return {
+    environmentId: game.environmentId,
+    playerId,
+    subject,
+    token,
+    refreshToken,
+    post,
+    graphql: (query, variables) => game.graphql(token, query, variables),
+    start: async (scenarioId) => (await post('/sdk/v1/scenarios/start', { scenarioId })).body.runId,
+  }
+}
+
+/** Numbers from 0 to below 1 that a seed decides (mulberry32). */
+export function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Refusal } from '../../src/errors.ts'
+import { freeze, type Json } from '../../src/json.ts'
+import type { PlayerRef } from '../../src/players/standing.ts'
+import { auditBooks, auditSupport } from '../support/audit.ts'
+import { gold, passNode, scenario } from '../support/definitions.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { newOperator, type Operator, random } from './desk.ts'
+
+// Commands that arrive at once are decided in one transaction, one after another, on rows in memory. Whatever meets
+// there, it must be as if each had a transaction of its own: of two players in the same place, one has its commands
+// decided together, the other one by one, and both must come to the same.
+
+const SEQUENCES = 100
+const SEED = Number(process.env.GROUPS_SEED ?? Date.now() % 2 ** 31)
+
+/** Commands that wait at once: fewer than a group takes, so that no trial is parted. */
+const WAITING = 200
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
+
+const pass = { scenarioId: 'season', nodeId: 'pass' }
+const bonus = { scenarioId: 'season', nodeId: 'bonus' }
+const third = { scenarioId: 'season', nodeId: 'third' }
+
+const definition = scenario(
+  [
+    passNode('pass', { levels: [0, 100, 200] }),
+    passNode('bonus'),
+    { id: 'third', type: 'battle-pass-level', data: { levelNumber: 3, passNodeId: 'pass' } },
+    { id: 'gift', type: 'reward', data: { rewards: [gold(5)] } },
+  ],
+  [
+    { from: 'start', handle: 'onStart', to: 'pass' },
+    { from: 'start', handle: 'onStart', to: 'bonus' },
+    { from: 'pass', handle: 'onLevelUp', to: 'gift' },
+    { from: 'pass', handle: 'onComplete', to: 'gift' },
+    { from: 'third', handle: 'onComplete', to: 'gift' },
+  ],
+)
+
+let game: Game
+let operator: Operator
+
+beforeAll(async () => {
+  game = await startGame()
+  operator = await newOperator(game.app.pool, game.projectId)
+  expect((await game.publish('season', definition)).status).toBe(200)
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await auditSupport(game.app.pool)
+  await game.stop()
+})
+
+/** A player and the run that it was in when it was made. */
+interface Subject extends PlayerRef {
+  readonly runId: string
+}
+
+type Call = (subject: Subject) => Promise<unknown>
+
+const ops = () => game.app.operations
+const call = ({ environmentId, playerId }: PlayerRef) => ({
+  caller: operator.caller,
+  player: { environmentId, playerId },
+  reason: 'ticket 4711',
+})
+const keyed = (player: PlayerRef, idempotencyKey: string) => ({ ...call(player), idempotencyKey })
+const values = (name: string) => new Map([[name, '1']])
+
+let keys = 0
+/** A key that nobody has used. */
+const key = (): string => {
+  keys += 1
+  return `key ${keys}`
+}
+
+/** Everything that is done to a player in one group, by itself or by support. */
+const CALLS: Readonly<Record<string, Call>> = {
+  start: (player) => ops().startRun(player, { scenarioId: 'season' }),
+  'a little xp': ({ runId, ...player }) => ops().addXp(player, { ...pass, runId, amount: 20n, source: 'match' }),
+  'xp to the top': ({ runId, ...player }) => ops().addXp(player, { ...pass, runId, amount: 500n, source: 'match' }),
+  'xp with a key': ({ runId, ...player }) =>
+    ops().addXp(player, { ...pass, runId, amount: 30n, source: 'match', idempotencyKey: 'mine' }),
+  'a claim': ({ runId, ...player }) => ops().claimTier(player, { ...pass, runId, level: 2, track: 'free' }),
+  'a claim again': ({ runId, ...player }) => ops().claimTier(player, { ...pass, runId, level: 1, track: 'free' }),
+  'a premium claim': ({ runId, ...player }) => ops().claimTier(player, { ...pass, runId, level: 1, track: 'premium' }),
+  'a claim on a level node': ({ runId, ...player }) =>
+    ops().claimTier(player, { ...third, runId, level: null, track: 'free' }),
+  'all claims': ({ runId, ...player }) => ops().claimAll(player, { ...pass, runId }),
+  'a purchase': ({ runId, ...player }) => ops().purchasePremium(player, { ...bonus, runId }),
+  'a purchase again': ({ runId, ...player }) =>
+    ops().purchasePremium(player, { ...pass, runId, idempotencyKey: 'buy' }),
+  'a value stored': (player) => ops().setStorage(player, values('own')),
+  'a value removed': (player) => ops().deleteStorage(player, ['color']),
+  banPlayer: (player) => ops().banPlayer(call(player)),
+  unbanPlayer: (player) => ops().unbanPlayer(call(player)),
+  deletePlayer: (player) => ops().deletePlayer(call(player)),
+  endSessions: (player) => ops().endSessions(call(player)),
+  creditWallet: (player) => ops().creditWallet(keyed(player, key()), { currency: 'gems', amount: 900n }),
+  'creditWallet with a key': (player) => ops().creditWallet(keyed(player, 'one'), { currency: 'gems', amount: 7n }),
+  'creditWallet with that key, of something else': (player) =>
+    ops().creditWallet(keyed(player, 'one'), { currency: 'gems', amount: 8n }),
+  debitWallet: (player) => ops().debitWallet(keyed(player, key()), { currency: 'gems', amount: 50n }),
+  grantXp: (player) => ops().grantXp(keyed(player, key()), { ...pass, amount: 60n, source: 'support' }),
+  'grantXp to the top': (player) => ops().grantXp(keyed(player, key()), { ...pass, amount: 900n, source: 'support' }),
+  grantTier: (player) => ops().grantTier(keyed(player, key()), { ...pass, level: 3, track: 'free' }),
+  'grantTier of premium': (player) => ops().grantTier(keyed(player, key()), { ...pass, level: 2, track: 'premium' }),
+  'grantTier with a key': (player) => ops().grantTier(keyed(player, 'one'), { ...bonus, level: 1, track: 'premium' }),
+  resetTier: (player) => ops().resetTier(call(player), { ...pass, level: 1, track: 'free' }),
+  'resetTier of premium': (player) => ops().resetTier(call(player), { ...pass, level: 1, track: 'premium' }),
+  grantPremium: (player) => ops().grantPremium(call(player), bonus),
+  revokePremium: (player) => ops().revokePremium(call(player), pass),
+  resetPass: (player) => ops().resetPass(call(player), pass),
+  cancelRun: ({ runId, ...player }) => ops().cancelRun(call(player), { runId }),
+  setPlayerStorage: (player) => ops().setPlayerStorage(call(player), values('theirs')),
+  deletePlayerStorage: (player) => ops().deletePlayerStorage(call(player), ['color', 'own']),
+}
+
+const NAMES = Object.keys(CALLS)
+
+/** Those of which any two are tried: of those that are much alike, one. */
+const ALIKE = new Set([
+  'a little xp',
+  'all claims',
+  'a purchase again',
+  'a value removed',
+  'unbanPlayer',
+  'endSessions',
+  'creditWallet with that key, of something else',
+  'grantXp to the top',
+  'grantTier with a key',
+  'grantPremium',
+  'setPlayerStorage',
+  'debitWallet',
+  'creditWallet',
+])
+const PAIRED = NAMES.filter((name) => !ALIKE.has(name))
+
+const PLACES = ['in a run', 'between two runs', 'new', 'banned'] as const
+type Place = (typeof PLACES)[number]
+
+/** A player in one of the places. But for the new one it has 150 xp, premium, the first free tier, and something stored. */
+async function subject(place: Place): Promise<Subject> {
+  const player = await ops().createPlayer(game.environmentId, 'Ada')
+  await ops().adjustWallet(player, { currency: 'gems', amount: 1000n, reference: 'test' })
+  if (place === 'new') return { ...player, runId: '01900000-0000-7000-8000-000000000000' }
+  await ops().setStorage(player, values('color'))
+  const { runId } = await ops().startRun(player, { scenarioId: 'season' })
+  await ops().addXp(player, { ...pass, runId, amount: 150n, source: 'match' })
+  await ops().purchasePremium(player, { ...pass, runId, idempotencyKey: 'buy' })
+  await ops().claimTier(player, { ...pass, runId, level: 1, track: 'free' })
+  if (place === 'between two runs') await ops().cancelRun(call(player), { runId })
+  if (place === 'banned') await ops().banPlayer(call(player))
+  return { ...player, runId }
+}
+
+/** What a call came to, as it can be compared. */
+const settle = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    (outcome) => freeze((outcome ?? null) as Json),
+    (error) => {
+      if (error instanceof Refusal) return error.code
+      throw error
+    },
+  )
+
+/** All at once: they are queued in this order, and decided together. */
+const together = (player: Subject, names: readonly string[]): Promise<string[]> =>
+  Promise.all(names.map((name) => settle(CALLS[name]?.(player) ?? Promise.reject(new Error(name)))))
+
+async function oneByOne(player: Subject, names: readonly string[]): Promise<string[]> {
+  const outcomes: string[] = []
+  for (const name of names) outcomes.push(...(await together(player, [name])))
+  return outcomes
+}
+
+/** Everything that tells where a player is, in the order in which it came about. */
+const STATE: Readonly<Record<string, string>> = {
+  passes: 'node_id, xp, level, premium_owned, max_level_crossed, completed, completed_nodes FROM passes t',
+  claims: 'level, track || node_id, granted, run_id FROM tier_claims t',
+  xp: 'id, node_id, amount, source, run_id FROM xp_ledger t',
+  wallet: 'currency, balance FROM wallets t',
+  ledger: 'id, currency, amount, balance, reason FROM wallet_ledger t',
+  items: 'item_id, amount FROM inventory t',
+  runs: 'id, scenario_id, status, active, plan FROM runs t',
+  storage: 'key, value FROM player_storage t',
+  events: 'position, type, handle, node_id, run_id, data FROM events t',
+  audit: `id, action, before, after, reason FROM (SELECT *, target::uuid AS player_id FROM audit_log WHERE target = ANY ($2)) t`,
+}
+/** Its own for each player, and in the order of time: what it stands before is sorted by it. */
+const OWN = new Set(['id', 'position'])
+
+/** Where players have come to, by id, with their runs by number. */
+async function arrivals(subjects: readonly Subject[]): Promise<Map<string, Record<string, unknown>>> {
+  const ids = subjects.map(({ playerId }) => playerId)
+  const found = new Map<string, Record<string, unknown>>()
+  const { rows: players } = await game.app.pool.query(
+    'SELECT id, status, nickname FROM players WHERE environment_id = $1 AND id = ANY ($2::uuid[])',
+    [game.environmentId, ids],
+  )
+  for (const { id, ...standing } of players) found.set(id, { standing })
+  const runs = new Map<string, string[]>()
+  for (const [part, columns] of Object.entries(STATE)) {
+    const { rows } = await game.app.pool.query(
+      `SELECT player_id, ${columns} WHERE t.environment_id = $1 AND player_id = ANY ($2::uuid[]) ORDER BY 1, 2, 3`,
+      [game.environmentId, ids],
+    )
+    for (const { player_id, ...row } of rows) {
+      const player = found.get(player_id)
+      if (!player) throw new Error(`${part} of nobody`)
+      if (part === 'runs') runs.set(player_id, [...(runs.get(player_id) ?? []), row.id])
+      const shown = Object.entries(row).filter(([column]) => !OWN.has(column))
+      player[part] = [...((player[part] as unknown[]) ?? []), Object.fromEntries(shown)]
+    }
+  }
+  for (const [playerId, player] of found) found.set(playerId, numbered(player, runs.get(playerId) ?? []))
+  return found
+}
+
+function numbered<T>(value: T, runs: readonly string[]): T {
+  let text = JSON.stringify(value)
+  for (const [index, id] of runs.entries()) text = text.replaceAll(id, `run ${index + 1}`)
+  return JSON.parse(text)
+}
+
+interface Trial {
+  readonly place: Place
+  readonly names: readonly string[]
+}
+
+/** Expects of each of these that it comes to the same in one group as one by one. */
+async function expectAlike(trials: readonly Trial[]): Promise<void> {
+  const differing: string[] = []
+  // Of each trial wait all commands of one player and one of the other.
+  const atOnce = Math.floor(WAITING / (1 + Math.max(...trials.map(({ names }) => names.length))))
+  for (let at = 0; at < trials.length; at += atOnce) {
+    const ran = await Promise.all(
+      trials.slice(at, at + atOnce).map(async ({ place, names }) => {
+        const subjects = await Promise.all([subject(place), subject(place)])
+        const [one, two] = subjects
+        const outcomes = await Promise.all([together(one, names), oneByOne(two, names)])
+        return { trial: `${place}: ${names.join(', then ')}`, subjects, outcomes }
+      }),
+    )
+    const states = await arrivals(ran.flatMap(({ subjects }) => subjects))
+    for (const { trial, subjects, outcomes } of ran) {
+      const [grouped, single] = subjects.map(({ playerId }, index) => {
+        const answers = outcomes[index]?.map((outcome) => outcome.replaceAll(UUID, 'id'))
+        return { ...states.get(playerId), answers } as Record<string, unknown>
+      })
+      for (const part of ['standing', ...Object.keys(STATE), 'answers']) {
+        const [told, expected] = [JSON.stringify(grouped?.[part]), JSON.stringify(single?.[part])]
+        if (told === expected) continue
+        differing.push(`${trial}: ${part}: ${told?.slice(0, 400)} and not ${expected?.slice(0, 400)}`)
+        break
+      }
+    }
+  }
+  expect(differing.slice(0, 10), `${differing.length} differences`).toEqual([])
+}
+
+describe('calls that are decided in one group come to the same as one by one', () => {
+  it.each(['in a run', 'between two runs'] as const)(
+    `any two, in any order, of a player %s (${PAIRED.length ** 2} pairs)`,
+    async (place) => {
+      await expectAlike(PAIRED.flatMap((first) => PAIRED.map((second) => ({ place, names: [first, second] }))))
+    },
+  )
+
+  it(`any eight (${SEQUENCES} sequences, GROUPS_SEED=${SEED})`, async () => {
+    const next = random(SEED)
+    const one = <T>(choices: readonly T[]): T => choices[Math.floor(next() * choices.length)] as T
+    await expectAlike(times(SEQUENCES, () => ({ place: one(PLACES), names: times(8, () => one(NAMES)) })))
+  })
+})

@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { type Json, MAX_INT64 } from '../../src/json.ts'
+import { HANDLES_OF } from '../../src/scenario/definition.ts'
+
+// Random definitions that can be published: few ids, so that two of them share nodes, levels, tiers and edges.
+
+type Members = { readonly [name: string]: Json | undefined }
+
+export interface RandomDefinition extends Members {
+  readonly nodes: readonly RandomNode[]
+  readonly edges: readonly Members[]
+}
+
+export interface RandomNode extends Members {
+  readonly id: string
+  readonly type: string
+}
+
+/** Long past and far future, so that no test runs between two of them. */
+const DATES = ['2001-01-01T00:00:00Z', '2002-01-01T00:00:00.5+01:00', '2998-01-01T00:00:00Z', '2999-01-01T00:00:00Z']
+
+const asset = fc.constantFrom('gold', 'gems', 'ash', 'é😀')
+const amount = fc.oneof(fc.bigInt(1n, 5n), fc.bigInt(2n ** 53n - 2n, 2n ** 53n + 2n), fc.constant(MAX_INT64))
+const grant = fc
+  .record({ kind: fc.constantFrom('currency', 'itemId'), asset, amount, isExplicit: fc.boolean() })
+  .map(({ kind, asset, amount, isExplicit }): Members => {
+    const other = kind === 'currency' ? 'itemId' : 'currency'
+    return { [kind]: asset, amount, ...(isExplicit && { [other]: null }) }
+  })
+const rewards = fc.array(grant, { minLength: 1, maxLength: 3 })
+
+/** What the service does not know, as clients and editors keep it. */
+const unknown = fc.dictionary(
+  fc.constantFrom('note', 'icon', '__proto__', 'a.b', '1', 'ü'),
+  fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
+  { maxKeys: 2, noNullPrototype: true },
+)
+
+const optional = <T extends Json>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null | undefined> =>
+  fc.oneof(value, fc.constant(null), fc.constant(undefined))
+
+/** Up to three dates in order. */
+const dates = fc
+  .subarray(DATES, { maxLength: 3 })
+  .chain((chosen) =>
+    fc.constantFrom(
+      { startsAt: chosen[0], endsAt: chosen[1], claimUntil: chosen[2] },
+      { startsAt: chosen[0], endsAt: chosen[1] },
+      { endsAt: chosen[0], claimUntil: chosen[1] },
+      { startsAt: chosen[0], claimUntil: chosen[1] },
+      { startsAt: chosen[0], endsAt: null },
+      {},
+    ),
+  )
+
+const pass = fc
+  .record({
+    levels: fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 }),
+    totals: fc.uniqueArray(fc.oneof(fc.bigInt(0n, 60n), fc.bigInt(MAX_INT64 - 3n, MAX_INT64)), {
+      minLength: 6,
+      maxLength: 6,
+    }),
+    price: optional(fc.record({ currency: asset, amount })),
+    isTiered: fc.infiniteStream(fc.boolean()),
+    rewards: fc.infiniteStream(rewards),
+    dates,
+    unknown,
+  })
+  .map(({ levels, totals, price, isTiered, rewards, dates, unknown }): Members => {
+    const rising = [...levels].sort((one, two) => one - two)
+    const xps = [...totals].sort((one, two) => (one < two ? -1 : 1))
+    const tracks = price ? ['free', 'premium'] : ['free']
+    const tiers = rising.flatMap((level) =>
+      tracks.flatMap((track) => (isTiered.next().value ? [{ level, track, rewards: rewards.next().value ?? [] }] : [])),
+    )
+    return {
+      ...unknown,
+      levels: rising.map((level, index) => ({ level, xp: xps[index] ?? 0n })),
+      tiers,
+      ...(price !== undefined && { premium: price && { price } }),
+      ...dates,
+    }
+  })
+
+interface PassData {
+  readonly levels: readonly { readonly level: number }[]
+  readonly tiers: readonly { readonly level: number }[]
+  readonly premium?: Json
+}
+
+function levelNode(passNodeId: string, data: PassData): fc.Arbitrary<Members> {
+  const tiered = new Set(data.tiers.map(({ level }) => level))
+  return fc
+    .record({
+      level: fc.constantFrom(...data.levels.map(({ level }) => level)),
+      isText: fc.boolean(),
+      free: optional(rewards),
+      premium: data.premium ? optional(rewards) : fc.constant(undefined),
+      fallback: rewards,
+    })
+    .map(({ level, isText, free, premium, fallback }) => {
+      const hasAny = Boolean(free) || Boolean(premium) || tiered.has(level)
+      const own = hasAny ? { free, premium } : { free: fallback, premium }
+      return { passNodeId, levelNumber: isText ? String(level) : level, rewards: own }
+    })
+}
+
+const startNode: RandomNode = { id: 'start', type: 'start' }
+
+/** A definition of up to two passes, three level nodes, two reward nodes and two nodes of the client. */
+export const definitions: fc.Arbitrary<RandomDefinition> = fc
+  .record({
+    passes: fc
+      .subarray(['pass', 'bonus'])
+      .chain((ids) => fc.tuple(...ids.map((id) => fc.tuple(fc.constant(id), pass)))),
+    gifts: fc
+      .subarray(['gift', 'swap'])
+      .chain((ids) => fc.tuple(...ids.map((id) => fc.tuple(fc.constant(id), rewards)))),
+    clients: fc
+      .subarray(['shop', 'swap'])
+      .chain((ids) =>
+        fc.tuple(...ids.map((id) => fc.tuple(fc.constant(id), fc.constantFrom('shop', 'popup'), unknown))),
+      ),
+    unknown,
+    name: fc.constantFrom('Season', 'Saison é'),
+  })
+  .chain(({ passes, gifts, clients, unknown: rest, name }) => {
+    const views = passes.length === 0 ? [] : ['view-1', 'view-2', 'view-3']
+    return fc
+      .record({
+        views: fc.subarray(views).chain((ids) =>
+          fc.tuple(
+            ...ids.map((id) =>
+              fc
+                .constantFrom(...passes)
+                .chain(([passNodeId, data]) => levelNode(passNodeId, data as unknown as PassData))
+                .map((data): RandomNode => ({ id, type: 'battle-pass-level', data })),
+            ),
+          ),
+        ),
+        order: fc.infiniteStream(fc.nat(1_000)),
+        edges: fc.array(fc.tuple(fc.nat(20), fc.nat(3), fc.nat(20), unknown), { maxLength: 10 }),
+      })
+      .map(({ views, order, edges }) => {
+        const nodes = [
+          startNode,
+          ...passes.map(([id, data]): RandomNode => ({ id, type: 'battle-pass', data })),
+          ...views,
+          ...gifts.map(([id, rewards]): RandomNode => ({ id, type: 'reward', data: { rewards } })),
+          ...clients
+            // The same node may be of another type in another definition.
+            .filter(([id]) => !gifts.some(([gift]) => gift === id))
+            .map(([id, type, data]): RandomNode => ({ id, type, data })),
+        ]
+        const shuffled = nodes
+          .map((node) => ({ node, at: order.next().value ?? 0 }))
+          .sort((one, two) => one.at - two.at)
+          .map(({ node }) => node)
+        return { ...rest, name, start: 'start', nodes: shuffled, edges: edgesBetween(nodes, edges) }
+      })
+  })
+
+function edgesBetween(
+  nodes: readonly RandomNode[],
+  choices: readonly (readonly [from: number, handle: number, to: number, unknown: Members])[],
+): Members[] {
+  const found = new Map<string, Members>()
+  for (const [fromAt, handleAt, toAt, unknown] of choices) {
+    const from = nodes[fromAt % nodes.length] ?? startNode
+    const to = nodes[toAt % nodes.length] ?? startNode
+    const handles: readonly string[] =
+      from.type in HANDLES_OF ? HANDLES_OF[from.type as keyof typeof HANDLES_OF] : ['onBought', 'onComplete']
+    const handle = handles[handleAt % handles.length] ?? ''
+    // Two nodes that run by themselves might make a cycle.
+    if (to.type === 'start' || (from.type === 'reward' && to.type === 'reward')) continue
+    found.set(`${from.id}/${handle}/${to.id}`, { ...unknown, from: from.id, handle, to: to.id })
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,222 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Json, print } from '../../src/json.ts'
+import { parseDefinition } from '../../src/scenario/definition.ts'
+import { definitionSchemaText } from '../../src/scenario/definition-schema.ts'
+import { demoSeason } from '../../src/season.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, startGame } from '../support/game.ts'
+import { definitions } from './arbitraries.ts'
+
+// Formats are told by a pattern, too, which every validator checks.
+const ajv = new Ajv2020({ allErrors: true, validateFormats: false })
+const validate = ajv.compile(JSON.parse(definitionSchemaText))
+
+/** What places must be to each other. Everything else is what a place must be by itself, which a schema can say. */
+const RELATIONS =
+  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must not be before|is a premium tier of|is for a pass without|and \d+ more faults)/
+
+/** Faults of a text, without those between its places. */
+function structuralFaults(text: string): string[] {
+  const parsed = parseDefinition(text)
+  if (parsed.ok) return []
+  return parsed.faults
+    .filter(({ message }) => !RELATIONS.test(message))
+    .map(({ path, message }) => `${path}: ${message}`)
+}
+
+const schemaFaults = (text: string): string[] =>
+  validate(JSON.parse(text))
+    ? []
+    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`)
+
+/** Values that some place or other may not be. Past int64 by far: a schema sees numbers as doubles. */
+const JUNK: readonly Json[] = [
+  null,
+  true,
+  '',
+  'x',
+  'x'.repeat(65),
+  '😀'.repeat(65),
+  'x'.repeat(129),
+  '1000000',
+  'nul\0',
+  '\ud800',
+  -1,
+  0,
+  1,
+  1.5,
+  1_000_000,
+  1_000_001,
+  2n ** 64n,
+  -(2n ** 64n),
+  '5',
+  '05',
+  '1000001',
+  '0x1',
+  'free',
+  'start',
+  'reward',
+  'battle-pass',
+  'battle-pass-level',
+  '2026-12-01T00:00:00Z',
+  '2026-02-30T00:00:00Z',
+  '2024-02-29T23:59:59.5+23:59',
+  '2100-02-29T00:00:00Z',
+  '2026-12-01T24:00:00Z',
+  '2026-12-01T00:00:00',
+  [],
+  {},
+  Array(33).fill(gold(1)),
+  [gold(1)],
+  { currency: 'gold', itemId: 'hat', amount: 1 },
+  { price: {} },
+]
+
+/** Has every place that there is. */
+const full = scenario(
+  [
+    passNode('pass', {
+      levels: [0, 100],
+      tiers: [tier(1, 'free', [gold(1), item('hat')]), tier(2, 'premium')],
+      more: { startsAt: '2026-12-01T00:00:00Z', endsAt: '2027-01-01T00:00:00Z', claimUntil: '2027-02-01T00:00:00Z' },
+    }),
+    {
+      id: 'level',
+      type: 'battle-pass-level',
+      data: { levelNumber: 2, passNodeId: 'pass', rewards: { free: [gold(1)], premium: [item('cap')] } },
+    },
+    { id: 'gift', type: 'reward', data: { rewards: [{ currency: 'gold', itemId: null, amount: 1 }] } },
+    { id: 'shop', type: 'shop', data: { offers: ['a'] } },
+  ],
+  [{ from: 'start', handle: 'onStart', to: 'pass' }],
+)
+
+const edge: Json = { from: 'start', handle: 'onStart', to: 'start' }
+
+/** The places of a value, itself included. */
+function countPlaces(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, member) => sum + countPlaces(member as Json), 1)
+}
+
+/** A value with one of its places, chosen by a number, made something else or removed. */
+function spoil(value: Json, choice: number, by: Json | undefined): { value: Json | undefined; left: number } {
+  if (choice === 0) return { value: by, left: -1 }
+  let left = choice - 1
+  if (typeof value !== 'object' || value === null) return { value, left }
+  const entries = Object.entries(value).map(([name, member]) => {
+    if (left < 0 || member === undefined) return [name, member] as const
+    const spoiled = spoil(member as Json, left, by)
+    left = spoiled.left
+    return [name, spoiled.value] as const
+  })
+  const kept = entries.filter(([, member]) => member !== undefined)
+  return { value: Array.isArray(value) ? kept.map(([, member]) => member as Json) : Object.fromEntries(kept), left }
+}
+
+describe('the JSON Schema of definitions', () => {
+  it('is a schema of its own draft', () => {
+    expect(ajv.validateSchema(JSON.parse(definitionSchemaText))).toBe(true)
+  })
+
+  it('is met by everything that can be published', () => {
+    const examples = [demoSeason(), print(season()), print(scenario([passNode('p', { tiers: [tier(1, 'free')] })], []))]
+    for (const text of examples) expect([structuralFaults(text), schemaFaults(text)]).toEqual([[], []])
+    fc.assert(
+      fc.property(definitions, (definition) => {
+        const text = print(definition)
+        expect(parseDefinition(text)).toMatchObject({ ok: true })
+        expect(schemaFaults(text)).toEqual([])
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  const agree = (definition: Json, place: number, by: Json | undefined): boolean => {
+    const text = print(spoil(definition, place, by).value ?? {})
+    const [faults, found] = [structuralFaults(text), schemaFaults(text)]
+    const agree = faults.length > 0 === found.length > 0
+    expect({ text, faults, found, agree }).toMatchObject({ agree: true })
+    return faults.length > 0
+  }
+
+  it('is broken by every fault of a place by itself, and by nothing else', () => {
+    let broken = 0
+    for (let place = 0; place < countPlaces(full); place += 1) {
+      for (const by of [undefined, ...JUNK]) if (agree(full, place, by)) broken += 1
+    }
+    expect(broken).toBeGreaterThan(1_000)
+  })
+
+  it('is broken so in any definition', () => {
+    fc.assert(
+      fc.property(definitions, fc.nat(), fc.constantFrom(undefined, ...JUNK), (definition, choice, by) => {
+        agree(definition, choice % countPlaces(definition), by)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it.each<[string, string, boolean]>([
+    ['a thousand levels', print(season({ levels: Array.from({ length: 1_000 }, (_, at) => at), tiers: [] })), true],
+    ['a thousand and one', print(season({ levels: Array.from({ length: 1_001 }, (_, at) => at), tiers: [] })), false],
+    ['the highest xp', print(season({ levels: [2n ** 63n - 1n], tiers: [] })), true],
+    [
+      'a thousand nodes',
+      print(
+        scenario(
+          Array.from({ length: 999 }, (_, at) => ({ id: `${at}`, type: 'x' })),
+          [],
+        ),
+      ),
+      true,
+    ],
+    [
+      'one more',
+      print(
+        scenario(
+          Array.from({ length: 1_000 }, (_, at) => ({ id: `${at}`, type: 'x' })),
+          [],
+        ),
+      ),
+      false,
+    ],
+    ['10,000 edges', print(scenario([], Array(10_000).fill(edge))), true],
+    ['one more edge', print(scenario([], Array(10_001).fill(edge))), false],
+    ['2,000 tiers', print(season({ tiers: Array(2_000).fill(tier(1, 'free')) })), true],
+    ['one more tier', print(season({ tiers: Array(2_001).fill(tier(1, 'free')) })), false],
+    ['no nodes', '{"name":"a","start":"a","nodes":[],"edges":[]}', false],
+    ['a list', '[]', false],
+    ['a string', '"scenario"', false],
+  ])('counts as the validator does: %s', (_what, text, isAllowed) => {
+    expect([structuralFaults(text).length === 0, schemaFaults(text).length === 0]).toEqual([isAllowed, isAllowed])
+  })
+
+  it('takes the dates that the validator takes: any day from 1896 to 2105, and no other', () => {
+    for (let year = 1896; year <= 2105; year += 1) {
+      for (const month of ['00', '01', '02', '04', '12', '13']) {
+        for (const day of ['00', '01', '28', '29', '30', '31', '32']) {
+          const text = print(season({ more: { startsAt: `${year}-${month}-${day}T00:00:00Z` } }))
+          expect([text, schemaFaults(text).length === 0]).toEqual([text, structuralFaults(text).length === 0])
+        }
+      }
+    }
+  })
+})
+
+describe('GET /schemas/scenario.json', () => {
+  let game: Game
+  beforeAll(async () => {
+    game = await startGame()
+  })
+  afterAll(() => game?.stop())
+
+  it('serves the schema to everybody, with exact integers', async () => {
+    const { status, headers, text } = await game.request('GET', '/schemas/scenario.json')
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
+    expect(text).toBe(definitionSchemaText)
+    expect(text).toContain('"maximum":9223372036854775807')
+  })
+})

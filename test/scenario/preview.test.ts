@@ -1,0 +1,521 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claimsOpen, decideClaim, newPass } from '../../src/battlepass/decide.ts'
+import { levelAt } from '../../src/battlepass/levels.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { type Json, MAX_INT64, print } from '../../src/json.ts'
+import type { PassPreview } from '../../src/scenario/compare-passes.ts'
+import {
+  type Definition,
+  type PassNode,
+  parseDefinition,
+  TRACKS,
+  type Track,
+  typeOf,
+} from '../../src/scenario/definition.ts'
+import type { ScenarioPreview } from '../../src/scenario/preview.ts'
+import { publishScenario } from '../../src/scenario/publish.ts'
+import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { definitions } from './arbitraries.ts'
+
+let game: Game
+/** Players of the environment by their number; every seventh is deleted. */
+let playerIds: string[]
+
+const PLAYERS = 28
+const isDeleted = (player: number): boolean => player % 7 === 6
+
+beforeAll(async () => {
+  game = await startGame()
+  playerIds = await Promise.all(times(PLAYERS, async () => (await game.player()).playerId))
+  const deleted = playerIds.filter((_, player) => isDeleted(player))
+  await game.app.pool.query(`UPDATE players SET status = 'deleted' WHERE id = ANY ($1)`, [deleted])
+})
+afterAll(() => game?.stop())
+
+interface PlayedPass {
+  readonly player: number
+  readonly nodeId: string
+  readonly xp: bigint
+  readonly premiumOwned: boolean
+  readonly claims: readonly { readonly level: number; readonly track: Track }[]
+}
+
+interface PlayedRun {
+  readonly player: number
+  readonly status: string
+  readonly active: readonly string[]
+}
+
+interface Played {
+  readonly passes: readonly PlayedPass[]
+  readonly runs: readonly PlayedRun[]
+}
+
+let scenarios = 0
+function newScenario() {
+  scenarios += 1
+  return { environmentId: game.environmentId, scenarioId: `scenario ${scenarios}` }
+}
+
+const preview = (scenarioId: string, definition: Json): Promise<ScenarioPreview> =>
+  game.app.operations.previewScenario({ environmentId: game.environmentId, scenarioId }, print(definition))
+
+/** Puts players where they are, past any rule: earlier versions and support may have left them there. */
+async function play(scenarioId: string, { passes, runs }: Played): Promise<void> {
+  const at = [game.environmentId, scenarioId]
+  await inTransaction(game.app.pool, async (client) => {
+    await client.query(
+      `INSERT INTO passes (environment_id, scenario_id, player_id, node_id, xp, premium_owned)
+       SELECT $1, $2, * FROM unnest($3::uuid[], $4::text[], $5::bigint[], $6::bool[])`,
+      [
+        ...at,
+        passes.map(({ player }) => playerIds[player]),
+        passes.map(({ nodeId }) => nodeId),
+        passes.map(({ xp }) => xp),
+        passes.map(({ premiumOwned }) => premiumOwned),
+      ],
+    )
+    const claims = passes.flatMap(({ player, nodeId, claims }) => claims.map((claim) => ({ player, nodeId, ...claim })))
+    await client.query(
+      `INSERT INTO tier_claims (environment_id, scenario_id, granted, run_id, player_id, node_id, level, track)
+       SELECT $1, $2, '[]', $1, * FROM unnest($3::uuid[], $4::text[], $5::int[], $6::text[])`,
+      [
+        ...at,
+        claims.map(({ player }) => playerIds[player]),
+        claims.map(({ nodeId }) => nodeId),
+        claims.map(({ level }) => level),
+        claims.map(({ track }) => track),
+      ],
+    )
+    await client.query(
+      `INSERT INTO runs (environment_id, scenario_id, id, player_id, status, active)
+       SELECT $1, $2, gen_random_uuid(), * FROM unnest($3::uuid[], $4::text[], $5::text[])`,
+      [
+        ...at,
+        runs.map(({ player }) => playerIds[player]),
+        runs.map(({ status }) => status),
+        runs.map(({ active }) => JSON.stringify(active)),
+      ],
+    )
+  })
+}
+
+function parse(definition: Json): Definition {
+  const parsed = parseDefinition(print(definition))
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+  return parsed.definition
+}
+
+/** The same, told by asking the rules of the game for one player after another. */
+function naive(
+  before: Definition | null,
+  after: Definition,
+  { passes, runs }: Played,
+): Omit<ScenarioPreview, 'currentVersion'> {
+  const passIds = (definition: Definition | null) =>
+    [...(definition?.nodes.values() ?? [])].flatMap(({ id, type }) => (type === 'battle-pass' ? [id] : []))
+  const removed = [...(before?.nodes.values() ?? [])].filter(({ id }) => !after.nodes.has(id))
+  const there = passes.filter(({ player }) => !isDeleted(player))
+  return {
+    faults: [],
+    passes: [...new Set([...passIds(after), ...passIds(before)])].map((nodeId) =>
+      naivePass(
+        nodeId,
+        before,
+        after,
+        there.filter((pass) => pass.nodeId === nodeId),
+      ),
+    ),
+    removedNodes: removed.map((node) => ({
+      nodeId: node.id,
+      type: typeOf(node),
+      activeRuns: runs.filter(
+        ({ player, status, active }) => !isDeleted(player) && status === 'active' && active.includes(node.id),
+      ).length,
+    })),
+  }
+}
+
+const LEVELS = times(10, (level) => level)
+
+function naivePass(
+  nodeId: string,
+  before: Definition | null,
+  after: Definition,
+  players: readonly PlayedPass[],
+): PassPreview {
+  const now = new Date()
+  const nodeOf = (definition: Definition | null): PassNode | null => {
+    const node = definition?.nodes.get(nodeId)
+    return node?.type === 'battle-pass' ? node : null
+  }
+  const rewardsAt = (definition: Definition | null, level: number, track: Track) => {
+    const own = [...(definition?.nodes.values() ?? [])].flatMap((node) =>
+      node.type === 'battle-pass-level' && node.passNodeId === nodeId && node.levelNumber === level
+        ? (node.rewards[track] ?? [])
+        : [],
+    )
+    return own.length > 0 ? own : nodeOf(definition)?.tiers.get(`${track}:${level}`)?.rewards
+  }
+  const canClaim = (definition: Definition | null, { xp, premiumOwned }: PlayedPass, level: number, track: Track) => {
+    const node = nodeOf(definition)
+    if (!node) return false
+    const pass = { ...newPass(node), xp, premiumOwned }
+    return (
+      decideClaim(node, pass, { level, track, rewards: rewardsAt(definition, level, track) }, now).kind === 'granted'
+    )
+  }
+  const levelOf = (definition: Definition | null, { xp }: PlayedPass) =>
+    levelAt(nodeOf(definition) ?? { levels: [] }, xp)
+  const isFresh = (player: PlayedPass, level: number, track: Track) =>
+    canClaim(after, player, level, track) &&
+    !canClaim(before, player, level, track) &&
+    !player.claims.some((claim) => claim.level === level && claim.track === track)
+  const count = (matches: (player: PlayedPass) => boolean) => players.filter(matches).length
+  const known = [before, after].flatMap((definition) => nodeOf(definition)?.levels.map(({ level }) => level) ?? [])
+  const [old, current] = [nodeOf(before), nodeOf(after)]
+
+  return {
+    nodeId,
+    isAdded: old === null,
+    isRemoved: current === null,
+    players: players.length,
+    premiumOwners: count(({ premiumOwned }) => premiumOwned),
+    levelGained: count((player) => levelOf(after, player) > levelOf(before, player)),
+    levelLost: count((player) => levelOf(after, player) < levelOf(before, player)),
+    levels: [...new Set([0, ...known])]
+      .sort((one, two) => one - two)
+      .map((level) => ({
+        level,
+        before: count((player) => levelOf(before, player) === level),
+        after: count((player) => levelOf(after, player) === level),
+      })),
+    priceBefore: old?.premium ?? null,
+    priceAfter: current?.premium ?? null,
+    claimsOpenBefore: old !== null && claimsOpen(old, now),
+    claimsOpenAfter: current !== null && claimsOpen(current, now),
+    newlyClaimable: TRACKS.map((track) => ({
+      track,
+      players: count((player) => LEVELS.some((level) => isFresh(player, level, track))),
+      tiers: LEVELS.map((level) => ({ level, players: count((player) => isFresh(player, level, track)) })).filter(
+        (tier) => tier.players > 0,
+      ),
+    })),
+    removedClaims: LEVELS.flatMap((level) =>
+      TRACKS.map((track) => ({
+        level,
+        track,
+        players:
+          rewardsAt(before, level, track) && !rewardsAt(after, level, track)
+            ? count(({ claims }) => claims.some((claim) => claim.level === level && claim.track === track))
+            : 0,
+      })),
+    ).filter((tier) => tier.players > 0),
+  }
+}
+
+const claims = fc.uniqueArray(fc.record({ level: fc.integer({ min: 1, max: 9 }), track: fc.constantFrom(...TRACKS) }), {
+  selector: ({ level, track }) => `${track}:${level}`,
+  maxLength: 12,
+})
+
+const played: fc.Arbitrary<Played> = fc.record({
+  passes: fc.uniqueArray(
+    fc.record({
+      player: fc.nat(PLAYERS - 1),
+      nodeId: fc.constantFrom('pass', 'bonus', 'swap'),
+      xp: fc.oneof(fc.bigInt(0n, 60n), fc.bigInt(MAX_INT64 - 4n, MAX_INT64)),
+      premiumOwned: fc.boolean(),
+      claims,
+    }),
+    { selector: ({ player, nodeId }) => `${player}/${nodeId}`, maxLength: 40 },
+  ),
+  runs: fc.uniqueArray(
+    fc.record({
+      player: fc.nat(PLAYERS - 1),
+      status: fc.constantFrom('active', 'active', 'completed', 'cancelled'),
+      active: fc.subarray(['pass', 'bonus', 'view-1', 'shop', 'swap', 'long gone "]']),
+    }),
+    { selector: ({ player }) => player, maxLength: 20 },
+  ),
+})
+
+describe('the preview of a definition', () => {
+  it('counts what the rules of the game say of each player, for any definitions, players, claims and runs', async () => {
+    await fc.assert(
+      fc.asyncProperty(definitions, definitions, played, async (before, after, players) => {
+        const ref = newScenario()
+        await publishScenario(game.app.pool, ref, print(before))
+        await play(ref.scenarioId, players)
+        expect(await preview(ref.scenarioId, after)).toEqual({
+          currentVersion: 1,
+          ...naive(parse(before), parse(after), players),
+        })
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('counts so for edits of a pass that many play: levels moved, tiers added and removed, dates opened and closed', async () => {
+    const xps = fc
+      .uniqueArray(fc.bigInt(0n, 12n), { minLength: 9, maxLength: 9 })
+      .map((xps) => xps.sort((a, b) => (a < b ? -1 : 1)))
+    const edition = fc
+      .record({
+        xps,
+        tiers: fc.subarray(times(9, (at) => at + 1).flatMap((level) => [tier(level, 'free'), tier(level, 'premium')])),
+        more: fc.constantFrom<{ [name: string]: Json }>(
+          {},
+          {},
+          {},
+          { endsAt: '2001-01-01T00:00:00Z' },
+          { startsAt: '2999-01-01T00:00:00Z' },
+        ),
+      })
+      .map(({ xps, tiers, more }) => season({ levels: xps, tiers, more }))
+    const crowd = fc
+      .array(fc.record({ xp: fc.bigInt(0n, 13n), premiumOwned: fc.boolean(), claims }), {
+        minLength: PLAYERS,
+        maxLength: PLAYERS,
+      })
+      .map(
+        (passes): Played => ({ passes: passes.map((pass, player) => ({ ...pass, player, nodeId: 'pass' })), runs: [] }),
+      )
+    await fc.assert(
+      fc.asyncProperty(edition, edition, crowd, async (before, after, players) => {
+        const ref = newScenario()
+        await publishScenario(game.app.pool, ref, print(before))
+        await play(ref.scenarioId, players)
+        expect(await preview(ref.scenarioId, after)).toEqual({
+          currentVersion: 1,
+          ...naive(parse(before), parse(after), players),
+        })
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('counts for the first version of a scenario as for a pass that is not there yet', async () => {
+    const ref = newScenario()
+    const players: Played = {
+      passes: [{ player: 0, nodeId: 'pass', xp: 150n, premiumOwned: true, claims: [] }],
+      runs: [],
+    }
+    // Left by what is no longer told.
+    await play(ref.scenarioId, players)
+    expect(await preview(ref.scenarioId, season())).toEqual({
+      currentVersion: null,
+      ...naive(null, parse(season()), players),
+    })
+  })
+
+  it('shows nothing new for the current definition', async () => {
+    const ref = newScenario()
+    await publishScenario(game.app.pool, ref, print(season()))
+    await play(ref.scenarioId, {
+      passes: times(PLAYERS, (player) => ({
+        player,
+        nodeId: 'pass',
+        xp: BigInt(player * 20),
+        premiumOwned: player % 2 === 0,
+        claims: [{ level: 1, track: 'free' as const }],
+      })),
+      runs: [],
+    })
+    const { passes, removedNodes } = await preview(ref.scenarioId, season())
+    expect(removedNodes).toEqual([])
+    expect(passes).toMatchObject([
+      {
+        players: 24,
+        levelGained: 0,
+        levelLost: 0,
+        newlyClaimable: [
+          { track: 'free', players: 0, tiers: [] },
+          { track: 'premium', players: 0, tiers: [] },
+        ],
+        removedClaims: [],
+      },
+    ])
+  })
+
+  it('tells its faults and counts nothing when the definition cannot be published', async () => {
+    const { faults, ...rest } = await preview(
+      'nowhere',
+      scenario([], [{ from: 'start', handle: 'onStart', to: 'nowhere' }]),
+    )
+    expect(faults).toEqual([{ path: 'edges[0].to', message: 'names no node: "nowhere"' }])
+    expect(rest).toEqual({ currentVersion: null, passes: [], removedNodes: [] })
+  })
+
+  it('is exact for a thousand levels up to the highest xp, on thousands of players', async () => {
+    const ref = newScenario()
+    // Of rising steps, up to 2^63 - 1.
+    const steps = (shift: bigint) =>
+      times(1_000, (at) =>
+        at === 999 ? MAX_INT64 : (MAX_INT64 / 1_000_000n) * BigInt(at * at) + (at === 0 ? 0n : shift),
+      )
+    const before = season({ levels: steps(0n), tiers: times(1_000, (at) => tier(at + 1, 'free')) })
+    const after = season({ levels: steps(-1_000n), tiers: times(1_000, (at) => tier(at + 1, 'free', [gold(1)])) })
+    await publishScenario(game.app.pool, ref, print(before))
+    await game.app.pool.query(
+      `WITH fresh AS (
+         INSERT INTO players (environment_id, id) SELECT $1, gen_random_uuid() FROM generate_series(1, 5000) RETURNING id
+       )
+       INSERT INTO passes (environment_id, player_id, scenario_id, node_id, xp)
+       SELECT $1, id, $2, 'pass', CASE n % 5
+         WHEN 0 THEN xp
+         WHEN 1 THEN greatest(xp - 1, 0)
+         WHEN 2 THEN greatest(xp - 1000, 0)
+         WHEN 3 THEN greatest(xp - 1001, 0)
+         ELSE 9223372036854775807 END
+       FROM (SELECT id, n, ($3::bigint[])[(n % 1000) + 1] AS xp FROM (SELECT id, row_number() OVER ()::int AS n FROM fresh) f) p`,
+      [game.environmentId, ref.scenarioId, steps(0n)],
+    )
+    const { rows } = await game.app.pool.query<{ xp: string }>('SELECT xp FROM passes WHERE scenario_id = $1', [
+      ref.scenarioId,
+    ])
+    const xps = rows.map(({ xp }) => BigInt(xp))
+    const levels = [before, after].map((definition) => {
+      const node = parse(definition).nodes.get('pass')
+      return xps.map((xp) => levelAt(node as PassNode, xp))
+    })
+    const [old = [], current = []] = levels
+    const gained = xps.filter((_, at) => (current[at] ?? 0) > (old[at] ?? 0)).length
+    const { passes } = await preview(ref.scenarioId, after)
+    expect(gained).toBeGreaterThan(1_000)
+    expect(passes).toMatchObject([{ players: 5_000, levelGained: gained, levelLost: 0 }])
+    const counted = passes[0]?.levels.filter(({ before, after }) => before + after > 0)
+    const told = [...new Set([...old, ...current])].sort((one, two) => one - two)
+    expect(counted).toEqual(
+      told.map((level) => ({
+        level,
+        before: old.filter((one) => one === level).length,
+        after: current.filter((one) => one === level).length,
+      })),
+    )
+    expect(passes[0]?.newlyClaimable[0]?.players).toBe(gained)
+    expect(passes[0]?.newlyClaimable[0]?.tiers.reduce((sum, { players }) => sum + players, 0)).toBe(gained)
+  })
+
+  it('counts the players of its own environment and scenario only', async () => {
+    const { scenarioId } = newScenario()
+    const staging = { environmentId: game.stagingId, scenarioId }
+    await publishScenario(game.app.pool, staging, print(season()))
+    await play(scenarioId, {
+      passes: [{ player: 0, nodeId: 'pass', xp: 150n, premiumOwned: true, claims: [{ level: 1, track: 'free' }] }],
+      runs: [{ player: 0, status: 'active', active: ['pass'] }],
+    })
+    const removing = scenario([], [])
+    const { passes, removedNodes } = await game.app.operations.previewScenario(staging, print(removing))
+    expect(passes).toMatchObject([{ isRemoved: true, players: 0, removedClaims: [] }])
+    expect(removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 0 }])
+  })
+})
+
+describe('a preview beside those who play and publish', () => {
+  it('is of one moment and one version, whatever is published and played meanwhile', async () => {
+    const ref = newScenario()
+    const editions = [
+      season(),
+      season({ levels: [0, 50, 60, 70, 80] }),
+      scenario([passNode('pass', { tiers: [] })], []),
+    ]
+    const wanted = season({ levels: [0, 90, 250, 260, 270], tiers: [tier(2, 'free'), tier(3, 'premium')] })
+    const players: Played = {
+      passes: times(PLAYERS, (player) => ({
+        player,
+        nodeId: 'pass',
+        xp: BigInt(player * 15),
+        premiumOwned: player % 3 === 0,
+        claims: [{ level: (player % 5) + 1, track: 'free' as const }],
+      })),
+      runs: [],
+    }
+    await publishScenario(game.app.pool, ref, print(editions[0] ?? null))
+    await play(ref.scenarioId, players)
+    let isOver = false
+    const publish = (async () => {
+      for (let version = 2; !isOver; version += 1)
+        await publishScenario(game.app.pool, ref, print(editions[(version - 1) % editions.length] ?? null))
+    })()
+    const found: ScenarioPreview[] = []
+    try {
+      while (found.length < 40) found.push(await preview(ref.scenarioId, wanted))
+    } finally {
+      isOver = true
+      await publish
+    }
+    for (const { currentVersion, ...counted } of found) {
+      const current = editions[((currentVersion ?? 0) - 1) % editions.length] ?? null
+      expect(counted).toEqual(naive(parse(current), parse(wanted), players))
+    }
+    expect(new Set(found.map(({ currentVersion }) => currentVersion)).size).toBeGreaterThan(3)
+  })
+
+  it('has everybody at one level before and at one after, while xp is earned and tiers are claimed', async () => {
+    const { scenarioId } = newScenario()
+    await game.publish(scenarioId, season())
+    const players = await Promise.all(times(8, () => game.player()))
+    const runs = await Promise.all(players.map((player) => player.start(scenarioId)))
+    const at = (index: number) => ({ scenarioId, nodeId: 'pass', runId: runs[index] })
+    let isOver = false
+    const playing = players.map(async (player, index) => {
+      for (let level = 1; !isOver; level = (level % 5) + 1) {
+        await player.post('/sdk/v1/battlepass/xp', { ...at(index), amount: 7, source: 'match' })
+        await player.post('/sdk/v1/battlepass/claim', { ...at(index), level, track: 'free' })
+      }
+    })
+    const wanted = season({ levels: [0, 20, 40, 60, 80], tiers: times(5, (index) => tier(index + 1, 'free')) })
+    try {
+      for (let round = 0; round < 30; round += 1) {
+        const { passes } = await preview(scenarioId, wanted)
+        const [pass] = passes
+        if (!pass) throw new Error('no pass')
+        const sum = (side: 'before' | 'after') => pass.levels.reduce((all, level) => all + level[side], 0)
+        expect([sum('before'), sum('after')]).toEqual([pass.players, pass.players])
+        const [free] = pass.newlyClaimable
+        // All that is new to a player lies above its level, where it has claimed nothing.
+        expect(free?.players).toBe(pass.levelGained)
+      }
+    } finally {
+      isOver = true
+      await Promise.all(playing)
+    }
+  })
+
+  it('writes nothing', async () => {
+    const tables = ['scenarios', 'scenario_versions', 'passes', 'tier_claims', 'runs', 'players', 'audit_log', 'events']
+    const hashes = async () =>
+      Promise.all(
+        tables.map(async (table) => {
+          const text = `SELECT md5(string_agg(t::text, '' ORDER BY t::text)) AS hash FROM ${table} t`
+          return (await game.app.pool.query<{ hash: string }>(text)).rows[0]?.hash
+        }),
+      )
+    const before = await hashes()
+    await preview('scenario 1', scenario([], []))
+    await preview('scenario never', season())
+    expect(await hashes()).toEqual(before)
+  })
+
+  it('keeps others from waiting long: one counts at a time, a few wait, and more are unavailable at once', async () => {
+    const ref = newScenario()
+    await publishScenario(game.app.pool, ref, print(season()))
+    const asked = await inTransaction(game.app.pool, async (client) => {
+      await client.query('LOCK TABLE passes IN ACCESS EXCLUSIVE MODE')
+      const asked = times(8, () =>
+        preview(ref.scenarioId, season()).then(
+          () => 'counted',
+          (error: Error) => error.message,
+        ),
+      )
+      // Those too many are answered while the first still waits for the lock.
+      expect(await Promise.all(asked.slice(5))).toEqual(['unavailable', 'unavailable', 'unavailable'])
+      return asked
+    })
+    expect((await Promise.all(asked)).slice(0, 5)).toEqual(Array(5).fill('counted'))
+    expect((await preview(ref.scenarioId, season())).currentVersion).toBe(1)
+  })
+})

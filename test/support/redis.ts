@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { until } from './until.ts'
+
+/** Below the ports that systems give to outgoing connections: nobody takes one while its Redis is away. */
+const PORTS = { from: 20_000, to: 32_000 }
+const ATTEMPTS = 20
+
+/** A Redis of the test's own, which keeps nothing and which the test may hurt. */
+export interface RedisServer {
+  readonly url: string
+  /** From one moment to the next, as when its machine fails. */
+  kill(): Promise<void>
+  /** After a kill, on the same port: nobody is subscribed. */
+  restart(): Promise<void>
+  /** It keeps its connections, accepts new ones, and answers nothing. */
+  freeze(): void
+  thaw(): void
+  /** The answer to a command. */
+  ask(command: string, ...args: string[]): Promise<unknown>
+  remove(): Promise<void>
+}
+
+/** Why tests with a Redis cannot run here, for the front of their titles; an empty text when they can. */
+export const withoutRedis: string =
+  spawnSync('redis-server', ['--version']).status === 0 ? '' : 'SKIPPED, redis-server is not installed: '
+
+export async function startRedis(): Promise<RedisServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'tierway-redis-'))
+  let port = 0
+  let server: Running | undefined
+  for (let attempt = 1; attempt <= ATTEMPTS && !server; attempt += 1) {
+    port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from))
+    server = await launch(port, directory)
+  }
+  if (!server) throw new Error(`redis-server found no free port in ${ATTEMPTS} attempts`)
+  const url = `redis://127.0.0.1:${port}`
+
+  async function kill(): Promise<void> {
+    await server?.kill()
+    server = undefined
+  }
+
+  return {
+    url,
+    kill,
+    async restart() {
+      server = await launch(port, directory)
+      if (!server) throw new Error(`redis-server could not listen on port ${port} again`)
+    },
+    freeze: () => void server?.child.kill('SIGSTOP'),
+    thaw: () => void server?.child.kill('SIGCONT'),
+    async ask(command, ...args) {
+      const client = new Redis(url)
+      try {
+        return await client.call(command, ...args)
+      } finally {
+        client.disconnect()
+      }
+    },
+    async remove() {
+      await kill()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+interface Running {
+  readonly child: ChildProcess
+  kill(): Promise<void>
+}
+
+/** Resolves once it listens; with undefined when it ended instead, since the port is taken. */
+async function launch(port: number, directory: string): Promise<Running | undefined> {
+  const args = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no', '--dir', directory]
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  let ended = false
+  const exited = new Promise<void>((resolve) => {
+    child.once('close', () => {
+      ended = true
+      resolve()
+    })
+  })
+  const guard = guardOf(child, directory)
+  await until('Redis is ready', () => ended || output.includes('Ready to accept connections'))
+  if (ended) {
+    guard.kill('SIGKILL')
+    return undefined
+  }
+  return {
+    child,
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+      guard.kill('SIGKILL')
+    },
+  }
+}
+
+/** Ends the server when this process is gone, in whatever way: its standard input ends then. */
+function guardOf({ pid }: ChildProcess, directory: string): ChildProcess {
+  const script = 'read _; kill -9 "$1"; rm -rf "$2"'
+  return spawn('sh', ['-c', script, 'sh', String(pid), directory], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // In a group of its own, so that what interrupts this process does not end it, too.
+    detached: true,
+  })
+}
