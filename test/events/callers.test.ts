@@ -1,0 +1,403 @@
+import { readFileSync } from 'node:fs'
+import { buildSchema, type GraphQLField } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
+import { createGroupCommit } from '../../src/commit/group-commit.ts'
+import { printCursor } from '../../src/events/cursor.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { season } from '../support/definitions.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+import { withoutRedis } from '../support/redis.ts'
+import { post, type Service, type WorldPlayer } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import {
+  type Ask,
+  climb,
+  createFleet,
+  type Fleet,
+  graphql,
+  type Listener,
+  listen,
+  type SocketListener,
+  stream,
+} from './fleet.ts'
+
+const FORBIDDEN = 4403
+/** Two seconds are promised; the rest is for a busy machine. */
+const WITHIN_MS = 3_000
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+type Event = any
+
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how long, on every instance`, () => {
+  let fleet: Fleet
+  let a: Service
+  let b: Service
+
+  beforeAll(async () => {
+    fleet = await createFleet()
+    ;[a, b] = await Promise.all([fleet.start(), fleet.start()])
+    await fleet.world.publish('season', season())
+    await fleet.world.publish('secret', season())
+  }, 120_000)
+  afterAll(() => fleet?.close())
+
+  describe('a caller hears its own alone, whatever it asks for (decisions 8)', () => {
+    const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'))
+    const subscriptions = Object.values(schema.getSubscriptionType()?.getFields() ?? {})
+    const histories = Object.values(schema.getQueryType()?.getFields() ?? {}).filter(({ name }) => name === 'events')
+
+    /** Causes events of every kind, in two scenarios. */
+    async function play(player: WorldPlayer): Promise<void> {
+      for (const scenarioId of ['season', 'secret']) {
+        const { body } = await post(a, '/sdk/v1/scenarios/start', player.token, { scenarioId })
+        const at = { scenarioId, nodeId: 'pass', runId: body.runId }
+        const answers = [
+          await post(a, '/sdk/v1/battlepass/premium', player.token, { ...at, idempotencyKey: scenarioId }),
+          await post(a, '/sdk/v1/battlepass/xp', player.token, { ...at, amount: 150, source: 'quest' }),
+          await post(a, '/sdk/v1/battlepass/xp', player.token, { ...at, amount: 900, source: 'quest' }),
+        ]
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+        const claim = 'mutation ($input: ClaimAllInput!) { claimAll(input: $input) { claimed { level } } }'
+        expect((await graphql(a, player.token, claim, { input: at })).errors).toBeUndefined()
+      }
+    }
+
+    interface Row {
+      readonly environmentId: string
+      readonly position: number
+      readonly type: string
+      readonly handle: string | null
+      readonly playerId: string
+      readonly scenarioId: string | null
+      readonly nodeId: string | null
+    }
+
+    async function readRows(): Promise<Row[]> {
+      const { rows } = await fleet.world.pool.query<Row>(
+        `SELECT environment_id AS "environmentId", position::int, replace(type, 'player.created', 'playerCreated') AS type,
+           handle, player_id AS "playerId", scenario_id AS "scenarioId", node_id AS "nodeId"
+         FROM events ORDER BY position`,
+      )
+      return rows
+    }
+
+    /** What may be tried with each argument; the first value stands beside the others of its neighbours. */
+    type Bait = Readonly<Record<string, readonly unknown[]>>
+
+    /** Every value of every argument of these fields, one at a time. */
+    function* questions(fields: readonly GraphQLField<unknown, unknown>[], bait: Bait) {
+      const valuesOf = (name: string): readonly unknown[] => {
+        const values = bait[name]
+        if (!values) throw new Error(`the argument ${name} is new: say here what may be tried with it`)
+        return values
+      }
+      for (const field of fields) {
+        const plain = Object.fromEntries(field.args.map(({ name }) => [name, valuesOf(name)[0]]))
+        const declared = field.args.map(({ name, type }) => `$${name}: ${type}`).join(', ')
+        const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ')
+        for (const { name } of field.args) {
+          for (const value of valuesOf(name)) {
+            yield {
+              field: field.name,
+              declared,
+              passed,
+              variables: { ...plain, [name]: value } as Record<string, unknown>,
+            }
+          }
+        }
+      }
+    }
+
+    const DETAILS = 'cursor type handle playerId scenarioId nodeId'
+    const REFUSALS = ['FORBIDDEN', 'ENVIRONMENT_NOT_FOUND', 'INVALID_REQUEST', 'CURSOR_EXPIRED']
+
+    /**
+     * Asks for all that can be asked for, on either instance, while more happens. Whatever is not refused must be exactly
+     * what the rows that are the caller's own make of it.
+     */
+    async function walk(
+      token: string,
+      bait: Bait,
+      isOwn: (row: Row, variables: Record<string, unknown>) => boolean,
+      meanwhile: () => Promise<void>,
+    ): Promise<Event[]> {
+      const heard: Event[] = []
+      const asked = [...questions(subscriptions, bait)].flatMap(({ field, declared, passed, variables }) => {
+        const query = `subscription (${declared}) { ${field}(${passed}) { ${DETAILS} } }`
+        const ask: Ask = { token, query, variables, onEvent: (event) => heard.push(event) }
+        return [a, b].map((instance) => ({ field, variables, listener: listen(instance, ask) }))
+      })
+      await meanwhile()
+
+      const rows = await readRows()
+      for (const { field, variables, listener } of asked) {
+        const own = rows.filter((row) => isOwn(row, variables) && isAskedFor(row, field, variables))
+        await until('it is answered', () => listener.errors.length > 0 || listener.positions.length >= own.length)
+        if (listener.errors.length > 0) expect(REFUSALS).toContain(listener.errors[0].extensions.code)
+        const expected = listener.errors.length > 0 ? [] : own.map(({ position }) => position)
+        expect([field, variables, listener.positions]).toEqual([field, variables, expected])
+        listener.terminate()
+      }
+
+      for (const { field, declared, passed, variables } of questions(histories, bait)) {
+        const query = `query (${declared}) { ${field}(${passed}) { edges { node { ${DETAILS} } } } }`
+        for (const instance of [a, b]) {
+          const { data, errors } = await graphql(instance, token, query, variables)
+          if (errors) expect(REFUSALS).toContain(errors[0]?.extensions.code)
+          const nodes = (data?.events?.edges ?? []).map(({ node }: Event) => node)
+          heard.push(...nodes)
+        }
+      }
+      return heard
+    }
+
+    function isAskedFor(row: Row, field: string, variables: Record<string, unknown>): boolean {
+      const { after, playerId, scenarioId, nodeId, types, handles } = variables
+      const position = Number(Buffer.from(String(after), 'base64url').toString().split(':')[2])
+      return (
+        row.position > position &&
+        (field === 'events' || row.handle === field || row.type === field) &&
+        (typeof playerId !== 'string' || row.playerId === playerId.toLowerCase()) &&
+        (typeof scenarioId !== 'string' || row.scenarioId === scenarioId) &&
+        (typeof nodeId !== 'string' || row.nodeId === nodeId) &&
+        (!Array.isArray(types) || types.includes(row.type)) &&
+        (!Array.isArray(handles) || handles.includes(row.handle))
+      )
+    }
+
+    const ids = (events: readonly Event[]) => new Set(events.map(({ playerId }) => playerId))
+    const times = { from: [null, '2000-01-01T00:00:00Z'], to: [null, '2100-01-01T00:00:00Z'] }
+    const pages = { first: [null, 100], last: [null, 100] }
+
+    it('a player never hears of another, by any argument of any subscription or of the history', async () => {
+      const [own, other] = [
+        await fleet.world.player('climb', { gems: 5_000n }),
+        await fleet.world.player('climb', { gems: 5_000n }),
+      ]
+      await play(other)
+      await play(own)
+      const bait: Bait = {
+        ...times,
+        ...pages,
+        environment: [null, 'production', 'staging', fleet.environmentId, '*', ''],
+        playerId: [
+          null,
+          own.playerId,
+          own.playerId.toUpperCase(),
+          other.playerId,
+          other.playerId.toUpperCase(),
+          '*',
+          '',
+        ],
+        scenarioId: [null, 'secret', 'climb', '*', '%'],
+        nodeId: [null, 'pass', 'start', '*', '%'],
+        types: [null, ['crossing'], ['playerCreated'], ['crossing', 'playerCreated'], []],
+        handles: [null, ['onLevelUp', 'onStart'], ['*'], []],
+        // Cursors of its own stream are places, and tell nothing of whose they were.
+        after: [fleet.cursorAt(0), fleet.cursorAt(await fleet.end()), printCursor(other.playerId, 0n)],
+        before: [null, fleet.cursorAt(await fleet.end())],
+      }
+      const heard = await walk(
+        own.token,
+        bait,
+        ({ playerId }) => playerId === own.playerId,
+        async () => {
+          for (const player of [other, own, other, own]) await climb(b, player)
+        },
+      )
+      expect(ids(heard)).toEqual(new Set([own.playerId]))
+      // What was heard was worth hiding.
+      const handles = new Set(heard.map(({ handle }) => handle))
+      expect(handles).toEqual(new Set(['onStart', 'onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', null]))
+    })
+
+    it('an operator never hears of another project', async () => {
+      const { pool } = fleet.world
+      const foreign = await createProject(pool, { name: 'Foreign', environments: ['production', 'elsewhere'] })
+      const { key } = await createPlatformKey(pool, foreign.projectId, 'admin')
+      const [production = '', elsewhere = ''] = foreign.environments.values()
+      const writes = createGroupCommit({ pool })
+      const [first, second] = [
+        await writes.run(createPlayer(production, null)),
+        await writes.run(createPlayer(elsewhere, null)),
+      ]
+      const victim = await fleet.world.player('climb', { gems: 5_000n })
+      await play(victim)
+      const bait: Bait = {
+        ...times,
+        ...pages,
+        environment: ['production', 'elsewhere', fleet.environmentId, fleet.projectId, '*', null],
+        playerId: [null, victim.playerId, first.playerId, '*'],
+        scenarioId: [null, 'climb', '*'],
+        nodeId: [null, 'pass', '*'],
+        types: [null, ['crossing'], ['playerCreated']],
+        handles: [null, ['onStart', 'onLevelUp']],
+        after: [printCursor(production, 0n), fleet.cursorAt(0), fleet.cursorAt(await fleet.end())],
+        before: [null, fleet.cursorAt(await fleet.end())],
+      }
+      const heard = await walk(
+        key,
+        bait,
+        ({ environmentId }, { environment }) => environmentId === foreign.environments.get(String(environment)),
+        async () => {
+          await climb(a, victim)
+          await writes.run(createPlayer(production, 'Ada'))
+          await climb(b, victim)
+          await writes.run(createPlayer(production, 'Grace'))
+          await writes.close()
+        },
+      )
+      const { rows } = await pool.query('SELECT id FROM players WHERE environment_id = ANY($1)', [
+        [production, elsewhere],
+      ])
+      const own = new Set(rows.map(({ id }) => id))
+      expect([...ids(heard)].filter((id) => !own.has(id))).toEqual([])
+      expect(ids(heard).has(first.playerId)).toBe(true)
+      expect(own.has(second.playerId)).toBe(true)
+    })
+
+    it('nor by the id of an event with which a stream comes back', async () => {
+      const player = await fleet.climber()
+      const foreign = printCursor(player.playerId, 0n)
+      for (const instance of [a, b]) {
+        const listener = stream(instance, { token: player.token, lastEventId: foreign })
+        await until('it is refused', () => listener.errors.length > 0)
+        expect(listener.errors[0].extensions.code).toBe('CURSOR_EXPIRED')
+        expect(listener.positions).toEqual([])
+      }
+    })
+  })
+
+  // Each waits a second or two for the look at all who have something open; so they wait together.
+  describe.concurrent('what a caller has open ends within two seconds, on every instance (decisions 1)', () => {
+    let operator: Operator
+    let sdkKey: string
+    let others: Listener[]
+
+    beforeAll(async () => {
+      operator = await startOperator()
+      sdkKey = (await createSdkKey(fleet.world.pool, fleet.environmentId)).key
+      const { url, secret } = operator
+      const response = await fetch(`${a.baseUrl}/platform/v1/projects/${fleet.projectId}/auth-providers`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${fleet.platformKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          environment: 'production',
+          authProviders: { custom: { default: { enabled: true, url, secret } } },
+        }),
+      })
+      expect(response.status).toBe(200)
+      others = (
+        await Promise.all([open(await login('somebody else')), open({ token: fleet.platformKey }), open({ sdkKey })])
+      ).flat()
+    })
+    afterAll(async () => {
+      for (const other of others) other.terminate()
+      await operator?.close()
+    })
+
+    const client = (path: string, body: object) =>
+      fetch(`${b.baseUrl}/sdk/v1/authorization/${path}`, {
+        method: 'POST',
+        headers: { 'x-sdk-key': sdkKey, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+
+    async function login(player: string): Promise<{ token: string; refreshToken: string; playerId: string }> {
+      const response = await client('custom', { customData: { player } })
+      const { accessToken: token, refreshToken } = (await response.json()) as Event
+      return { token, refreshToken, playerId: (await fleet.tokens.verifyAccessToken(token)).playerId }
+    }
+
+    interface Caller {
+      readonly token?: string
+      readonly sdkKey?: string
+    }
+
+    /** On either instance: a subscription over either way, and a socket that asks for nothing. */
+    async function open(caller: Caller): Promise<Listener[]> {
+      const ask = { ...caller, variables: { environment: 'production', after: fleet.cursorAt(0) } }
+      const followers =
+        caller.token === undefined ? [] : [listen(a, ask), listen(b, ask), stream(a, ask), stream(b, ask)]
+      // What is replayed tells that they are open.
+      await Promise.all(followers.map((follower) => follower.heard(1)))
+      return [...followers, await connect(a, caller), await connect(b, caller)]
+    }
+
+    async function connect(instance: Service, caller: Caller): Promise<SocketListener> {
+      const socket = listen(instance, { ...caller, query: null })
+      await until('it is let in', () => socket.acknowledged)
+      return socket
+    }
+
+    const stillOpen = (listeners: readonly Listener[]) => listeners.filter(({ closed }) => closed === undefined).length
+
+    /** Waits until all that a caller has open has ended, and nothing else has; and is not let in again. */
+    async function expectEnd(caller: Caller, listeners: readonly Listener[], reason: string): Promise<void> {
+      const began = performance.now()
+      await until('all have ended', () => stillOpen(listeners) === 0)
+      const took = performance.now() - began
+      console.log(`${reason}: ${listeners.length} sockets and streams ended within ${took.toFixed(0)} ms`)
+      expect(took).toBeLessThan(WITHIN_MS)
+      for (const { closed } of listeners) {
+        expect([
+          { code: FORBIDDEN, reason },
+          { code: 0, reason: '' },
+        ]).toContainEqual(closed)
+      }
+      expect(stillOpen(others)).toBe(others.length)
+      for (const instance of [a, b]) {
+        const again = listen(instance, {
+          ...caller,
+          variables: { environment: 'production', after: fleet.cursorAt(0) },
+        })
+        await until('it is refused', () => again.closed !== undefined)
+        expect([again.closed?.code, again.positions]).toEqual([FORBIDDEN, []])
+      }
+    }
+
+    it('with a ban', async () => {
+      const player = await login('banned')
+      const listeners = await open(player)
+      const ban = 'mutation ($input: BanPlayerInput!) { banPlayer(input: $input) { player { id } } }'
+      const input = { playerId: player.playerId, reason: 'cheating' }
+      expect((await graphql(a, fleet.platformKey, ban, { input })).errors).toBeUndefined()
+      await expectEnd(player, listeners, 'player banned')
+    })
+
+    it('with a deletion', async () => {
+      const player = await login('deleted')
+      const listeners = await open(player)
+      await fleet.world.pool.query("UPDATE players SET status = 'deleted' WHERE id = $1", [player.playerId])
+      await expectEnd(player, listeners, 'player deleted')
+    })
+
+    it('with a logout, and another login of the same player stays', async () => {
+      const [gone, kept] = [await login('twice'), await login('twice')]
+      expect(kept.playerId).toBe(gone.playerId)
+      const [listeners, staying] = [await open(gone), await open(kept)]
+      expect((await client('logout', { refreshToken: gone.refreshToken })).status).toBe(204)
+      await expectEnd(gone, listeners, 'logged out')
+      expect(stillOpen(staying)).toBe(staying.length)
+      for (const listener of staying) listener.terminate()
+    })
+
+    it('with the revocation of a platform key', async () => {
+      const { id, key } = await createPlatformKey(fleet.world.pool, fleet.projectId, 'viewer')
+      const listeners = await open({ token: key })
+      await fleet.world.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [id])
+      await expectEnd({ token: key }, listeners, 'key revoked')
+    })
+
+    it('with the revocation of an SDK key, also beside a token that holds', async () => {
+      const { id, key } = await createSdkKey(fleet.world.pool, fleet.environmentId)
+      const { token } = await login('with a key')
+      const alone = await open({ sdkKey: key })
+      const both = [await connect(a, { sdkKey: key, token }), await connect(b, { sdkKey: key, token })]
+      await fleet.world.pool.query('UPDATE sdk_keys SET revoked_at = now() WHERE id = $1', [id])
+      await expectEnd({ sdkKey: key, token }, [...alone, ...both], 'key revoked')
+    })
+  })
+})
