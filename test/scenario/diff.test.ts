@@ -345,6 +345,14 @@ describe('the difference of two versions', () => {
     expect(nodesChanged[0]?.changes.map(({ path }) => path)).toEqual(['type', 'data'])
   })
 
+  it('tells of a price in another currency', () => {
+    const { nodesChanged } = diff(season(), season({ price: { currency: 'ash', amount: 950 } }))
+    expect(nodesChanged[0]?.pass?.price).toEqual({
+      before: { currency: 'gems', amount: 950n },
+      after: { currency: 'ash', amount: 950n },
+    })
+  })
+
   it('tells of what edges carry beside their three members, and of the order in which they are entered', () => {
     const nodes = ['a', 'b', 'c'].map((id) => ({ id, type: 'popup' }))
     const edges = (ids: readonly string[], color: string) => ids.map((id) => edge('start', 'onStart', id, { color }))

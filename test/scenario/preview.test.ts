@@ -454,6 +454,45 @@ describe('a preview beside those who play and publish', () => {
     expect(new Set(found.map(({ currentVersion }) => currentVersion)).size).toBeGreaterThan(3)
   })
 
+  it('sees xp and claims of the same moment', async () => {
+    const ref = newScenario()
+    await publishScenario(game.app.pool, ref, print(season({ levels: [0, 900], tiers: [tier(2, 'free')] })))
+    const passes = times(PLAYERS, (player) => ({ player, nodeId: 'pass', xp: 0n, premiumOwned: false, claims: [] }))
+    await play(ref.scenarioId, { passes, runs: [] })
+    // Whoever has the xp of the tier has claimed it, at any moment.
+    const at = [game.environmentId, ref.scenarioId]
+    const toggle = () =>
+      inTransaction(game.app.pool, async (client) => {
+        const { rows } = await client.query(
+          'UPDATE passes SET xp = 500 - xp WHERE environment_id = $1 AND scenario_id = $2 RETURNING player_id, xp',
+          at,
+        )
+        await client.query('DELETE FROM tier_claims WHERE environment_id = $1 AND scenario_id = $2', at)
+        await client.query(
+          `INSERT INTO tier_claims (environment_id, scenario_id, player_id, node_id, level, track, granted, run_id)
+           SELECT $1, $2, id, 'pass', 2, 'free', '[]', $1 FROM unnest($3::uuid[]) AS p(id)`,
+          [...at, rows.filter(({ xp }) => xp === '500').map(({ player_id }) => player_id)],
+        )
+      })
+    let isOver = false
+    const toggling = (async () => {
+      while (!isOver) await toggle()
+    })()
+    const wanted = season({ levels: [0, 400], tiers: [tier(2, 'free')] })
+    const gained = new Set<number | undefined>()
+    try {
+      for (let round = 0; round < 60; round += 1) {
+        const { passes } = await preview(ref.scenarioId, wanted)
+        gained.add(passes[0]?.levelGained)
+        expect(passes[0]?.newlyClaimable[0]).toEqual({ track: 'free', players: 0, tiers: [] })
+      }
+    } finally {
+      isOver = true
+      await toggling
+    }
+    expect([...gained].filter((players) => players !== 0 && players !== 24)).toEqual([])
+  })
+
   it('has everybody at one level before and at one after, while xp is earned and tiers are claimed', async () => {
     const { scenarioId } = newScenario()
     await game.publish(scenarioId, season())

@@ -1,0 +1,571 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { type Json, MAX_INT64, print } from '../../src/json.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
+import { definitions } from './arbitraries.ts'
+
+let game: Game
+let viewer: string
+let operator: string
+let otherKey: string
+let player: TestPlayer
+
+beforeAll(async () => {
+  game = await startGame()
+  viewer = await game.key('viewer')
+  operator = await game.key('operator')
+  const other = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
+  otherKey = (await createPlatformKey(game.app.pool, other.projectId, 'admin')).key
+  player = await game.player()
+})
+afterAll(() => game?.stop())
+
+const VALIDATE = `query ($input: ValidateScenarioInput!) { validateScenario(input: $input) { valid faults { path message } } }`
+const VERSIONS = `query ($environment: String!, $scenarioId: String!, $first: Int, $after: String, $last: Int, $before: String) {
+  scenarioVersions(environment: $environment, scenarioId: $scenarioId, first: $first, after: $after, last: $last, before: $before) {
+    edges { cursor node { version publishedAt isCurrent bytes sha256 } }
+    pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
+const DIFF = `query ($environment: String!, $scenarioId: String!, $from: Int!, $to: Int!) {
+  scenarioDiff(environment: $environment, scenarioId: $scenarioId, from: $from, to: $to) {
+    from to isSameText hasMoreChanges changes { path before after }
+    nodesAdded { nodeId type text } nodesRemoved { nodeId type text }
+    nodesChanged { nodeId typeBefore typeAfter changes { path before after } pass {
+      levelsAdded { level xp } levelsRemoved { level xp } levelsChanged { level xpBefore xpAfter }
+      tiersAdded { level track rewards { amount currency itemId } } tiersRemoved { level track rewards { amount } }
+      tiersChanged { level track rewardsBefore { amount } rewardsAfter { amount } }
+      price { before { currency amount } after { currency amount } }
+      startsAt { before after } endsAt { before after } claimUntil { before after } } }
+    edgesAdded { from handle to } edgesRemoved { from handle to }
+    edgesChanged { from handle to changes { path before after } } edgesReordered { from handle before after } } }`
+const PREVIEW = `query ($input: PreviewScenarioInput!) { previewScenario(input: $input) {
+  valid faults { path message } currentVersion removedNodes { nodeId type activeRuns }
+  passes { nodeId isAdded isRemoved players premiumOwners levelGained levelLost levels { level before after }
+    priceBefore { currency amount } priceAfter { currency amount } claimsOpenBefore claimsOpenAfter
+    newlyClaimable { track players tiers { level players } } removedClaims { level track players } } } }`
+const PUBLISH = `mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { scenario { scenarioId environment version definition } } }`
+const CLONE = `mutation ($input: CloneScenarioInput!) { cloneScenario(input: $input) { scenario { scenarioId environment version definition } } }`
+
+const production = 'production'
+const codeOf = (answer: GraphqlAnswer): string | undefined => answer.errors?.[0]?.extensions.code
+const detailsOf = (answer: GraphqlAnswer) => answer.errors?.[0]?.extensions.details
+
+const validate = (definition: string, more: object = {}, key = viewer) =>
+  game.graphql(key, VALIDATE, { input: { environment: production, definition, ...more } })
+const publish = (scenarioId: string, definition: Json | string, more: object = {}) =>
+  game.graphql(game.platformKey, PUBLISH, {
+    input: {
+      environment: production,
+      scenarioId,
+      definition: typeof definition === 'string' ? definition : print(definition),
+      ...more,
+    },
+  })
+const preview = (scenarioId: string, definition: Json, key = viewer) =>
+  game.graphql(key, PREVIEW, { input: { environment: production, scenarioId, definition: print(definition) } })
+const versions = (scenarioId: string, page: object = {}, key = viewer) =>
+  game.graphql(key, VERSIONS, { environment: production, scenarioId, ...page })
+const diff = (scenarioId: string, from: number, to: number, key = viewer) =>
+  game.graphql(key, DIFF, { environment: production, scenarioId, from, to })
+const clone = (input: object, key = game.platformKey) => game.graphql(key, CLONE, { input })
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+async function storedText(environmentId: string, scenarioId: string, version: number): Promise<string | undefined> {
+  const { rows } = await game.app.pool.query<{ definition: string }>(
+    'SELECT definition FROM scenario_versions WHERE environment_id = $1 AND scenario_id = $2 AND version = $3',
+    [environmentId, scenarioId, version],
+  )
+  return rows[0]?.definition
+}
+
+async function auditOf(scenarioId: string) {
+  const { rows } = await game.app.pool.query(
+    `SELECT environment_id, actor, action, before, after, reason FROM audit_log
+     WHERE project_id = $1 AND target = $2 ORDER BY id`,
+    [game.projectId, scenarioId],
+  )
+  return rows.map(({ before, after, ...row }) => ({ ...row, before: JSON.parse(before), after: JSON.parse(after) }))
+}
+
+describe('validateScenario', () => {
+  it('finds nothing exactly where publishing would succeed, and names what publishing names', async () => {
+    await fc.assert(
+      fc.asyncProperty(definitions, fc.boolean(), async (definition, isFaulty) => {
+        const text = print(isFaulty ? { ...definition, start: 'nowhere', name: '' } : definition)
+        const { data } = await validate(text)
+        const published = await publish('validated', text)
+        expect(data.validateScenario.valid).toBe(published.errors === undefined)
+        expect(data.validateScenario.faults).toEqual(detailsOf(published) ?? [])
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it.each([
+    ['', 'must be JSON'],
+    ['{', 'must be JSON'],
+    ['[]', 'must be an object'],
+    [`${'['.repeat(65)}${']'.repeat(65)}`, 'must not nest deeper than 64'],
+    ['{"name":"\ud800"}', 'must not contain NUL or a lone surrogate'],
+  ])('tells what is wrong with a text that is no definition: %j', async (text, message) => {
+    const { data } = await validate(text)
+    expect(data.validateScenario).toEqual({ valid: false, faults: [{ path: '', message }] })
+  })
+
+  it('writes nothing, and needs no scenario to be there', async () => {
+    const { data } = await validate(print(season()), { scenarioId: 'never published' })
+    expect(data.validateScenario).toEqual({ valid: true, faults: [] })
+    expect(codeOf(await versions('never published'))).toBe('SCENARIO_NOT_FOUND')
+  })
+
+  it('refuses a place that cannot be', async () => {
+    expect(codeOf(await validate('{}', { environment: 'nowhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
+    const answer = await validate('{}', { environment: '', scenarioId: 'x'.repeat(129) })
+    expect([codeOf(answer), detailsOf(answer)]).toEqual([
+      'INVALID_REQUEST',
+      [
+        { path: 'environment', message: 'must be 1 to 32 characters' },
+        { path: 'scenarioId', message: 'must be 1 to 128 characters' },
+      ],
+    ])
+  })
+})
+
+describe('scenarioVersions', () => {
+  beforeAll(async () => {
+    for (const level of times(7, (at) => at + 1)) await publish('paged', season({ levels: [0, level] }))
+  })
+
+  it('lists them the newest first, with what tells texts apart', async () => {
+    const { edges, pageInfo } = (await versions('paged')).data.scenarioVersions
+    expect(edges.map(({ node }: { node: { version: number } }) => node.version)).toEqual([7, 6, 5, 4, 3, 2, 1])
+    const text = (await storedText(game.environmentId, 'paged', 7)) ?? ''
+    expect(edges[0].node).toMatchObject({ isCurrent: true, bytes: Buffer.byteLength(text), sha256: sha256(text) })
+    expect(edges[1].node).toMatchObject({ isCurrent: false })
+    expect(Date.parse(edges[0].node.publishedAt)).toBeGreaterThanOrEqual(Date.parse(edges[1].node.publishedAt))
+    expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false, startCursor: edges[0].cursor })
+  })
+
+  it('pages without a gap or a duplicate, also while more are published', async () => {
+    await publish('growing', season({ levels: [0, 1] }))
+    await publish('growing', season({ levels: [0, 2] }))
+    await publish('growing', season({ levels: [0, 3] }))
+    const seen: number[] = []
+    for (let after: string | null = null, more = true, next = 4; more; next += 1) {
+      const answer: GraphqlAnswer = await versions('growing', { first: 1, after })
+      const { edges, pageInfo } = answer.data.scenarioVersions
+      seen.push(...edges.map(({ node }: { node: { version: number } }) => node.version))
+      expect(pageInfo).toMatchObject({ hasPreviousPage: after !== null, endCursor: edges.at(-1).cursor })
+      after = pageInfo.endCursor
+      more = pageInfo.hasNextPage
+      await publish('growing', season({ levels: [0, next] }))
+    }
+    expect(seen).toEqual([3, 2, 1])
+  })
+
+  it('is an empty page after the oldest', async () => {
+    const { edges } = (await versions('paged')).data.scenarioVersions
+    const { data } = await versions('paged', { after: edges.at(-1).cursor })
+    expect(data.scenarioVersions).toEqual({
+      edges: [],
+      pageInfo: { startCursor: null, endCursor: null, hasNextPage: false, hasPreviousPage: true },
+    })
+  })
+
+  it.each<[object, string, string]>([
+    [{ first: 201 }, 'first', 'must be 1 to 200'],
+    [{ first: 0 }, 'first', 'must be 1 to 200'],
+    [{ first: -1 }, 'first', 'must be 1 to 200'],
+    [{ last: 5 }, 'last', 'is not supported here: use first and after'],
+    [{ before: 'x' }, 'before', 'is not supported here: use first and after'],
+    ...[
+      '',
+      'junk',
+      '\0',
+      btoa('version:0'),
+      btoa('version:x'),
+      btoa('version:1.0'),
+      btoa('version:99999999999'),
+      'a'.repeat(900),
+    ].map((after): [object, string, string] => [{ after }, 'after', 'must be a cursor that this service gave']),
+  ])('refuses page arguments that make no sense: %j', async (page, path, message) => {
+    const answer = await versions('paged', page)
+    expect([codeOf(answer), detailsOf(answer)]).toEqual(['INVALID_REQUEST', [{ path, message }]])
+  })
+
+  it('takes no cursor of another list', async () => {
+    const { edges } = (await game.graphql(viewer, '{ scenarios(environment: "production") { edges { cursor } } }')).data
+      .scenarios
+    expect(codeOf(await versions('paged', { after: edges[0].cursor }))).toBe('INVALID_REQUEST')
+  })
+})
+
+describe('scenarioDiff', () => {
+  it('tells what differs in words and values, in either direction', async () => {
+    const before = scenario([passNode('pass', { levels: [0, 100, MAX_INT64], tiers: [tier(2, 'free')] })], [])
+    const after = scenario(
+      [
+        passNode('pass', {
+          levels: [0, 120],
+          tiers: [tier(2, 'free', [gold(5)]), tier(2, 'premium', [item('hat', MAX_INT64)])],
+          price: { currency: 'gems', amount: 900 },
+          more: { endsAt: '2999-01-01T00:00:00+01:00' },
+        }),
+      ],
+      [{ from: 'start', handle: 'onStart', to: 'pass' }],
+    )
+    await publish('diffed', before)
+    await publish('diffed', after)
+    const { data, errors } = await diff('diffed', 1, 2)
+    expect(errors).toBeUndefined()
+    expect(data.scenarioDiff).toMatchObject({
+      from: 1,
+      to: 2,
+      isSameText: false,
+      edgesAdded: [{ from: 'start', handle: 'onStart', to: 'pass' }],
+      nodesChanged: [
+        {
+          nodeId: 'pass',
+          pass: {
+            levelsAdded: [],
+            levelsRemoved: [{ level: 3, xp: String(MAX_INT64) }],
+            levelsChanged: [{ level: 2, xpBefore: '100', xpAfter: '120' }],
+            tiersAdded: [
+              { level: 2, track: 'premium', rewards: [{ amount: String(MAX_INT64), currency: null, itemId: 'hat' }] },
+            ],
+            tiersChanged: [
+              { level: 2, track: 'free', rewardsBefore: [{ amount: '20' }], rewardsAfter: [{ amount: '5' }] },
+            ],
+            price: { before: { currency: 'gems', amount: '950' }, after: { currency: 'gems', amount: '900' } },
+            startsAt: null,
+            endsAt: { before: null, after: '2998-12-31T23:00:00.000Z' },
+          },
+        },
+      ],
+    })
+    expect(data.scenarioDiff.nodesChanged[0].changes).toContainEqual({
+      path: 'data.levels[level=3]',
+      before: `{"level":3,"xp":${MAX_INT64}}`,
+      after: null,
+    })
+    const back = (await diff('diffed', 2, 1)).data.scenarioDiff
+    expect(back.nodesChanged[0].pass.levelsAdded).toEqual([{ level: 3, xp: String(MAX_INT64) }])
+    expect(back.edgesRemoved).toEqual([{ from: 'start', handle: 'onStart', to: 'pass' }])
+    expect((await diff('diffed', 2, 2)).data.scenarioDiff).toMatchObject({ isSameText: true, nodesChanged: [] })
+  })
+
+  it('names each version that is not there, and the current one', async () => {
+    await publish('short', season())
+    const answer = await diff('short', 7, 2)
+    expect([codeOf(answer), detailsOf(answer)]).toEqual([
+      'INVALID_REQUEST',
+      ['from', 'to'].map((path) => ({ path, message: 'names no version of this scenario; the current one is 1' })),
+    ])
+    expect(detailsOf(await diff('short', 1, 2))).toHaveLength(1)
+    expect(detailsOf(await diff('short', 0, -1))).toEqual(
+      ['from', 'to'].map((path) => ({ path, message: 'must be 1 to 2147483647' })),
+    )
+    expect(codeOf(await diff('nowhere', 1, 1))).toBe('SCENARIO_NOT_FOUND')
+  })
+})
+
+describe('previewScenario', () => {
+  it('tells what an edit would do to those who play, to the number', async () => {
+    await publish('played', season({ levels: [0, 100, 200], tiers: times(3, (at) => tier(at + 1, 'free')) }))
+    const players = await Promise.all(times(3, () => game.player()))
+    for (const [at, one] of players.entries()) {
+      const runId = await one.start('played')
+      const place = { scenarioId: 'played', nodeId: 'pass', runId }
+      await one.post('/sdk/v1/battlepass/xp', { ...place, amount: 100 * at + 50, source: 'match' })
+      if (at === 2) await one.post('/sdk/v1/battlepass/claim', { ...place, level: 3, track: 'free' })
+    }
+    const edited = scenario(
+      [passNode('pass', { levels: [0, 50, 120], tiers: [tier(1, 'free'), tier(2, 'free')], price: null })],
+      [],
+    )
+    const { data, errors } = await preview('played', edited)
+    expect(errors).toBeUndefined()
+    expect(data.previewScenario).toEqual({
+      valid: true,
+      faults: [],
+      currentVersion: 1,
+      removedNodes: [],
+      passes: [
+        {
+          nodeId: 'pass',
+          isAdded: false,
+          isRemoved: false,
+          players: 3,
+          premiumOwners: 0,
+          levelGained: 2,
+          levelLost: 0,
+          levels: [
+            { level: 0, before: 0, after: 0 },
+            { level: 1, before: 1, after: 0 },
+            { level: 2, before: 1, after: 1 },
+            { level: 3, before: 1, after: 2 },
+          ],
+          priceBefore: { currency: 'gems', amount: '950' },
+          priceAfter: null,
+          claimsOpenBefore: true,
+          claimsOpenAfter: true,
+          newlyClaimable: [
+            { track: 'free', players: 1, tiers: [{ level: 2, players: 1 }] },
+            { track: 'premium', players: 0, tiers: [] },
+          ],
+          removedClaims: [{ level: 3, track: 'free', players: 1 }],
+        },
+      ],
+    })
+    const vanishing = (await preview('played', scenario([], []))).data.previewScenario
+    expect(vanishing.removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 3 }])
+    expect(vanishing.passes).toMatchObject([{ isRemoved: true, levelLost: 3, priceAfter: null }])
+  })
+
+  it('is what publishing then does', async () => {
+    const one = await game.player()
+    await publish('foreseen', season({ levels: [0, 1_000], tiers: [tier(2, 'free')] }))
+    const runId = await one.start('foreseen')
+    const place = { scenarioId: 'foreseen', nodeId: 'pass', runId }
+    await one.post('/sdk/v1/battlepass/xp', { ...place, amount: 500, source: 'match' })
+    const edited = season({ levels: [0, 400], tiers: [tier(2, 'free')] })
+    const { passes } = (await preview('foreseen', edited)).data.previewScenario
+    expect(passes).toMatchObject([{ levelGained: 1, newlyClaimable: [{ players: 1 }, { players: 0 }] }])
+    await publish('foreseen', edited)
+    expect((await one.post('/sdk/v1/battlepass/progress', place)).body.level).toBe(2)
+    const claimed = await one.post('/sdk/v1/battlepass/claim', { ...place, level: 2, track: 'free' })
+    expect(claimed.body.success).toBe(true)
+    const { passes: then } = (await preview('foreseen', edited)).data.previewScenario
+    expect(then).toMatchObject([{ levelGained: 0, newlyClaimable: [{ players: 0 }, { players: 0 }] }])
+  })
+
+  it('tells the faults of a definition that cannot be published', async () => {
+    const { data } = await preview('played', season({ levels: [0, 0], tiers: [] }))
+    expect(data.previewScenario).toEqual({
+      valid: false,
+      faults: [{ path: 'nodes[1].data.levels[1].xp', message: 'must be more than the xp of the level before it' }],
+      currentVersion: null,
+      passes: [],
+      removedNodes: [],
+    })
+  })
+})
+
+describe('cloneScenario', () => {
+  const text = `{ "nodes" : [ {"id":"start","type":"start"},\n{"id":"p","type":"popup","data":{"n":9007199254740993, "x":1.0,"é":"\\u0041"}} ],\t"edges":[],"start":"start","name":"Clone" }`
+
+  it('publishes the same bytes in another environment, and under another id', async () => {
+    await publish('original', text)
+    const { data, errors } = await clone({
+      environment: production,
+      scenarioId: 'original',
+      toEnvironment: 'staging',
+      toScenarioId: 'original',
+    })
+    expect(errors).toBeUndefined()
+    expect(data.cloneScenario.scenario).toMatchObject({ scenarioId: 'original', environment: 'staging', version: 1 })
+    expect(await storedText(game.stagingId, 'original', 1)).toBe(text)
+    await clone({ environment: 'staging', scenarioId: 'original', toEnvironment: production, toScenarioId: 'a copy' })
+    expect(await storedText(game.environmentId, 'a copy', 1)).toBe(text)
+  })
+
+  it('publishes any text that was published, byte for byte', async () => {
+    await fc.assert(
+      fc.asyncProperty(definitions, fc.uuid(), async (definition, toScenarioId) => {
+        const sent = print(definition)
+        await publish('many', sent)
+        await clone({ environment: production, scenarioId: 'many', toEnvironment: 'staging', toScenarioId })
+        expect(await storedText(game.stagingId, toScenarioId, 1)).toBe(sent)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('takes an older version, also to go back to it', async () => {
+    const [one, two] = [season({ levels: [0, 1] }), season({ levels: [0, 2] })]
+    await publish('undone', one)
+    await publish('undone', two)
+    const place = { environment: production, scenarioId: 'undone', toEnvironment: production, toScenarioId: 'undone' }
+    const { data } = await clone({ ...place, version: 1 })
+    expect(data.cloneScenario.scenario.version).toBe(3)
+    expect(await storedText(game.environmentId, 'undone', 3)).toBe(print(one))
+    // Of what is current there is nothing to publish.
+    expect((await clone(place)).data.cloneScenario.scenario.version).toBe(3)
+  })
+
+  it('is made the next version of a scenario that is there, once however often it is sent', async () => {
+    await publish('source', season({ levels: [0, 5] }))
+    await publish('target', season({ levels: [0, 6] }))
+    const input = { environment: production, scenarioId: 'source', toEnvironment: production, toScenarioId: 'target' }
+    const answers = await Promise.all(times(8, () => clone(input)))
+    expect(answers.map(({ data }) => data.cloneScenario.scenario.version)).toEqual(Array(8).fill(2))
+    expect((await versions('target')).data.scenarioVersions.edges).toHaveLength(2)
+    expect(await auditOf('target')).toHaveLength(2)
+  })
+
+  it('refuses what is not there, and what cannot be', async () => {
+    await publish('there', season())
+    const input = { environment: production, scenarioId: 'there', toEnvironment: 'staging', toScenarioId: 'new' }
+    expect(codeOf(await clone({ ...input, scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
+    expect(codeOf(await clone({ ...input, version: 9 }))).toBe('NOT_FOUND')
+    expect(codeOf(await clone({ ...input, environment: 'nowhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
+    expect(codeOf(await clone({ ...input, toEnvironment: 'nowhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
+    const answer = await clone({ ...input, toScenarioId: '', version: 0, reason: 'x'.repeat(501) })
+    expect((detailsOf(answer) as { path: string }[]).map(({ path }) => path).sort()).toEqual([
+      'reason',
+      'toScenarioId',
+      'version',
+    ])
+    expect(codeOf(await game.graphql(viewer, VERSIONS, { environment: 'staging', scenarioId: 'new' }))).toBe(
+      'SCENARIO_NOT_FOUND',
+    )
+  })
+})
+
+describe('the audit log of publishing', () => {
+  it('has who, what, why, and the version and hash before and after', async () => {
+    const [one, two] = [print(season({ levels: [0, 1] })), print(season({ levels: [0, 2] }))]
+    await publish('audited', one, { reason: 'a new season' })
+    await publish('audited', two)
+    await clone({
+      environment: production,
+      scenarioId: 'audited',
+      version: 1,
+      toEnvironment: 'staging',
+      toScenarioId: 'audited',
+      reason: 'to try it',
+    })
+    const admin = await game.app.pool.query('SELECT id FROM platform_keys WHERE role = $1 AND project_id = $2', [
+      'admin',
+      game.projectId,
+    ])
+    const actor = `platform_key:${admin.rows[0].id}`
+    const first = { version: 1, sha256: sha256(one) }
+    const second = { version: 2, sha256: sha256(two) }
+    expect(await auditOf('audited')).toEqual([
+      {
+        environment_id: game.environmentId,
+        actor,
+        action: 'scenario.publish',
+        before: null,
+        after: first,
+        reason: 'a new season',
+      },
+      {
+        environment_id: game.environmentId,
+        actor,
+        action: 'scenario.publish',
+        before: first,
+        after: second,
+        reason: null,
+      },
+      {
+        environment_id: game.stagingId,
+        actor,
+        action: 'scenario.clone',
+        before: null,
+        after: { ...first, source: { environment: production, scenarioId: 'audited', version: 1 } },
+        reason: 'to try it',
+      },
+    ])
+  })
+
+  it('has what REST publishes, too', async () => {
+    await game.publish('by rest', season())
+    expect(await auditOf('by rest')).toMatchObject([
+      { action: 'scenario.publish', before: null, after: { version: 1 } },
+    ])
+  })
+
+  it('has nothing where nothing changed: a repeat, a refusal, faults', async () => {
+    await publish('once', season())
+    await publish('once', season(), { reason: 'again' })
+    await game.publish('once', season())
+    await publish('once', { ...(season() as object), start: 'nowhere' })
+    for (const key of [viewer, operator])
+      await game.graphql(key, PUBLISH, { input: { environment: production, scenarioId: 'once', definition: '{}' } })
+    expect(await auditOf('once')).toHaveLength(1)
+  })
+
+  it('has one row for each version, whatever races', async () => {
+    await Promise.all(
+      times(12, (at) =>
+        at % 2 === 0
+          ? publish('raced', season({ levels: [0, at + 1] }))
+          : game.publish('raced', season({ levels: [0, at + 1] })),
+      ),
+    )
+    const rows = await auditOf('raced')
+    expect(rows.map(({ after }) => after.version)).toEqual(times(12, (at) => at + 1))
+    expect(rows.map(({ before }) => before?.version ?? null)).toEqual([null, ...times(11, (at) => at + 1)])
+  })
+
+  it('takes a reason of up to 500 characters', async () => {
+    expect((await publish('reasoned', season(), { reason: 'x'.repeat(500) })).errors).toBeUndefined()
+    for (const reason of ['', 'x'.repeat(501), '\0']) {
+      const answer = await publish('reasoned', season({ levels: [0] }), { reason })
+      expect([codeOf(answer), (detailsOf(answer) as { path: string }[])[0]?.path]).toEqual([
+        'INVALID_REQUEST',
+        'reason',
+      ])
+    }
+  })
+})
+
+describe('who may design', () => {
+  const place = { environment: production, scenarioId: 'guarded' }
+  const definition = print(season())
+  const reads: [string, string, object][] = [
+    ['validateScenario', VALIDATE, { input: { ...place, definition } }],
+    ['scenarioVersions', VERSIONS, place],
+    ['scenarioDiff', DIFF, { ...place, from: 1, to: 1 }],
+    ['previewScenario', PREVIEW, { input: { ...place, definition } }],
+  ]
+  const writes: [string, string, object][] = [
+    ['publishScenario', PUBLISH, { input: { ...place, definition: print(season({ levels: [0] })) } }],
+    ['cloneScenario', CLONE, { input: { ...place, toEnvironment: 'staging', toScenarioId: 'guarded' } }],
+  ]
+
+  beforeAll(async () => {
+    await publish('guarded', season())
+  })
+
+  it.each(reads)('lets a viewer read: %s', async (_field, query, variables) => {
+    expect((await game.graphql(viewer, query, { ...variables })).errors).toBeUndefined()
+  })
+
+  it.each(writes)('lets only an admin change anything: %s', async (_field, query, variables) => {
+    for (const key of [viewer, operator])
+      expect(codeOf(await game.graphql(key, query, { ...variables }))).toBe('FORBIDDEN')
+    expect((await versions('guarded')).data.scenarioVersions.edges).toHaveLength(1)
+  })
+
+  it.each([...reads, ...writes])('refuses players and strangers: %s', async (_field, query, variables) => {
+    expect(codeOf(await player.graphql(query, { ...variables }))).toBe('FORBIDDEN')
+    for (const token of [null, 'twplat_nobody', 'junk'])
+      expect(codeOf(await game.graphql(token, query, { ...variables }))).toBe('INVALID_TOKEN')
+  })
+
+  it('shows nothing of another project, not even that it is there', async () => {
+    const guarded = await game.player()
+    const runId = await guarded.start('guarded')
+    await guarded.post('/sdk/v1/battlepass/xp', { scenarioId: 'guarded', nodeId: 'pass', runId, amount: 5, source: '' })
+    const answers = async (scenarioId: string) => [
+      codeOf(await versions(scenarioId, {}, otherKey)),
+      codeOf(await diff(scenarioId, 1, 1, otherKey)),
+      codeOf(
+        await clone({ environment: production, scenarioId, toEnvironment: production, toScenarioId: 'x' }, otherKey),
+      ),
+      (await preview(scenarioId, season(), otherKey)).data.previewScenario,
+    ]
+    expect(await answers('guarded')).toEqual(await answers('nowhere'))
+    expect((await answers('guarded')).slice(0, 3)).toEqual(Array(3).fill('SCENARIO_NOT_FOUND'))
+    expect(codeOf(await clone({ ...place, toEnvironment: 'staging', toScenarioId: 'x' }, otherKey))).toBe(
+      'ENVIRONMENT_NOT_FOUND',
+    )
+  })
+})
