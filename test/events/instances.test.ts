@@ -258,7 +258,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
       const heard: number[] = []
       while (heard.length < count) {
         const listener = connect(heard.at(-1) ?? start)
-        await listener.heard(Math.min(1 + random(30), count - heard.length))
+        await listener.heard(Math.min(1 + random(15), count - heard.length))
         leave(listener)
         // What is on its way when it leaves comes again.
         heard.push(...listener.positions)
