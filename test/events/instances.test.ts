@@ -8,7 +8,6 @@ import { withoutRedis } from '../support/redis.ts'
 import type { Service, WorldPlayer } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import {
-  cascade,
   climb,
   createFleet,
   type Fleet,
