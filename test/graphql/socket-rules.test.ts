@@ -403,28 +403,6 @@ async function fill({ app, environmentId }: Game, count: number, bytes: number):
 }
 
 describe('a handshake that is refused', () => {
-  it('leaves nothing open, also when its sender does not close', async () => {
-    const { hostname, port } = new URL(game.baseUrl)
-    const socket = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true })
-    const ends: string[] = []
-    for (const end of ['end', 'close']) socket.on(end, () => ends.push(end))
-    // What is sent to a connection that the service has let go comes back as a reset.
-    socket.on('error', () => undefined)
-    socket.resume()
-    socket.write(
-      'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
-    )
-    try {
-      await until('it is answered', () => ends.includes('end'))
-      await until('it is let go', () => {
-        if (socket.writable) socket.write('anybody?')
-        return ends.includes('close')
-      })
-    } finally {
-      socket.destroy()
-    }
-  })
-
   it('takes nobody with it when its sender has gone without a word', async () => {
     await buildService()
     const database = await createDatabase()
