@@ -3,9 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { scenario } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
-import { startProxy } from '../support/proxy.ts'
 import { withoutRedis } from '../support/redis.ts'
-import { buildService, post, type Service, type WorldPlayer } from '../support/service.ts'
+import { buildService, post, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import {
   climb,
