@@ -17,6 +17,8 @@ let directory: string
 beforeEach(async () => {
   database = await createDatabase()
   pool = new pg.Pool({ connectionString: database.url })
+  // The database may be dropped before a connection that was ended has said goodbye.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   directory = await mkdtemp(join(tmpdir(), 'tierway-migrations-'))
 })
 
