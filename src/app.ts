@@ -22,6 +22,7 @@ import { purgeOldEvents } from './events/retention.ts'
 import { createGraphql } from './graphql/yoga.ts'
 import { createHealth } from './http/health.ts'
 import { createRest } from './http/rest.ts'
+import { createFolding } from './insight/fold.ts'
 import type { Logger } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperations, type Operations } from './operations.ts'
@@ -150,6 +151,11 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       ? undefined
       : createServer((request, response) => health.serveMetrics(request, response))
 
+  const folding = createFolding({
+    pool,
+    onError: (error) => log.warn({ err: String(error) }, 'figures could not be added up; the next second tries again'),
+  })
+
   /** What leaves the database by its age. Each removes some rows, and says how many. */
   const purges = {
     'expired idempotency keys': purgeExpiredKeys,
@@ -178,6 +184,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     async listen() {
       if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
       purging = setInterval(purge, PURGE_EVERY_MS).unref()
+      folding.start()
       return listenOn(server, config.port, config.host)
     },
     async stop() {
@@ -197,6 +204,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       clearTimeout(timer)
       await Promise.all(groups.map((group) => group.close()))
       await webhook.close()
+      await folding.stop()
       await feeds.close()
       await bus.close()
       await prisma.$disconnect()

@@ -33,6 +33,22 @@ import type { GroupCommit } from './commit/group-commit.ts'
 import { type Fault, Refusal } from './errors.ts'
 import { type EventFilter, type EventPage, type History, readEvents } from './events/history.ts'
 import {
+  type CompletionInsight,
+  type DayInsight,
+  findPass,
+  type InsightRef,
+  type LevelInsight,
+  type PassPlace,
+  readCompletion,
+  readDays,
+  readLevels,
+  readTiers,
+  readXp,
+  type SourceInsight,
+  type Step,
+  type TierInsight,
+} from './insight/read-insight.ts'
+import {
   banPlayer,
   cancelRun,
   creditWallet,
@@ -65,7 +81,7 @@ import type { Secrets } from './providers/secrets.ts'
 import { type AuthProvidersView, type ReadSettings, readAuthProviders, setAuthProviders } from './providers/settings.ts'
 import { type CloneScenario, cloneScenario } from './scenario/clone.ts'
 import { type CrossHandle, type CrossResult, crossHandle } from './scenario/cross-handle.ts'
-import { parseDefinition } from './scenario/definition.ts'
+import { type PassNode, parseDefinition } from './scenario/definition.ts'
 import { diffScenarios, type ScenarioDiff } from './scenario/diff.ts'
 import { createPreview, type ScenarioPreview } from './scenario/preview.ts'
 import { type PublishedScenario, type Publisher, publishScenario, readScenario } from './scenario/publish.ts'
@@ -145,6 +161,14 @@ export interface Operations {
   listVersions(scenario: ScenarioRef, page: VersionPage): Promise<VersionSummary[]>
   diffScenario(scenario: ScenarioRef, versions: { from: number; to: number }): Promise<ScenarioDiff>
   findEnvironment(projectId: string, name: string): Promise<string>
+
+  /** A battle-pass node as it is published now. */
+  findPass(place: PassPlace): Promise<PassNode>
+  readInsightLevels(insight: InsightRef): Promise<LevelInsight[]>
+  readInsightTiers(insight: InsightRef, levels: readonly LevelInsight[]): Promise<TierInsight[]>
+  readInsightDays(insight: InsightRef): Promise<DayInsight[]>
+  readInsightXp(insight: InsightRef, options: { step: Step; sources: number }): Promise<SourceInsight[]>
+  readInsightCompletion(insight: InsightRef, levels: readonly LevelInsight[]): Promise<CompletionInsight>
 
   /** A page of the events of a stream. */
   readEvents(filter: EventFilter, page: EventPage): Promise<History>
@@ -263,6 +287,13 @@ export function createOperations(options: OperationsOptions): Operations {
       return diffScenarios(from, to)
     },
     findEnvironment: (projectId, name) => findEnvironment(pool, projectId, name),
+
+    findPass: (place) => reads.run(findPass(place)),
+    readInsightLevels: (insight) => readLevels(pool, insight),
+    readInsightTiers: (insight, levels) => readTiers(pool, insight, levels),
+    readInsightDays: (insight) => readDays(pool, insight),
+    readInsightXp: (insight, options) => readXp(pool, insight, options),
+    readInsightCompletion: (insight, levels) => readCompletion(pool, insight, levels),
 
     readEvents: (filter, page) => readEvents(pool, filter, page),
 

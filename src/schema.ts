@@ -2,6 +2,7 @@
 import './auth/graphql.ts'
 import './battlepass/graphql.ts'
 import './events/graphql.ts'
+import './insight/graphql.ts'
 import './liveops/graphql.ts'
 import './players/graphql.ts'
 import './providers/graphql.ts'

@@ -12,7 +12,7 @@ const LEVELS = {
   ground: /^(errors|json|fields|metrics)\.ts$/,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql\.ts)/,
   features:
-    /^(audit|auth|battlepass|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,
+    /^(audit|auth|battlepass|insight|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,
   startUp: /^(config|log|db\/open|auth\/key-ring)\.ts$/,
   operations: /^operations\.ts$/,
   mechanics: /^http\/(?!rest\.ts|health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,

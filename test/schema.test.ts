@@ -30,6 +30,9 @@ describe('the schema (decisions 9)', () => {
   it('answers null only where something may be absent (decisions 2)', () => {
     const mayBeAbsent = new Set([
       'AddXpResult.plan',
+      'CompletionInsight.rate',
+      'LevelInsight.conversion',
+      'XpSource.source',
       'ClaimTierResult.error',
       'CrossHandleResult.plan',
       'PurchasePremiumResult.error',

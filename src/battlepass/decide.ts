@@ -14,6 +14,8 @@ export interface Pass {
   readonly completed: boolean
   /** Level nodes of this pass that crossed their `onComplete`. */
   readonly completedNodes: readonly string[]
+  /** The last day (UTC, as `2026-11-21`) on which the player earned xp, claimed or bought here. */
+  readonly activeOn: string | null
   /** Which tiers are claimed. Asked for only where it matters: it may have to be loaded first. */
   readonly claimed: { has(tier: TierKey): boolean }
 }
@@ -39,8 +41,15 @@ export function newPass(node: PassNode): Pass {
     maxLevelCrossed: false,
     completed: false,
     completedNodes: [],
+    activeOn: null,
     claimed: new Set(),
   }
+}
+
+/** The pass of a player who plays now. A clock that is behind another's takes no day back. */
+function played(pass: Pass, now: Date): Pass {
+  const today = now.toISOString().slice(0, 10)
+  return pass.activeOn !== null && pass.activeOn >= today ? pass : { ...pass, activeOn: today }
 }
 
 /** The season runs from `startsAt` up to, not including, `endsAt`. */
@@ -84,7 +93,7 @@ export function decideXp(
   if (maxLevel && !pass.maxLevelCrossed) crossings.push(crossing(node.id, 'onMaxLevel', { level, xp, source }))
 
   const reached = {
-    ...pass,
+    ...played(pass, now),
     xp,
     level: leveledUp ? level : pass.level,
     maxLevelCrossed: pass.maxLevelCrossed || maxLevel,
@@ -130,7 +139,10 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
   if (!isGift && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
   if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
 
-  const claimed = { ...pass, claimed: { has: (tier: TierKey) => tier === key || pass.claimed.has(tier) } }
+  const claimed = {
+    ...(isGift ? pass : played(pass, now)),
+    claimed: { has: (tier: TierKey) => tier === key || pass.claimed.has(tier) },
+  }
   const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)
   const onPass = complete(node, onNode.next)
   return { kind: 'granted', rewards, next: onPass.next, crossings: [...onNode.crossings, ...onPass.crossings] }
@@ -161,7 +173,7 @@ export function decidePurchase(
   return {
     kind: 'purchased',
     price,
-    next: { ...pass, premiumOwned: true },
+    next: { ...played(pass, now), premiumOwned: true },
     crossings: [crossing(node.id, 'onPremiumPurchase', { price: { currency, amount } })],
   }
 }

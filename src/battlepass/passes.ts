@@ -1,8 +1,8 @@
-import { columns, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
+import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
+import { type Measure, Tally } from '../insight/tally.ts'
 import { freeze, thaw } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'
-import type { TierKey, Track } from '../scenario/definition.ts'
-import { tierKey } from '../scenario/definition.ts'
+import { readTierKey, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import type { Granted } from '../scenario/plan.ts'
 import type { Pass } from './decide.ts'
 
@@ -33,6 +33,7 @@ const NONE: ReadonlySet<TierKey> = new Set()
 /** Passes and their claims, as far as the commands of a group need them. */
 export class Passes implements Part {
   static readonly order = PART_ORDER.passes
+  private readonly group: Group
   private readonly wanted = new Wanted<PassRef>()
   private readonly wantedClaims = new Wanted<PassRef>()
   private readonly wantedGrants = new Wanted<TierRef>()
@@ -43,6 +44,10 @@ export class Passes implements Part {
   private claims: TierClaim[] = []
   private readonly removed: TierRef[] = []
   private readonly cleared: PassRef[] = []
+
+  constructor(group: Group) {
+    this.group = group
+  }
 
   want(ref: PassRef): void {
     this.wanted.want(passKey(ref), ref)
@@ -73,12 +78,15 @@ export class Passes implements Part {
     return this.grants.get(claimKey(ref))
   }
 
-  set(ref: PassRef, { claimed: _, ...pass }: Pass): void {
+  set({ environmentId, playerId, scenarioId, nodeId }: PassRef, { claimed: _, ...pass }: Pass): void {
+    const ref = { environmentId, playerId, scenarioId, nodeId }
+    countMove(this.group.of(Tally), ref, this.stored(ref), pass)
     this.passes.set(passKey(ref), pass)
     this.changed.set(passKey(ref), { ...ref, ...pass })
   }
 
   addClaim(claim: TierClaim): void {
+    this.countClaim(claim, 1)
     this.claims.push(claim)
     this.grants.set(claimKey(claim), claim.granted)
     const claimed = this.claimed.get(passKey(claim)) ?? new Set()
@@ -89,6 +97,7 @@ export class Passes implements Part {
   removeClaim({ environmentId, playerId, scenarioId, nodeId, level, track }: TierRef): void {
     const ref = { environmentId, playerId, scenarioId, nodeId, level, track }
     this.claims = this.claims.filter((claim) => claimKey(claim) !== claimKey(ref))
+    this.countClaim(ref, -1)
     this.claimed.get(passKey(ref))?.delete(tierKey(level, track))
     this.grants.delete(claimKey(ref))
     this.removed.push(ref)
@@ -97,16 +106,22 @@ export class Passes implements Part {
   /** Takes every claim of a pass away. */
   clearClaims({ environmentId, playerId, scenarioId, nodeId }: PassRef): void {
     const ref = { environmentId, playerId, scenarioId, nodeId }
+    for (const tier of this.claimedTiers(ref)) this.countClaim({ ...ref, ...readTierKey(tier) }, -1)
     this.claims = this.claims.filter((claim) => passKey(claim) !== passKey(ref))
     this.claimed.set(passKey(ref), new Set())
     for (const key of [...this.grants.keys()]) if (key.startsWith(`${passKey(ref)}\n`)) this.grants.delete(key)
     this.cleared.push(ref)
   }
 
+  private countClaim({ environmentId, scenarioId, nodeId, level, track }: TierRef, count: 1 | -1): void {
+    this.group.of(Tally).add({ environmentId, scenarioId, nodeId, measure: 'claimed', level, detail: track }, count)
+  }
+
   load(): Statement[] {
     const passes = this.wanted.read({
       name: 'passes-load',
-      text: `SELECT k.n::int, p.xp, p.level, p.premium_owned, p.max_level_crossed, p.completed, p.completed_nodes
+      text: `SELECT k.n::int, p.xp, p.level, p.premium_owned, p.max_level_crossed, p.completed, p.completed_nodes,
+          p.active_on::text
         FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
           WITH ORDINALITY AS k(environment_id, player_id, scenario_id, node_id, n)
         CROSS JOIN LATERAL (
@@ -114,9 +129,17 @@ export class Passes implements Part {
             AND p.scenario_id = k.scenario_id AND p.node_id = k.node_id LIMIT 1
         ) p`,
       columns: ['environmentId', 'playerId', 'scenarioId', 'nodeId'],
-      take: (key, [, xp, level, premiumOwned, maxLevelCrossed, completed, nodes]) => {
+      take: (key, [, xp, level, premiumOwned, maxLevelCrossed, completed, nodes, activeOn]) => {
         const completedNodes = JSON.parse(nodes)
-        this.passes.set(key, { xp: BigInt(xp), level, premiumOwned, maxLevelCrossed, completed, completedNodes })
+        this.passes.set(key, {
+          xp: BigInt(xp),
+          level,
+          premiumOwned,
+          maxLevelCrossed,
+          completed,
+          completedNodes,
+          activeOn,
+        })
       },
     })
     const claims = this.wantedClaims.read({
@@ -158,12 +181,13 @@ export class Passes implements Part {
       statements.push({
         name: 'passes-save',
         text: `INSERT INTO passes (environment_id, player_id, scenario_id, node_id,
-            xp, level, premium_owned, max_level_crossed, completed, completed_nodes)
+            xp, level, premium_owned, max_level_crossed, completed, completed_nodes, active_on)
           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
-            $5::bigint[], $6::int[], $7::boolean[], $8::boolean[], $9::boolean[], $10::text[])
+            $5::bigint[], $6::int[], $7::boolean[], $8::boolean[], $9::boolean[], $10::text[], $11::date[])
           ON CONFLICT (environment_id, player_id, scenario_id, node_id) DO UPDATE SET
             xp = excluded.xp, level = excluded.level, premium_owned = excluded.premium_owned,
-            max_level_crossed = excluded.max_level_crossed, completed = excluded.completed, completed_nodes = excluded.completed_nodes`,
+            max_level_crossed = excluded.max_level_crossed, completed = excluded.completed, completed_nodes = excluded.completed_nodes,
+            active_on = excluded.active_on`,
         values: columns(rows, [
           'environmentId',
           'playerId',
@@ -175,6 +199,7 @@ export class Passes implements Part {
           'maxLevelCrossed',
           'completed',
           'completedNodes',
+          'activeOn',
         ]),
       })
     }
@@ -221,3 +246,22 @@ export class Passes implements Part {
     return statements
   }
 }
+
+/** Counts what changes of a pass, of which there was none before its first call. */
+function countMove(tally: Tally, ref: PassRef, before: StoredPass | undefined, after: StoredPass): void {
+  const { environmentId, scenarioId, nodeId } = ref
+  const count = (measure: Measure, by: number, level?: number, detail?: string) =>
+    tally.add({ environmentId, scenarioId, nodeId, measure, level, detail }, by)
+
+  if (!before) count('joined', 1)
+  else count('standing', -1, before.level, ownership(before))
+  count('standing', 1, after.level, ownership(after))
+  if (after.activeOn !== (before?.activeOn ?? null)) count('active', 1)
+  // Taken back at the level where it is lost, which is the one that a player has then.
+  const bought = Number(after.premiumOwned) - Number(before?.premiumOwned ?? false)
+  if (bought !== 0) count('premium', bought, before?.level ?? after.level)
+  const completed = Number(after.completed) - Number(before?.completed ?? false)
+  if (completed !== 0) count('completed', completed)
+}
+
+const ownership = ({ premiumOwned }: StoredPass): 'premium' | 'free' => (premiumOwned ? 'premium' : 'free')

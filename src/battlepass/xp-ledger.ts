@@ -1,5 +1,6 @@
 import { uuidv7 } from 'uuidv7'
-import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
+import { columns, type Group, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
+import { Tally } from '../insight/tally.ts'
 import type { PassRef } from './passes.ts'
 
 /** Stands where a run would, in the row of what happened outside of any. */
@@ -14,9 +15,16 @@ interface XpGrant extends PassRef {
 /** The xp grants of a group: one row each, never changed afterwards. */
 export class XpLedger implements Part {
   static readonly order = PART_ORDER.passes
+  private readonly group: Group
   private readonly grants: (XpGrant & { id: string })[] = []
 
+  constructor(group: Group) {
+    this.group = group
+  }
+
   add(grant: XpGrant): void {
+    const { environmentId, scenarioId, nodeId, amount, source } = grant
+    this.group.of(Tally).add({ environmentId, scenarioId, nodeId, measure: 'xp', detail: source }, 1, amount)
     this.grants.push({ ...grant, id: uuidv7() })
   }
 

@@ -156,5 +156,6 @@ export const PART_ORDER = {
   refreshTokens: 80,
   loginLog: 90,
   auditLog: 95,
+  tally: 97,
   stream: 100,
 } as const

@@ -15,6 +15,7 @@ export const builder = new SchemaBuilder<{
   Scalars: {
     ID: { Input: string; Output: string }
     Int64: { Input: bigint; Output: bigint }
+    BigInt: { Input: never; Output: bigint }
     DateTime: { Input: Date; Output: Date }
     JSON: { Input: never; Output: RawJson }
     JSONObject: { Input: RawJson; Output: never }
@@ -45,6 +46,14 @@ builder.scalarType('Int64', {
   serialize: (value) => value.toString(),
   parseValue: parseInt64,
   parseLiteral: parseInt64Literal,
+})
+
+builder.scalarType('BigInt', {
+  description: 'An integer of any size, as a decimal string. Only in answers.',
+  serialize: (value) => value.toString(),
+  parseValue: () => {
+    throw new TypeError('BigInt is given in answers only')
+  },
 })
 
 builder.scalarType('DateTime', {

@@ -277,12 +277,12 @@ function setPremium(call: SupportCall, name: string, input: NodeInput, owned: bo
 export function resetPass(call: SupportCall, input: NodeInput): Command<{ changed: boolean }> {
   return actOnPass(call, 'reset_pass', input, (group, place, ref) => {
     const passes = group.of(Passes)
-    const { xp, level, premiumOwned } = passAt(group, ref, place.node)
+    const { xp, level, premiumOwned, activeOn } = passAt(group, ref, place.node)
     const claimedTiers = [...passes.claimedTiers(ref)]
     const changed = passes.stored(ref) !== undefined
     if (changed) {
       passes.clearClaims(ref)
-      passes.set(ref, newPass(place.node))
+      passes.set(ref, { ...newPass(place.node), activeOn })
       if (xp > 0n) group.of(XpLedger).add({ ...ref, runId: NO_RUN, amount: -xp, source: 'support:reset' })
     }
     const at = { scenarioId: input.scenarioId, nodeId: place.node.id }

@@ -23,6 +23,11 @@ export type TierKey = `${Track}:${number}`
 
 export const tierKey = (level: number, track: Track): TierKey => `${track}:${level}`
 
+export function readTierKey(key: TierKey): { level: number; track: Track } {
+  const [track, level] = key.split(':') as [Track, string]
+  return { level: Number(level), track }
+}
+
 interface NodeBase {
   readonly id: string
   /** As it was published, for the client that the node is handed over to. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { expect } from 'vitest'
 
-/** What must hold whatever has happened: balances are their ledgers, claims are earned, streams have no gap. */
+/** What must hold whatever has happened: balances are their ledgers, claims are earned, streams have no gap, figures add up. */
 export async function auditBooks(pool: Pool): Promise<void> {
   const { rows: unbalanced } = await pool.query(
     `SELECT w.player_id, w.currency, w.balance, sum(l.amount) AS ledger FROM wallets w
@@ -35,6 +35,30 @@ export async function auditBooks(pool: Pool): Promise<void> {
      GROUP BY s.environment_id, s.position HAVING s.position <> count(e.*) OR coalesce(max(e.position), 0) <> s.position`,
   )
   expect(gaps, 'every stream is without a gap').toEqual([])
+
+  const { rows: misCounted } = await pool.query(
+    `WITH book AS (
+       SELECT environment_id, scenario_id, node_id, 'standing' AS measure, level,
+         CASE WHEN premium_owned THEN 'premium' ELSE 'free' END AS detail, 0::numeric AS amount FROM passes
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'joined', 0, '', 0 FROM passes
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'completed', 0, '', 0 FROM passes WHERE completed
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'premium', 0, '', 0 FROM passes WHERE premium_owned
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'claimed', level, track, 0 FROM tier_claims
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'xp ' || date_trunc('hour', created_at, 'UTC'), 0, source, amount
+         FROM xp_ledger
+     ), books AS (
+       SELECT environment_id, scenario_id, node_id, measure, level, detail, count(*) AS count, sum(amount) AS amount
+       FROM book GROUP BY 1, 2, 3, 4, 5, 6
+     ), figures AS (
+       SELECT environment_id, scenario_id, node_id, CASE measure WHEN 'xp' THEN 'xp ' || bucket ELSE measure END AS measure,
+         CASE measure WHEN 'premium' THEN 0 ELSE level END AS level, detail, sum(count) AS count, sum(amount) AS amount
+       FROM insight WHERE measure NOT IN ('active', 'login') GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(count) <> 0 OR sum(amount) <> 0
+     )
+     SELECT measure, level, detail, books.count, figures.count AS told, books.amount, figures.amount AS told_amount
+     FROM books FULL JOIN figures USING (environment_id, scenario_id, node_id, measure, level, detail)
+     WHERE books.count IS DISTINCT FROM figures.count OR books.amount IS DISTINCT FROM figures.amount`,
+  )
+  expect(misCounted, 'every figure is the sum of the books').toEqual([])
 }
 
 /** What must hold of the actions of support: each change has its audit row, each row its change. */

@@ -1,0 +1,96 @@
+import type { Pool } from 'pg'
+
+/** Adds what transactions have appended to the totals, again and again. */
+export interface Folding {
+  start(): void
+  /** Resolves once nothing is under way. */
+  stop(): Promise<void>
+}
+
+const EVERY_MS = 1_000
+const ROWS = 20_000
+/** Sources of xp are named by clients: what more an hour names, on one pass, is counted under this name. */
+const OTHER = 'other'
+const SOURCES_AN_HOUR = 100
+/** Any number that nothing else locks. */
+const FOLDING_LOCK = 7_274_410_001
+
+/** Folds each second. Any number of instances may: one of them does at a time, the others find nothing to do. */
+export function createFolding({ pool, onError }: { pool: Pool; onError: (error: unknown) => void }): Folding {
+  let timer: NodeJS.Timeout | undefined
+  let running = Promise.resolve()
+  let stopped = false
+
+  async function fold(): Promise<void> {
+    try {
+      while (!stopped && (await foldChanges(pool)) === ROWS);
+    } catch (error) {
+      onError(error)
+    }
+    schedule()
+  }
+
+  function schedule(): void {
+    if (stopped) return
+    timer = setTimeout(() => {
+      running = fold()
+    }, EVERY_MS).unref()
+  }
+
+  return {
+    start: schedule,
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
+
+/**
+ * Moves changes into the totals, at most {@link ROWS} of them; says how many. One statement does it, so that a reader of
+ * both tables sees each change once: here or there.
+ */
+export async function foldChanges(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ taken: number }>({
+    name: 'insight-fold',
+    text: `WITH turn AS MATERIALIZED (
+        SELECT pg_try_advisory_xact_lock(${FOLDING_LOCK}) AS mine
+      ), taken AS (
+        DELETE FROM insight_changes WHERE (SELECT mine FROM turn)
+          AND ctid = ANY (ARRAY (SELECT ctid FROM insight_changes LIMIT ${ROWS})) RETURNING *
+      ), summed AS (
+        SELECT environment_id, scenario_id, node_id, measure, bucket, level, detail,
+          sum(count) AS count, sum(amount) AS amount
+        FROM taken GROUP BY 1, 2, 3, 4, 5, 6, 7
+      ), sources AS (
+        -- The limits keep each look at the totals a look at their key.
+        SELECT s.*, measure = 'xp' AND (
+            SELECT 1 FROM insight_totals t
+            WHERE (t.environment_id, t.scenario_id, t.node_id, t.measure, t.bucket, t.level, t.detail)
+              = (s.environment_id, s.scenario_id, s.node_id, s.measure, s.bucket, s.level, s.detail) LIMIT 1
+          ) IS NULL AS is_new
+        FROM summed s
+      ), named AS (
+        SELECT environment_id, scenario_id, node_id, measure, bucket, level, count, amount,
+          CASE WHEN is_new AND ${SOURCES_AN_HOUR} < row_number() OVER (
+            PARTITION BY environment_id, scenario_id, node_id, bucket, is_new ORDER BY count DESC, detail
+          ) + (
+            SELECT count(*) FROM (
+              SELECT FROM insight_totals t
+              WHERE (t.environment_id, t.scenario_id, t.node_id, t.measure, t.bucket)
+                = (s.environment_id, s.scenario_id, s.node_id, s.measure, s.bucket) LIMIT ${SOURCES_AN_HOUR}
+            ) AS known
+          ) THEN '${OTHER}' ELSE detail END AS detail
+        FROM sources s
+      ), folded AS (
+        INSERT INTO insight_totals AS t (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
+        SELECT environment_id, scenario_id, node_id, measure, bucket, level, detail, sum(count), sum(amount)
+        FROM named GROUP BY 1, 2, 3, 4, 5, 6, 7
+        ON CONFLICT (environment_id, scenario_id, node_id, measure, bucket, level, detail)
+        DO UPDATE SET count = t.count + excluded.count, amount = t.amount + excluded.amount
+      )
+      SELECT count(*)::int AS taken FROM taken`,
+  })
+  return rows[0]?.taken ?? 0
+}

@@ -1,0 +1,211 @@
+import { TrackType } from '../battlepass/graphql.ts'
+import { Fields } from '../fields.ts'
+import { builder } from '../graphql/builder.ts'
+import { requirePlatform } from '../graphql/context.ts'
+import type {
+  CompletionInsight,
+  DayInsight,
+  InsightRef,
+  LevelInsight,
+  Range,
+  SourceInsight,
+  TierInsight,
+} from './read-insight.ts'
+
+const DAY_MS = 86_400_000
+const DEFAULT_DAYS = 7
+const MAX_DAYS = 366
+/** Hours of more days are more than a chart shows. */
+const MAX_DAYS_BY_HOUR = 31
+const SOURCES = 20
+const MAX_SOURCES = 100
+
+const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
+
+const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').implement({
+  description: 'How players stand at a level at the end of the range, and what moved in it.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    players: t.exposeInt('players', { description: 'At this very level.' }),
+    premium: t.exposeInt('premium', { description: 'At this very level, with premium.' }),
+    reached: t.exposeInt('reached', { description: 'At this level or above.' }),
+    reachedPremium: t.exposeInt('reachedPremium', { description: 'At this level or above, with premium.' }),
+    conversion: t.float({
+      nullable: true,
+      description: 'The share with premium of those who reached the level, 0 to 1; null while nobody has.',
+      resolve: ({ reached, reachedPremium }) => share(reachedPremium, reached),
+    }),
+    reachedInRange: t.exposeInt('reachedInRange', {
+      description: 'How many more had reached it at the end of the range than at its beginning.',
+    }),
+    premiumInRange: t.exposeInt('premiumInRange', {
+      description: 'Premium bought or given in the range by players at this level, less what was taken back.',
+    }),
+  }),
+})
+
+const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement({
+  description: 'The way of a tier from reached to claimed, up to the end of the range.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.field({ type: TrackType, resolve: ({ track }) => track }),
+    reached: t.exposeInt('reached', { description: 'Players who reached its level.' }),
+    entitled: t.exposeInt('entitled', {
+      description: 'Players who reached its level and own its track: on the premium track those with premium.',
+    }),
+    claimed: t.exposeInt('claimed', { description: 'Claims, those that support gave included.' }),
+    unclaimed: t.exposeInt('unclaimed', { description: 'Entitled and not claimed.' }),
+    claimedInRange: t.exposeInt('claimedInRange', { description: 'Claims in the range, less those that were reset.' }),
+  }),
+})
+
+const DayInsightType = builder.objectRef<DayInsight>('DayInsight').implement({
+  description: 'One day of a battle pass, in UTC.',
+  fields: (t) => ({
+    day: t.field({ type: 'DateTime', description: 'Its first moment.', resolve: ({ day }) => day }),
+    players: t.exposeInt('players', { description: 'Players who earned xp, claimed or bought that day.' }),
+    newPlayers: t.exposeInt('newPlayers', {
+      description: 'Players whose pass began that day, mostly with their first xp.',
+    }),
+    premium: t.exposeInt('premium', { description: 'Premium bought or given, less what was taken back.' }),
+    claims: t.exposeInt('claims', { description: 'Tiers claimed, less those that were reset.' }),
+    completed: t.exposeInt('completed', { description: 'Players who completed the pass.' }),
+  }),
+})
+
+const XpTimeType = builder.objectRef<SourceInsight['times'][number]>('XpTime').implement({
+  fields: (t) => ({
+    at: t.field({ type: 'DateTime', description: 'The first moment of the hour or day.', resolve: ({ at }) => at }),
+    grants: t.field({ type: 'Int64', resolve: ({ grants }) => grants }),
+    xp: t.field({ type: 'BigInt', resolve: ({ xp }) => xp }),
+  }),
+})
+
+const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
+  description: 'What one source of xp gave in the range.',
+  fields: (t) => ({
+    source: t.exposeString('source', { nullable: true, description: 'Null for all that are not among the largest.' }),
+    grants: t.field({ type: 'Int64', resolve: ({ grants }) => grants }),
+    xp: t.field({ type: 'BigInt', description: 'Below zero for what support took back.', resolve: ({ xp }) => xp }),
+    times: t.field({
+      type: [XpTimeType],
+      description: 'Hours or days in which it gave any, in order.',
+      resolve: ({ times }) => [...times],
+    }),
+  }),
+})
+
+const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight').implement({
+  fields: (t) => ({
+    players: t.exposeInt('players', { description: 'Who have played the pass.' }),
+    atTopLevel: t.exposeInt('atTopLevel'),
+    completed: t.exposeInt('completed', {
+      description: 'Who have reached the top level and claimed every tier of the tracks that they own.',
+    }),
+    rate: t.float({
+      nullable: true,
+      description: 'Completed by players, 0 to 1; null while nobody has played.',
+      resolve: ({ completed, players }) => share(completed, players),
+    }),
+  }),
+})
+
+const StepType = builder.enumType('InsightStep', {
+  values: { HOUR: { value: 'hour' }, DAY: { value: 'day' } } as const,
+})
+
+/** Levels tell three of the answers: they are read once for all. */
+interface Insight extends InsightRef {
+  readonly levels: () => Promise<LevelInsight[]>
+}
+
+const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
+  description:
+    'Figures of one battle pass, as of the last commit. What they say of how players stand is said of the end of the range. Days and hours are those of UTC, and count whole where the range touches them. Players of deleted accounts stay counted.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', resolve: ({ range }) => range.from }),
+    to: t.field({ type: 'DateTime', resolve: ({ range }) => range.to }),
+    levels: t.field({
+      type: [LevelInsightType],
+      description: 'The distribution of levels and of premium: every level of the pass, in order.',
+      resolve: (insight) => insight.levels(),
+    }),
+    days: t.field({
+      type: [DayInsightType],
+      description: 'Every day of the range.',
+      resolve: (insight, _args, { operations }) => operations.readInsightDays(insight),
+    }),
+    xp: t.field({
+      type: [XpSourceType],
+      description: 'Xp by source, the largest first, then the rest as one. An hour keeps a hundred sources apart.',
+      args: {
+        by: t.arg({ type: StepType, defaultValue: 'hour', required: true }),
+        sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_SOURCES}.` }),
+      },
+      resolve: (insight, args, { operations }) => {
+        const sources = Fields.ofInput(args).read((fields) => {
+          if (args.by === 'hour' && daysOf(insight.range) > MAX_DAYS_BY_HOUR) {
+            fields.fault('by', `must be DAY for more than ${MAX_DAYS_BY_HOUR} days`, null)
+          }
+          return fields.optionalInt32('sources', { min: 1, max: MAX_SOURCES }) ?? SOURCES
+        })
+        return operations.readInsightXp(insight, { step: args.by, sources })
+      },
+    }),
+    tiers: t.field({
+      type: [TierInsightType],
+      description: 'The claim funnel: every tier of the pass, by level.',
+      resolve: async (insight, _args, { operations }) => operations.readInsightTiers(insight, await insight.levels()),
+    }),
+    completion: t.field({
+      type: CompletionType,
+      resolve: async (insight, _args, { operations }) =>
+        operations.readInsightCompletion(insight, await insight.levels()),
+    }),
+  }),
+})
+
+const daysOf = ({ from, to }: Range): number => (to.getTime() - from.getTime()) / DAY_MS
+
+/** The range that is asked for: the last seven days unless said otherwise. */
+function readRange(fields: Fields, { from, to }: { from?: Date | null; to?: Date | null }): Range {
+  const end = to ?? new Date()
+  const range = { from: from ?? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS), to: end }
+  if (range.from >= range.to) fields.fault('from', 'must be before to', null)
+  if (daysOf(range) > MAX_DAYS) fields.fault('from', `must be at most ${MAX_DAYS} days before to`, null)
+  return range
+}
+
+builder.queryField('battlePassInsight', (t) =>
+  t.field({
+    type: InsightType,
+    description: 'Figures of one battle pass of a scenario, over a range of time.',
+    args: {
+      environment: t.arg.string({ required: true }),
+      scenarioId: t.arg.string({ required: true }),
+      nodeId: t.arg.string({ required: true, description: 'A battle-pass node of the published version.' }),
+      from: t.arg({ type: 'DateTime', description: `${DEFAULT_DAYS} days before the end unless given.` }),
+      to: t.arg({ type: 'DateTime', description: 'Now unless given. Not itself in the range.' }),
+    },
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { operations } = context
+      const { environment, scenarioId, nodeId, range } = Fields.ofInput(args).read((fields) => ({
+        environment: fields.text('environment', { max: 32 }),
+        scenarioId: fields.text('scenarioId', { max: 128 }),
+        nodeId: fields.text('nodeId', { max: 128 }),
+        range: readRange(fields, args),
+      }))
+      const place = { environmentId: await operations.findEnvironment(projectId, environment), scenarioId, nodeId }
+      const ref = { place, pass: await operations.findPass(place), range }
+      let levels: Promise<LevelInsight[]> | undefined
+      return {
+        ...ref,
+        levels() {
+          levels ??= operations.readInsightLevels(ref)
+          return levels
+        },
+      }
+    },
+  }),
+)

@@ -1,0 +1,454 @@
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { foldChanges } from '../../src/insight/fold.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { newOperator, random, support } from '../liveops/desk.ts'
+import { auditBooks } from '../support/audit.ts'
+import { passNode, scenario, season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { until } from '../support/until.ts'
+
+// What dashboards show of a battle pass. The audit at the end holds every figure of every test against the books.
+
+let game: Game
+let operator: string
+beforeAll(async () => {
+  game = await startGame()
+  operator = await game.key('operator')
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await game.stop()
+})
+
+const INSIGHT = `query ($scenarioId: String!, $nodeId: String = "pass", $environment: String = "production",
+    $from: DateTime, $to: DateTime, $by: InsightStep! = HOUR, $sources: Int! = 20) {
+  battlePassInsight(environment: $environment, scenarioId: $scenarioId, nodeId: $nodeId, from: $from, to: $to) {
+    from to
+    levels { level players premium reached reachedPremium conversion reachedInRange premiumInRange }
+    days { day players newPlayers premium claims completed }
+    xp(by: $by, sources: $sources) { source grants xp times { at grants xp } }
+    tiers { level track reached entitled claimed unclaimed claimedInRange }
+    completion { players atTopLevel completed rate }
+  }
+}`
+
+type Variables = Record<string, unknown>
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into every figure.
+async function insight(variables: Variables, key = game.platformKey): Promise<any> {
+  const { data, errors } = await game.graphql(key, INSIGHT, variables)
+  expect(errors).toBeUndefined()
+  return data.battlePassInsight
+}
+
+async function refused(variables: Variables, key = game.platformKey): Promise<unknown> {
+  const { errors = [] } = await game.graphql(key, INSIGHT, variables)
+  return errors.map(({ extensions: { code, details } }) => (details ? [code, details] : code))[0]
+}
+
+interface Playing {
+  readonly player: TestPlayer
+  xp(amount: number | bigint, source?: string): Promise<unknown>
+  claim(level: number, track?: 'free' | 'premium'): Promise<unknown>
+  buy(): Promise<unknown>
+}
+
+/** A player in the run of a scenario, with gems for its premium. */
+async function play(scenarioId: string): Promise<Playing> {
+  const player = await game.player({ wallet: { gems: 950n } })
+  const runId = await player.start(scenarioId)
+  const at = { scenarioId, nodeId: 'pass', runId }
+  async function call(what: string, more: Variables) {
+    const { status, body } = await player.post(`/sdk/v1/battlepass/${what}`, { ...at, ...more })
+    expect([status, body.success ?? true], JSON.stringify(body)).toEqual([200, true])
+    return body
+  }
+  return {
+    player,
+    xp: (amount, source = 'match') => call('xp', { amount, source }),
+    claim: (level, track = 'free') => call('claim', { level, track }),
+    buy: () => call('premium', {}),
+  }
+}
+
+/** Adds up what the service has not yet added up by itself. */
+async function settle(): Promise<void> {
+  await until('all is added up', async () => {
+    await foldChanges(game.app.pool)
+    const { rows } = await game.app.pool.query('SELECT FROM insight_changes LIMIT 1')
+    return rows.length === 0
+  })
+}
+
+/** Makes all that was counted of a scenario so far older by some days. */
+async function passDays(scenarioId: string, days: number): Promise<void> {
+  await settle()
+  const { pool } = game.app
+  // Far off and back again: no row may meet another on the way.
+  for (const interval of [`${1000 + days} days`, '-1000 days']) {
+    await pool.query('UPDATE insight_totals SET bucket = bucket - $2::interval WHERE scenario_id = $1', [
+      scenarioId,
+      interval,
+    ])
+  }
+  await pool.query('UPDATE passes SET active_on = active_on - $2::int WHERE scenario_id = $1', [scenarioId, days])
+  await pool.query(`UPDATE xp_ledger SET created_at = created_at - make_interval(days => $2) WHERE scenario_id = $1`, [
+    scenarioId,
+    days,
+  ])
+}
+
+const dayStart = (daysAgo = 0): string =>
+  `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)}T00:00:00.000Z`
+
+describe('the figures of a battle pass', () => {
+  test('tell levels, premium, the claim funnel, days, xp and completion, from the call on that made them', async () => {
+    await game.publish('whole', season({ levels: [0, 100, 200] }))
+    const [ada, ben, eve, gil] = await Promise.all(times(4, () => play('whole')))
+    if (!ada || !ben || !eve || !gil) throw new Error('four play')
+    await ada.xp(50)
+    await ben.xp(120, 'quest')
+    await ben.buy()
+    await ben.claim(1)
+    await eve.buy()
+    await eve.xp(150)
+    await eve.xp(75, 'quest')
+    for (const level of [1, 2, 3]) {
+      await eve.claim(level)
+      await eve.claim(level, 'premium')
+    }
+
+    const told = await insight({ scenarioId: 'whole' })
+    expect(told.levels).toEqual(
+      [
+        { ...at(1), players: 1, premium: 0, reached: 3, reachedPremium: 2, conversion: 2 / 3, premiumInRange: 1 },
+        { ...at(2), players: 1, premium: 1, reached: 2, reachedPremium: 2, conversion: 1, premiumInRange: 1 },
+        { ...at(3), players: 1, premium: 1, reached: 1, reachedPremium: 1, conversion: 1, premiumInRange: 0 },
+      ].map((level) => ({ ...level, reachedInRange: level.reached })),
+    )
+    expect(told.tiers).toEqual(
+      [
+        { ...tier(1, 'free'), reached: 3, entitled: 3, claimed: 2, unclaimed: 1 },
+        { ...tier(1, 'premium'), reached: 3, entitled: 2, claimed: 1, unclaimed: 1 },
+        { ...tier(2, 'free'), reached: 2, entitled: 2, claimed: 1, unclaimed: 1 },
+        { ...tier(2, 'premium'), reached: 2, entitled: 2, claimed: 1, unclaimed: 1 },
+        { ...tier(3, 'free'), reached: 1, entitled: 1, claimed: 1, unclaimed: 0 },
+        { ...tier(3, 'premium'), reached: 1, entitled: 1, claimed: 1, unclaimed: 0 },
+      ].map((row) => ({ ...row, claimedInRange: row.claimed })),
+    )
+    expect(told.completion).toEqual({ players: 3, atTopLevel: 1, completed: 1, rate: 1 / 3 })
+    expect(told.xp.map(({ times, ...source }: { times: unknown[] }) => source)).toEqual([
+      { source: 'match', grants: '2', xp: '200' },
+      { source: 'quest', grants: '2', xp: '195' },
+    ])
+    // Seven whole days and the one under way.
+    expect(told.days).toHaveLength(8)
+    const sum = (key: string) =>
+      told.days.reduce((total: number, day: Record<string, number>) => total + (day[key] ?? 0), 0)
+    expect(['players', 'newPlayers', 'premium', 'claims', 'completed'].map(sum)).toEqual([3, 3, 2, 7, 1])
+
+    // Where figures are kept makes no difference to them.
+    await settle()
+    const settled = await insight({ scenarioId: 'whole', from: told.from, to: told.to })
+    expect(settled).toEqual(told)
+  })
+
+  test('follow what support takes back', async () => {
+    await game.publish('taken', season({ levels: [0, 100, 200] }))
+    const owner = await newOperator(game.app.pool, game.projectId)
+    const ida = await play('taken')
+    const { playerId } = ida.player
+    await ida.xp(210)
+    await ida.claim(1)
+    await ida.claim(2)
+    const pass = { playerId, scenarioId: 'taken', nodeId: 'pass', reason: 'asked for' }
+    await support(game, owner.key, 'grantPremium', pass)
+    await support(game, owner.key, 'revokePremium', pass)
+    await support(game, owner.key, 'resetTier', { ...pass, level: 2, track: 'free' })
+
+    const before = await insight({ scenarioId: 'taken' })
+    expect(before.tiers.map((row: { claimed: number }) => row.claimed)).toEqual([1, 0, 0, 0, 0, 0])
+    expect(before.levels[2]).toMatchObject({ players: 1, premium: 0, premiumInRange: 0 })
+
+    await support(game, owner.key, 'grantPremium', pass)
+    await support(game, owner.key, 'resetPass', pass)
+    const after = await insight({ scenarioId: 'taken' })
+    expect(after.levels.map((row: { players: number }) => row.players)).toEqual([1, 0, 0])
+    // Premium went where it was: at the top.
+    expect(after.levels.map((row: { premiumInRange: number }) => row.premiumInRange)).toEqual([0, 0, 0])
+    expect(after.tiers.every((row: { claimed: number }) => row.claimed === 0)).toBe(true)
+    expect(after.completion).toEqual({ players: 1, atTopLevel: 0, completed: 0, rate: 0 })
+    expect(after.xp.map(({ source, xp }: Record<string, string>) => [source, xp])).toEqual([
+      ['match', '210'],
+      ['support:reset', '-210'],
+    ])
+    // Who plays on the same day again is nobody new.
+    await ida.xp(10)
+    const again = await insight({ scenarioId: 'taken' })
+    expect(again.days.reduce((total: number, day: { players: number }) => total + day.players, 0)).toBe(1)
+  })
+
+  test('count a tier that support gives before it is reached, and never less than nothing unclaimed', async () => {
+    await game.publish('given', season({ levels: [0, 100] }))
+    const owner = await newOperator(game.app.pool, game.projectId)
+    const kim = await play('given')
+    await kim.xp(1)
+    const { playerId } = kim.player
+    await support(game, owner.key, 'grantTier', {
+      ...{
+        playerId,
+        scenarioId: 'given',
+        nodeId: 'pass',
+        level: 2,
+        track: 'free',
+        reason: 'won it',
+        idempotencyKey: 'k',
+      },
+    })
+    const { tiers } = await insight({ scenarioId: 'given' })
+    expect(tiers[2]).toMatchObject({ level: 2, track: 'free', reached: 0, claimed: 1, unclaimed: 0 })
+  })
+
+  test('are of the end of the range, and of its days: a day counts each player once', async () => {
+    await game.publish('days', season({ levels: [0, 100, 200, 300] }))
+    const lou = await play('days')
+    const max = await play('days')
+    await lou.xp(110)
+    await lou.xp(10)
+    await max.xp(20)
+    await passDays('days', 3)
+    await lou.buy()
+    await lou.xp(100)
+    await passDays('days', 2)
+    await max.xp(100)
+
+    const whole = await insight({ scenarioId: 'days', from: dayStart(6), to: dayStart(-1), by: 'DAY' })
+    const days = whole.days.map(({ day, players, newPlayers, premium }: Variables) => [
+      day,
+      players,
+      newPlayers,
+      premium,
+    ])
+    expect(days).toEqual([
+      [dayStart(6), 0, 0, 0],
+      [dayStart(5), 2, 2, 0],
+      [dayStart(4), 0, 0, 0],
+      [dayStart(3), 0, 0, 0],
+      [dayStart(2), 1, 0, 1],
+      [dayStart(1), 0, 0, 0],
+      [dayStart(0), 1, 0, 0],
+    ])
+    expect(whole.xp).toEqual([
+      {
+        source: 'match',
+        grants: '5',
+        xp: '340',
+        times: [
+          { at: dayStart(5), grants: '3', xp: '140' },
+          { at: dayStart(2), grants: '1', xp: '100' },
+          { at: dayStart(0), grants: '1', xp: '100' },
+        ],
+      },
+    ])
+
+    // As it stood five days ago, before anything else.
+    const first = await insight({ scenarioId: 'days', from: dayStart(6), to: dayStart(4) })
+    expect(first.levels.map((row: { players: number }) => row.players)).toEqual([1, 1, 0, 0])
+    expect(first.levels.map((row: { reachedInRange: number }) => row.reachedInRange)).toEqual([2, 1, 0, 0])
+    expect(first.completion.players).toBe(2)
+    // Then two days later: one of them went on, with premium.
+    const second = await insight({ scenarioId: 'days', from: dayStart(4), to: dayStart(1) })
+    expect(second.levels.map((row: { players: number }) => row.players)).toEqual([1, 0, 1, 0])
+    expect(second.levels.map((row: { reachedInRange: number }) => row.reachedInRange)).toEqual([0, 0, 1, 0])
+    expect(second.levels.map((row: { premiumInRange: number }) => row.premiumInRange)).toEqual([0, 1, 0, 0])
+    expect(second.levels.map((row: { conversion: number }) => row.conversion)).toEqual([0.5, 1, 1, null])
+    // The end is not in the range.
+    const third = await insight({ scenarioId: 'days', from: dayStart(4), to: dayStart(2) })
+    expect(third.levels.map((row: { premium: number }) => row.premium)).toEqual([0, 0, 0, 0])
+    // And before there was anybody.
+    const none = await insight({ scenarioId: 'days', from: dayStart(20), to: dayStart(10) })
+    expect(none.completion).toEqual({ players: 0, atTopLevel: 0, completed: 0, rate: null })
+    expect(none.xp).toEqual([])
+    expect(none.tiers).toHaveLength(8)
+  })
+
+  test('keep a hundred sources of an hour apart, and lose no xp of the others', async () => {
+    await game.publish('sources', season())
+    const pat = await play('sources')
+    const names = times(130, (index) => `source-${String(index).padStart(3, '0')}`)
+    await Promise.all(names.slice(0, 60).map((name) => pat.xp(2, name)))
+    await settle()
+    await Promise.all(names.slice(60).map((name) => pat.xp(1, name)))
+    await settle()
+    await pat.xp(1000, 'source-129')
+    const { xp } = await insight({ scenarioId: 'sources', sources: 100 })
+    const { rows } = await game.app.pool.query(
+      "SELECT bucket, count(*)::int AS sources FROM insight_totals WHERE scenario_id = 'sources' AND measure = 'xp' GROUP BY bucket",
+    )
+    for (const { sources } of rows) expect(sources).toBeLessThanOrEqual(101)
+    const sums = xp.map((row: { xp: string; grants: string }) => [Number(row.xp), Number(row.grants)])
+    const total = sums.reduce(
+      ([a, b]: number[], [c, d]: number[]) => [(a ?? 0) + (c ?? 0), (b ?? 0) + (d ?? 0)],
+      [0, 0],
+    )
+    expect(total).toEqual([60 * 2 + 70 + 1000, 131])
+    expect(xp[0]).toMatchObject({ source: 'source-129' })
+
+    // The largest by name, the rest as one.
+    const { xp: three } = await insight({ scenarioId: 'sources', sources: 3 })
+    expect(three.map((row: { source: string | null }) => row.source)).toEqual([
+      'source-129',
+      expect.anything(),
+      expect.anything(),
+      null,
+    ])
+    // The audit holds sources against the ledger, where they have their own names.
+    await game.app.pool.query("UPDATE xp_ledger SET source = 'other' WHERE scenario_id = 'sources'")
+    await settle()
+    await game.app.pool.query(
+      `WITH gone AS (DELETE FROM insight_totals WHERE scenario_id = 'sources' AND measure = 'xp' RETURNING *)
+       INSERT INTO insight_totals SELECT environment_id, scenario_id, node_id, measure, bucket, level, 'other', sum(count), sum(amount)
+       FROM gone GROUP BY 1, 2, 3, 4, 5, 6`,
+    )
+  })
+
+  test('add up xp beyond 64 bits', async () => {
+    await game.publish('vast', season())
+    const most = 9_000_000_000_000_000_000n
+    for (const { xp } of await Promise.all(times(2, () => play('vast')))) await xp(most, 'cheat')
+    expect((await insight({ scenarioId: 'vast' })).xp[0]).toMatchObject({ xp: '18000000000000000000', grants: '2' })
+  })
+
+  test('show levels and tiers that an edit took away while anybody stands there', async () => {
+    await game.publish('edited', season({ levels: [0, 100, 200] }))
+    const sam = await play('edited')
+    await sam.xp(250)
+    await sam.claim(3)
+    await game.publish(
+      'edited',
+      scenario([passNode('pass', { levels: [0, 500] })], [{ from: 'start', handle: 'onStart', to: 'pass' }]),
+    )
+    const { levels, tiers } = await insight({ scenarioId: 'edited' })
+    expect(levels.map((row: { level: number; players: number }) => [row.level, row.players])).toEqual([
+      [1, 0],
+      [2, 0],
+      [3, 1],
+    ])
+    expect(tiers.filter((row: { claimed: number }) => row.claimed > 0)).toMatchObject([
+      { level: 3, track: 'free', claimed: 1 },
+    ])
+  })
+})
+
+describe('figures and books', () => {
+  test('never part, however many write, add up and read at once', async () => {
+    await game.publish('crowd', season())
+    const { pool } = game.app
+    const crowd = await Promise.all(times(12, () => play('crowd')))
+    const dice = random(7)
+    let playing = true
+    const folding = times(4, async () => {
+      while (playing) await foldChanges(pool)
+    })
+    const seen: number[] = []
+    const reading = (async () => {
+      while (playing) {
+        const { completion, levels } = await insight({ scenarioId: 'crowd' })
+        // Nobody is ever counted at two levels, or at none.
+        expect(levels.reduce((total: number, row: { players: number }) => total + row.players, 0)).toBe(
+          completion.players,
+        )
+        seen.push(completion.players)
+      }
+    })()
+    await Promise.all(
+      crowd.map(async ({ xp, buy }, index) => {
+        for (const _ of times(15, () => 0)) await xp(Math.floor(dice() * 60) + 1)
+        if (index % 2 === 0) await buy()
+      }),
+    )
+    playing = false
+    await Promise.all([...folding, reading])
+    expect(seen).toEqual([...seen].sort((a, b) => a - b))
+    const { levels, completion } = await insight({ scenarioId: 'crowd' })
+    expect([completion.players, levels[0].reachedPremium]).toEqual([12, 6])
+    await auditBooks(pool)
+  })
+
+  test('agree from the start where there were books before there were figures', async () => {
+    await settle()
+    const { pool } = game.app
+    const migration = await readFile('prisma/migrations/20261122100000_insight/migration.sql', 'utf8')
+    const [, update = '', insert = ''] =
+      /(UPDATE "passes"[^;]*;)\s*(INSERT INTO "insight_totals"[^;]*;)/.exec(migration) ?? []
+    const client = await pool.connect()
+    try {
+      await client.query('BEGIN')
+      await client.query('LOCK insight_changes IN EXCLUSIVE MODE')
+      await client.query('DELETE FROM insight_totals')
+      await client.query('UPDATE passes SET active_on = NULL')
+      await client.query(update)
+      const { rowCount } = await client.query(insert)
+      expect(rowCount).toBeGreaterThan(20)
+      // The audit asks for a pool, and a connection answers as one.
+      await auditBooks(client as unknown as typeof pool)
+      const { rows } = await client.query(
+        `SELECT (SELECT count(*) FROM passes WHERE active_on IS NOT NULL)::int AS players,
+           (SELECT sum(count) FROM insight WHERE measure = 'active')::int AS active`,
+      )
+      expect(rows[0].active).toBeGreaterThanOrEqual(rows[0].players)
+    } finally {
+      await client.query('ROLLBACK')
+      client.release()
+    }
+  })
+})
+
+describe('bad input and access', () => {
+  const days = (count: number): string => new Date(Date.now() + count * 86_400_000).toISOString()
+
+  test.each([
+    ['a range that ends before it begins', { from: days(0), to: days(-1) }, ['from', 'must be before to']],
+    ['a range of no time', { from: dayStart(1), to: dayStart(1) }, ['from', 'must be before to']],
+    ['a range of more than a year', { from: days(-367), to: days(0) }, ['from', 'must be at most 366 days before to']],
+    ['hours of more than a month', { from: days(-32), to: days(0) }, ['by', 'must be DAY for more than 31 days']],
+    ['no sources', { sources: 0 }, ['sources', 'must be 1 to 100']],
+    ['too many sources', { sources: 101 }, ['sources', 'must be 1 to 100']],
+    ['a scenario without a name', { scenarioId: '' }, ['scenarioId', 'must be 1 to 128 characters']],
+  ])('%s is a bad request that says where', async (_, variables, [path, message]) => {
+    await game.publish('asked', season())
+    expect(await refused({ scenarioId: 'asked', ...variables })).toEqual(['INVALID_REQUEST', [{ path, message }]])
+  })
+
+  test('every fault is named at once', async () => {
+    const [code, details] = (await refused({ scenarioId: '', nodeId: '', from: days(1), to: days(0) })) as [
+      string,
+      unknown[],
+    ]
+    expect([code, details.length]).toEqual(['INVALID_REQUEST', 3])
+  })
+
+  test.each([
+    ['no such scenario', { scenarioId: 'nowhere' }, 'SCENARIO_NOT_FOUND'],
+    ['no such node', { nodeId: 'nowhere' }, 'NODE_NOT_FOUND'],
+    ['a node that is no pass', { nodeId: 'start' }, 'NODE_NOT_FOUND'],
+    ['no such environment', { environment: 'nowhere' }, 'ENVIRONMENT_NOT_FOUND'],
+  ])('%s is said', async (_, variables, code) => {
+    await game.publish('asked', season())
+    expect(await refused({ scenarioId: 'asked', ...variables })).toBe(code)
+  })
+
+  test('every role of the project may look; players and other projects may not', async () => {
+    await game.publish('asked', season())
+    for (const key of [await game.key('viewer'), operator, game.platformKey])
+      await insight({ scenarioId: 'asked' }, key)
+    expect(await refused({ scenarioId: 'asked' }, (await game.player()).token)).toBe('FORBIDDEN')
+    const { projectId } = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
+    const stranger = await newOperator(game.app.pool, projectId, 'admin')
+    expect(await refused({ scenarioId: 'asked' }, stranger.key)).toBe('SCENARIO_NOT_FOUND')
+  })
+})
+
+const at = (level: number) => ({ level })
+const tier = (level: number, track: 'free' | 'premium') => ({ level, track })
