@@ -254,8 +254,11 @@ function countMove(tally: Tally, ref: PassRef, before: StoredPass | undefined, a
     tally.add({ environmentId, scenarioId, nodeId, measure, level, detail }, by)
 
   if (!before) count('joined', 1)
-  else count('standing', -1, before.level, ownership(before))
-  count('standing', 1, after.level, ownership(after))
+  // Most calls move nobody.
+  if (before?.level !== after.level || before.premiumOwned !== after.premiumOwned) {
+    if (before) count('standing', -1, before.level, ownership(before))
+    count('standing', 1, after.level, ownership(after))
+  }
   if (after.activeOn !== (before?.activeOn ?? null)) count('active', 1)
   // Taken back at the level where it is lost, which is the one that a player has then.
   const bought = Number(after.premiumOwned) - Number(before?.premiumOwned ?? false)
