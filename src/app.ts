@@ -19,7 +19,9 @@ import { createLocalBus } from './events/bus.ts'
 import { createFeeds, type Feeds } from './events/feed.ts'
 import { createRedisBus } from './events/redis-bus.ts'
 import { purgeOldEvents } from './events/retention.ts'
+import { readPersistedOperations } from './graphql/persisted-operations.ts'
 import { createGraphql } from './graphql/yoga.ts'
+import { createDocs } from './http/docs.ts'
 import { createHealth } from './http/health.ts'
 import { createRest } from './http/rest.ts'
 import { createFolding } from './insight/fold.ts'
@@ -28,6 +30,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { createSecrets, type SecretsKey } from './providers/secrets.ts'
 import { routes } from './routes.ts'
+import { schema } from './schema.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -52,8 +55,9 @@ export interface App {
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
 const PURGE_EVERY_MS = 10 * 60_000
-/** Builds the service. It serves nothing until `listen`. */
+/** Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faults of the files that it names. */
 export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKeys }: AppOptions): Promise<App> {
+  const persisted = await readPersistedOperations(config, schema)
   const metrics = createMetrics()
   const pool = createPool({
     url: databaseUrl,
@@ -122,6 +126,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0,
     isDegraded: () => !bus.isConnected(),
   })
+  const docs = createDocs({ enabled: config.docs, log })
   const rest = createRest({
     routes,
     context: { operations, tokens, pool, maxBodyBytes: config.maxBodyBytes },
@@ -134,14 +139,26 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     pool,
     onError: (error) => log.warn({ err: String(error) }, 'the standing of connected callers could not be read'),
   })
-  const graphql = await createGraphql({ config, log, metrics, operations, tokens, pool, feeds, watch, prisma })
+  const graphql = await createGraphql({
+    config,
+    log,
+    metrics,
+    operations,
+    tokens,
+    pool,
+    feeds,
+    watch,
+    prisma,
+    persisted,
+  })
   const serveRest = getRequestListener(rest.fetch)
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url?.split('?', 1)[0] ?? '/'
     if (stopping) response.setHeader('connection', 'close')
     if (path === '/graphql') void graphql.serve(request, response)
-    else if (!health.serve(path, request, response)) void serveRest(request, response)
+    else if (!health.serve(path, request, response) && !docs.serve(path, request, response))
+      void serveRest(request, response)
   }
 
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, serve)

@@ -28,6 +28,12 @@ export interface Config {
   readonly allowedOrigins: readonly string[]
   readonly graphiql: boolean
   readonly introspection: boolean
+  /** The page of the REST contract at `/docs`. */
+  readonly docs: boolean
+  /** Files of the GraphQL documents that clients may name by their hash. */
+  readonly persistedOperations: readonly string[]
+  /** Refuses every other document. */
+  readonly persistedOperationsOnly: boolean
   /** Metrics on a port of their own, or on the main one behind a token; in development openly on the main one. */
   readonly metricsPort: number | null
   readonly metricsToken: string | null
@@ -114,6 +120,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; entry ${index + 1} is none`)
   }
 
+  const persistedOperations = (text('PERSISTED_OPERATIONS') ?? '').split(',').flatMap((path) => path.trim() || [])
+  const persistedOperationsOnly = flag('PERSISTED_OPERATIONS_ONLY', false)
+  if (persistedOperationsOnly && persistedOperations.length === 0) {
+    faults.push('PERSISTED_OPERATIONS must name a file of documents when PERSISTED_OPERATIONS_ONLY is true')
+  }
+
   const metricsToken = text('METRICS_TOKEN')
   if (metricsToken !== null && metricsToken.length < 16) faults.push('METRICS_TOKEN must have at least 16 characters')
   const metricsPort = text('METRICS_PORT') === null ? null : integer('METRICS_PORT', 0, 0, 65_535)
@@ -138,6 +150,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     allowedOrigins: origins,
     graphiql: flag('GRAPHIQL', !production),
     introspection: flag('INTROSPECTION', !production),
+    docs: flag('DOCS', true),
+    persistedOperations,
+    persistedOperationsOnly,
     metricsPort,
     metricsToken,
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),

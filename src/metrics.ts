@@ -46,6 +46,12 @@ export function createMetrics() {
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3],
       registers,
     }),
+    documents: new Counter({
+      name: 'tierway_graphql_documents_total',
+      help: 'GraphQL documents that were run: persisted ones, and others.',
+      labelNames: ['kind'],
+      registers,
+    }),
     subscriptions: new Gauge({
       name: 'tierway_subscriptions',
       help: 'Subscriptions that are open.',

@@ -1,4 +1,4 @@
-import { REFUSALS, type RefusalKind } from './errors.ts'
+import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
 
 // The published description of the REST surface. Tests hold every answer against it, and every route to be in it.
 
@@ -175,6 +175,10 @@ const schemas: Record<string, Schema> = {
       language: text('Stored with a new player.', { maxLength: 35 }),
     },
   ),
+  CustomLinkRequest: request(
+    { customData: { ...anyObject, description: "Passed on to the studio's webhook, byte for byte." } },
+    { provider: text('The name of a custom provider; `default` unless given.') },
+  ),
   RefreshRequest: request({ refreshToken: text('A refresh token.', { minLength: 1 }) }),
   TokenPair: answer(
     {
@@ -183,7 +187,10 @@ const schemas: Record<string, Schema> = {
     },
     'Spec 4.2.',
   ),
-  StorageGetRequest: request({}, { keys: list({ type: 'string' }, 'Keys to read; all of them unless given.') }),
+  StorageGetRequest: request(
+    {},
+    { keys: { ...list({ type: 'string' }, 'Keys to read; all of them unless given.'), maxItems: 1000 } },
+  ),
   StorageValues: answer(
     { values: { ...anyObject, description: 'Values by key, byte for byte as they were written.' } },
     'What is stored.',
@@ -194,7 +201,7 @@ const schemas: Record<string, Schema> = {
       description: 'Values by key; other keys stay. Keys have 1 to 128 characters, values up to 65,536 bytes.',
     },
   }),
-  StorageDeleteRequest: request({ keys: list({ type: 'string' }, 'Keys to remove.') }),
+  StorageDeleteRequest: request({ keys: { ...list({ type: 'string' }, 'Keys to remove.'), maxItems: 1000 } }),
   PlayerRequest: request({}),
   Player: answer(
     {
@@ -318,6 +325,45 @@ const schemas: Record<string, Schema> = {
     },
     'A published version.',
   ),
+  WebhookRequest: answer(
+    {
+      customData: { ...anyObject, description: 'What the game client said: the very bytes. It is not to be trusted.' },
+    },
+    'The body is exactly this object.',
+  ),
+  WebhookAnswer: {
+    type: 'object',
+    description: 'Who the player is. Other members are ignored.',
+    required: ['subject'],
+    properties: {
+      subject: text("The studio's own id of the player: stable, unique, never reused.", {
+        minLength: 1,
+        maxLength: 255,
+      }),
+      nickname: orNull(text('Its name, unless empty. Updated with every login.', { maxLength: 128 })),
+      avatarUrl: orNull(text('Its picture, unless empty. Updated with every login.', { maxLength: 2048 })),
+      data: orNull({ ...anyObject, description: "Merged into the player's storage at every login and link." }),
+    },
+  },
+  JsonWebKeySet: answer(
+    {
+      keys: list(
+        answer(
+          {
+            kty: text('`OKP`.'),
+            crv: text('`Ed25519`.'),
+            kid: text('Named in the header of a token.'),
+            x: text('The public key.'),
+            alg: text('`EdDSA`.'),
+            use: text('`sig`.'),
+          },
+          'A public key.',
+        ),
+        'All that tokens in use are signed with.',
+      ),
+    },
+    'RFC 7517.',
+  ),
   Error: {
     type: 'object',
     required: ['error', 'code', 'requestId'],
@@ -334,10 +380,159 @@ const schemas: Record<string, Schema> = {
   },
 }
 
+const RUN_ID = '019aa4c5-7a53-7c1e-a8d2-0d9bd0b3e5f1'
+const pass = { scenarioId: 'season-1', nodeId: 'pass' }
+const inPass = { ...pass, runId: RUN_ID }
+const leveledPlan = {
+  runId: RUN_ID,
+  status: 'active',
+  crossed: [{ nodeId: 'pass', handle: 'onLevelUp' }],
+  entered: [],
+  granted: [],
+}
+const providersAnswer = {
+  environment: 'production',
+  authProviders: {
+    custom: {
+      default: {
+        enabled: true,
+        url: 'https://studio.example.com/login',
+        hasSecret: true,
+        updatedAt: '2026-11-20T09:30:00.000Z',
+      },
+    },
+    google: null,
+    apple: null,
+  },
+}
+const definition = {
+  name: 'Season 1',
+  start: 'start',
+  nodes: [
+    { id: 'start', type: 'start' },
+    {
+      id: 'pass',
+      type: 'battle-pass',
+      data: {
+        levels: [
+          { level: 1, xp: 0 },
+          { level: 2, xp: 1000 },
+        ],
+        tiers: [{ level: 2, track: 'free', rewards: [{ currency: 'gold', amount: 100 }] }],
+        premium: { price: { currency: 'gems', amount: 950 } },
+      },
+    },
+  ],
+  edges: [{ from: 'start', handle: 'onStart', to: 'pass' }],
+}
+
+/** What a request or an answer looks like, by the name of its schema. A test holds each against its schema. */
+export const examples: Readonly<Record<string, unknown>> = {
+  ProgressRequest: pass,
+  ProgressResponse: { level: 2, xp: 1200, premiumOwned: false, claimedTiers: [{ level: 2, track: 'free' }] },
+  AddXpRequest: { ...inPass, amount: 1200, source: 'match' },
+  AddXpResponse: { level: 2, xp: 1200, leveledUp: true, maxLevel: false, plan: leveledPlan },
+  ClaimRequest: { ...inPass, level: 2, track: 'free' },
+  ClaimResponse: {
+    success: true,
+    alreadyClaimed: false,
+    error: null,
+    granted: [{ amount: 100, currency: 'gold', itemId: null }],
+  },
+  PremiumRequest: { ...inPass, idempotencyKey: '6f1c7e0a-premium' },
+  PremiumResponse: {
+    success: true,
+    error: null,
+    plan: { ...leveledPlan, crossed: [{ nodeId: 'pass', handle: 'onPremiumPurchase' }] },
+  },
+  CustomLoginRequest: { customData: { ticket: 'ticket-of-ada' }, nickname: 'Ada', region: 'eu-west', language: 'en' },
+  CustomLinkRequest: { customData: { ticket: 'ticket-of-ada' }, provider: 'console' },
+  RefreshRequest: { refreshToken: 'v5Nq4mWnQyX0b1Yk7Zs0c2d3e4f5g6h7i8j9k0l1m2n' },
+  TokenPair: {
+    accessToken: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImEifQ.eyJzdWIiOiIwMTlhYTRjNSJ9.c2lnbmF0dXJl',
+    refreshToken: 'v5Nq4mWnQyX0b1Yk7Zs0c2d3e4f5g6h7i8j9k0l1m2n',
+  },
+  PlayerRequest: {},
+  Player: {
+    playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21',
+    nickname: 'Ada',
+    avatarUrl: null,
+    region: 'eu-west',
+    language: 'en',
+    createdAt: '2026-11-20T09:30:00.000Z',
+    wallet: [{ currency: 'gold', balance: 100 }],
+    inventory: [{ itemId: 'hat', amount: 1 }],
+    identities: [{ provider: 'custom', subject: 'player-1' }],
+  },
+  StorageGetRequest: { keys: ['settings'] },
+  StorageValues: { values: { settings: { music: 0.5, language: 'en' } } },
+  StorageSetRequest: { values: { settings: { music: 0.5, language: 'en' } } },
+  StorageDeleteRequest: { keys: ['settings'] },
+  StartRunRequest: { scenarioId: 'season-1' },
+  StartRunResponse: {
+    runId: RUN_ID,
+    resumed: false,
+    plan: {
+      runId: RUN_ID,
+      status: 'active',
+      crossed: [{ nodeId: 'start', handle: 'onStart' }],
+      entered: [{ nodeId: 'shop', type: 'shop', data: { offer: 'starter' } }],
+      granted: [],
+    },
+  },
+  CrossRequest: { ...inPass, nodeId: 'shop', handle: 'onBought' },
+  CrossResponse: {
+    plan: {
+      runId: RUN_ID,
+      status: 'active',
+      crossed: [{ nodeId: 'shop', handle: 'onBought' }],
+      entered: [{ nodeId: 'gift', type: 'reward', data: { rewards: [{ currency: 'gold', amount: 5 }] } }],
+      granted: [{ amount: 5, currency: 'gold', itemId: null }],
+    },
+  },
+  RunRequest: { runId: RUN_ID },
+  RunResponse: {
+    runId: RUN_ID,
+    scenarioId: 'season-1',
+    status: 'active',
+    active: [{ nodeId: 'shop', type: 'shop', data: { offer: 'starter' } }],
+    plan: leveledPlan,
+  },
+  AuthProvidersRequest: {
+    environment: 'production',
+    authProviders: {
+      custom: { default: { enabled: true, url: 'https://studio.example.com/login', secret: 'a shared secret' } },
+    },
+  },
+  AuthProviders: providersAnswer,
+  ScenarioDefinition: definition,
+  PublishedScenario: {
+    environment: 'production',
+    scenarioId: 'season-1',
+    version: 1,
+    definition,
+    publishedAt: '2026-11-20T09:30:00.000Z',
+  },
+  WebhookRequest: { customData: { ticket: 'ticket-of-ada' } },
+  WebhookAnswer: { subject: 'player-1', nickname: 'Ada', data: { vip: true } },
+}
+
 type Security = 'playerToken' | 'platformKey' | 'sdkKey' | null
+
+type Tag = keyof typeof TAGS
+const TAGS = {
+  'Battle pass': 'Xp, levels, tiers and premium, for the calling player (spec 4.1).',
+  Login: "Through the studio's own webhook (spec 4.2). These calls take the SDK key.",
+  Player: 'The calling player, what it holds, and its storage.',
+  Scenarios: 'Runs of scenarios, for the calling player.',
+  Platform: 'Login providers and scenarios, for operators: with a platform key (spec 4.3).',
+  Service: 'What the service tells of itself. Nobody needs a key.',
+  Webhook: 'What a studio implements and the service calls (spec 4.4).',
+}
 
 interface Operation {
   readonly id: string
+  readonly tag: Tag
   readonly summary: string
   /** Both are needed where there are two. */
   readonly security: Security | readonly NonNullable<Security>[]
@@ -377,8 +572,21 @@ const CUSTOM_AUTH: readonly RefusalKind[] = [
   'customAuthUnavailable',
 ]
 
-const query = (name: string, required: boolean, schema: Schema): Schema => ({ in: 'query', name, required, schema })
-const path = (name: string): Schema => ({ in: 'path', name, required: true, schema: { type: 'string' } })
+const query = (name: string, required: boolean, description: string, schema: Schema = { type: 'string' }): Schema => ({
+  in: 'query',
+  name,
+  required,
+  description,
+  schema,
+})
+const path = (name: string, description: string): Schema => ({
+  in: 'path',
+  name,
+  required: true,
+  description,
+  schema: { type: 'string' },
+})
+const projectId = path('projectId', 'The project of the platform key.')
 const keyHeader: Schema = {
   in: 'header',
   name: 'Idempotency-Key',
@@ -386,10 +594,21 @@ const keyHeader: Schema = {
   schema: key,
   description: 'The same key and request is answered alike for 7 days.',
 }
-const scenarioParameters = [path('projectId'), path('scenarioId'), query('environment', true, { type: 'string' })]
+const scenarioParameters = [
+  projectId,
+  path('scenarioId', 'The scenario: 1 to 128 characters.'),
+  query('environment', true, 'The environment, such as `production`.'),
+]
+
+const REQUEST_ID: Schema = {
+  description: 'Names the request in logs: the one that was sent, if it was sane.',
+  schema: { type: 'string', maxLength: 128 },
+}
+const RETRY_AFTER: Schema = { description: 'Seconds after which to try again.', schema: { type: 'integer' } }
 
 function operation({
   id: operationId,
+  tag,
   summary,
   security,
   request: body,
@@ -397,33 +616,68 @@ function operation({
   refusals,
   parameters = [],
 }: Operation): Schema {
-  const byStatus = new Map<number, string[]>()
-  for (const kind of refusals) {
-    const [status, words] = REFUSALS[kind]
-    byStatus.set(status, [...(byStatus.get(status) ?? []), `\`${words}\``])
-  }
-  const answers = [...byStatus].map(([status, words]) => [
-    status,
-    { description: words.join(', '), content: content(ref('Error')) },
-  ])
+  // What the service tells of itself is answered by no route, and named by no id.
+  const headers = tag === 'Service' ? {} : { headers: { 'X-Request-Id': REQUEST_ID } }
   return {
     operationId,
+    tags: [tag],
     summary,
     security: security === null ? [] : [Object.fromEntries([security].flat().map((scheme) => [scheme, []]))],
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && { requestBody: { required: true, content: content(ref(body)) } }),
+    ...(body !== undefined && { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
       ...(response === null
-        ? { 204: { description: 'Done.' } }
-        : { 200: { description: 'Done.', content: content(typeof response === 'string' ? ref(response) : response) } }),
-      ...Object.fromEntries(answers),
+        ? { 204: { description: 'Done.', ...headers } }
+        : { 200: { description: 'Done.', ...headers, content: contentOf(response) } }),
+      ...refusalsOf(refusals),
     },
   }
 }
 
+/** By status: each text that it comes with, and an example of it. */
+function refusalsOf(kinds: readonly RefusalKind[]): Schema {
+  const byStatus = new Map<number, RefusalKind[]>()
+  for (const kind of new Set(kinds)) {
+    const [status] = REFUSALS[kind]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), kind])
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => [
+      status,
+      {
+        description: found.map((kind) => `\`${REFUSALS[kind][1]}\``).join(', '),
+        headers: { 'X-Request-Id': REQUEST_ID, ...(status === 503 && { 'Retry-After': RETRY_AFTER }) },
+        content: {
+          'application/json': { schema: ref('Error'), examples: Object.fromEntries(found.map(errorExample)) },
+        },
+      },
+    ]),
+  )
+}
+
+function errorExample(kind: RefusalKind): [name: string, example: Schema] {
+  const { message: error, code, status } = new Refusal(kind)
+  const details = [{ path: 'amount', message: 'must be 1 to 9223372036854775807' }]
+  const requestId = 'b7d5a0a4-6c1e-4a53-9f57-0f6a1f6f2f6e'
+  return [code, { value: { error, code, requestId, ...(status === 400 && { details }) } }]
+}
+
 const content = (schema: Schema): Schema => ({ 'application/json': { schema } })
 
-const status = answer({ status: text('`live`, `ready` or `unavailable`.') }, 'State.')
+function contentOf(schema: string | Schema): Schema {
+  if (typeof schema !== 'string') return content(schema)
+  return { 'application/json': { schema: ref(schema), ...(schema in examples && { example: examples[schema] }) } }
+}
+
+const webhookHeader = (name: string, description: string): Schema => ({
+  in: 'header',
+  name,
+  required: true,
+  description,
+  schema: { type: 'string' },
+})
+
+const status = answer({ status: { type: 'string', enum: ['live', 'ready', 'degraded', 'unavailable'] } }, 'State.')
 
 export const openapi = {
   openapi: '3.1.0',
@@ -431,14 +685,22 @@ export const openapi = {
     title: 'Tierway',
     version: '0.1.0',
     description:
-      'Battle passes for live games. Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. Business errors come with status 200 in the field `error`; check `success`.',
+      'Battle passes for live games.\n\n' +
+      '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds what it shows beyond 2^53.)\n' +
+      '- A game\'s "no" comes with status 200 in the field `error`; check `success`.\n' +
+      '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`.\n' +
+      '- 503 means that the outcome is not known: send the same again, with the same key.\n' +
+      '- Unknown members of a request are ignored, and null counts as absent.\n\n' +
+      'The same operations, and more for dashboards, are at `/graphql`; subscriptions, too.',
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [{ url: '/' }],
+  servers: [{ url: '/', description: 'This service.' }],
+  tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
   paths: {
     '/sdk/v1/battlepass/progress': {
       post: operation({
         id: 'readProgress',
+        tag: 'Battle pass',
         summary: "Read the player's progress on a pass.",
         security: 'playerToken',
         request: 'ProgressRequest',
@@ -449,6 +711,7 @@ export const openapi = {
     '/sdk/v1/battlepass/xp': {
       post: operation({
         id: 'addXp',
+        tag: 'Battle pass',
         summary: 'Add xp to a pass.',
         security: 'playerToken',
         request: 'AddXpRequest',
@@ -460,6 +723,7 @@ export const openapi = {
     '/sdk/v1/battlepass/claim': {
       post: operation({
         id: 'claimTier',
+        tag: 'Battle pass',
         summary: 'Claim one tier of one track. It is granted once, however often it is sent.',
         security: 'playerToken',
         request: 'ClaimRequest',
@@ -471,6 +735,7 @@ export const openapi = {
     '/sdk/v1/battlepass/premium': {
       post: operation({
         id: 'purchasePremium',
+        tag: 'Battle pass',
         summary: 'Buy premium from the wallet.',
         security: 'playerToken',
         request: 'PremiumRequest',
@@ -481,6 +746,7 @@ export const openapi = {
     '/sdk/v1/authorization/custom': {
       post: operation({
         id: 'loginCustom',
+        tag: 'Login',
         summary: "Log in through the studio's webhook.",
         security: 'sdkKey',
         request: 'CustomLoginRequest',
@@ -491,9 +757,10 @@ export const openapi = {
     '/sdk/v1/authorization/custom/link': {
       post: operation({
         id: 'linkCustom',
+        tag: 'Login',
         summary: 'Attach the subject that the webhook names to the calling player.',
         security: ['sdkKey', 'playerToken'],
-        request: 'CustomLoginRequest',
+        request: 'CustomLinkRequest',
         response: null,
         refusals: [...CLIENT_CALL, 'invalidToken', ...CUSTOM_AUTH, 'identityAlreadyLinked'],
       }),
@@ -501,6 +768,7 @@ export const openapi = {
     '/sdk/v1/authorization/refresh': {
       post: operation({
         id: 'refreshTokens',
+        tag: 'Login',
         summary: 'Exchange a refresh token for a new pair. Inside 10 seconds the same token answers the same pair.',
         security: 'sdkKey',
         request: 'RefreshRequest',
@@ -511,6 +779,7 @@ export const openapi = {
     '/sdk/v1/authorization/logout': {
       post: operation({
         id: 'logout',
+        tag: 'Login',
         summary: 'End the login that a refresh token came from.',
         security: 'sdkKey',
         request: 'RefreshRequest',
@@ -521,6 +790,7 @@ export const openapi = {
     '/sdk/v1/player/get': {
       post: operation({
         id: 'readPlayer',
+        tag: 'Player',
         summary: 'Read the calling player, with what it holds.',
         security: 'playerToken',
         request: 'PlayerRequest',
@@ -531,6 +801,7 @@ export const openapi = {
     '/sdk/v1/storage/get': {
       post: operation({
         id: 'readStorage',
+        tag: 'Player',
         summary: "Read the player's storage.",
         security: 'playerToken',
         request: 'StorageGetRequest',
@@ -541,6 +812,7 @@ export const openapi = {
     '/sdk/v1/storage/set': {
       post: operation({
         id: 'setStorage',
+        tag: 'Player',
         summary: "Merge values into the player's storage, all or nothing.",
         security: 'playerToken',
         request: 'StorageSetRequest',
@@ -551,6 +823,7 @@ export const openapi = {
     '/sdk/v1/storage/delete': {
       post: operation({
         id: 'deleteStorage',
+        tag: 'Player',
         summary: "Remove keys from the player's storage.",
         security: 'playerToken',
         request: 'StorageDeleteRequest',
@@ -561,6 +834,7 @@ export const openapi = {
     '/platform/v1/projects/{projectId}/auth-providers': {
       get: operation({
         id: 'readAuthProviders',
+        tag: 'Platform',
         summary: 'Read the login providers of an environment, or of all of them. Secrets never come back.',
         security: 'platformKey',
         response: {
@@ -570,21 +844,23 @@ export const openapi = {
           ],
         },
         refusals: PLATFORM_CALL,
-        parameters: [path('projectId'), query('environment', false, { type: 'string' })],
+        parameters: [projectId, query('environment', false, 'The environment; all of them unless given.')],
       }),
       put: operation({
         id: 'setAuthProviders',
+        tag: 'Platform',
         summary: 'Set the login providers of an environment. It counts for the very next login.',
         security: 'platformKey',
         request: 'AuthProvidersRequest',
         response: 'AuthProviders',
         refusals: PLATFORM_CALL,
-        parameters: [path('projectId')],
+        parameters: [projectId],
       }),
     },
     '/sdk/v1/scenarios/start': {
       post: operation({
         id: 'startRun',
+        tag: 'Scenarios',
         summary: 'Start a run, or resume the active one.',
         security: 'playerToken',
         request: 'StartRunRequest',
@@ -595,6 +871,7 @@ export const openapi = {
     '/sdk/v1/scenarios/cross': {
       post: operation({
         id: 'crossHandle',
+        tag: 'Scenarios',
         summary: 'Cross a handle of an active node that the client runs.',
         security: 'playerToken',
         request: 'CrossRequest',
@@ -605,6 +882,7 @@ export const openapi = {
     '/sdk/v1/scenarios/run': {
       post: operation({
         id: 'readRun',
+        tag: 'Scenarios',
         summary: 'Read a run, with its last plan.',
         security: 'playerToken',
         request: 'RunRequest',
@@ -615,14 +893,19 @@ export const openapi = {
     '/platform/v1/projects/{projectId}/scenarios/{scenarioId}': {
       get: operation({
         id: 'readScenario',
+        tag: 'Platform',
         summary: 'Read the current version of a scenario, or an older one.',
         security: 'platformKey',
         response: 'PublishedScenario',
         refusals: [...PLATFORM_CALL, 'scenarioNotFound', 'notFound'],
-        parameters: [...scenarioParameters, query('version', false, int32('An older version.', { minimum: 1 }))],
+        parameters: [
+          ...scenarioParameters,
+          query('version', false, 'An older version.', { type: 'integer', format: 'int32', minimum: 1 }),
+        ],
       }),
       put: operation({
         id: 'publishScenario',
+        tag: 'Platform',
         summary: 'Publish a definition as the next version.',
         security: 'platformKey',
         request: 'ScenarioDefinition',
@@ -634,15 +917,17 @@ export const openapi = {
     '/.well-known/jwks.json': {
       get: operation({
         id: 'readJwks',
+        tag: 'Service',
         summary: 'The public keys of player tokens.',
         security: null,
-        response: anyObject,
+        response: 'JsonWebKeySet',
         refusals: [],
       }),
     },
     '/openapi.json': {
       get: operation({
         id: 'readOpenapi',
+        tag: 'Service',
         summary: 'This document.',
         security: null,
         response: anyObject,
@@ -652,6 +937,7 @@ export const openapi = {
     '/schemas/scenario.json': {
       get: operation({
         id: 'readScenarioSchema',
+        tag: 'Service',
         summary: 'The JSON Schema (2020-12) of scenario definitions, for editors and build pipelines.',
         security: null,
         response: anyObject,
@@ -661,6 +947,7 @@ export const openapi = {
     '/livez': {
       get: operation({
         id: 'readLiveness',
+        tag: 'Service',
         summary: 'Whether the process runs.',
         security: null,
         response: status,
@@ -671,7 +958,8 @@ export const openapi = {
       get: {
         ...operation({
           id: 'readReadiness',
-          summary: 'Whether the database is migrated and answers.',
+          tag: 'Service',
+          summary: 'Whether the database is migrated and answers; `degraded` while Redis is away.',
           security: null,
           response: status,
           refusals: [],
@@ -685,9 +973,44 @@ export const openapi = {
     '/metrics': {
       get: {
         operationId: 'readMetrics',
-        summary: 'Prometheus metrics.',
+        tags: ['Service'],
+        summary: 'Prometheus metrics, where the configuration has them here: with its token, if it names one.',
+        security: [{}, { metricsToken: [] }],
+        responses: {
+          200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
+          401: {
+            description: '`invalid token`',
+            content: content(answer({ error: text('What is wrong.'), code: text('The same in snake_case.') }, 'No.')),
+          },
+          404: { description: '`not found`: they are off, or on a port of their own.', content: content(ref('Error')) },
+        },
+      },
+    },
+  },
+  webhooks: {
+    customLogin: {
+      post: {
+        operationId: 'answerCustomLogin',
+        tags: ['Webhook'],
+        summary: 'Say who a player is. Called for every login and link, up to three times, each within three seconds.',
+        description:
+          'Answer 200 with the player, or any 4xx to refuse. A 5xx, a timeout or no connection is tried again. Check `X-Signature` over the very bytes of the body.',
         security: [],
-        responses: { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+        parameters: [
+          webhookHeader(
+            'X-Signature',
+            "HMAC-SHA256 of the body's bytes with the provider's secret, in lower-case hex.",
+          ),
+          webhookHeader('webhook-id', 'Standard Webhooks: names the call; the same with every attempt.'),
+          webhookHeader('webhook-timestamp', 'Standard Webhooks: seconds since 1970.'),
+          webhookHeader('webhook-signature', 'Standard Webhooks: a signature that covers id and time, too.'),
+        ],
+        requestBody: { required: true, content: contentOf('WebhookRequest') },
+        responses: {
+          200: { description: 'Who the player is.', content: contentOf('WebhookAnswer') },
+          '4XX': { description: 'No: the client receives 401 `custom auth rejected`.' },
+          '5XX': { description: 'Not now: after the third attempt the client receives 503 `custom auth unavailable`.' },
+        },
       },
     },
   },
@@ -697,6 +1020,7 @@ export const openapi = {
       playerToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: "A player's access token." },
       sdkKey: { type: 'apiKey', in: 'header', name: 'X-SDK-Key', description: 'Names a project and an environment.' },
       platformKey: { type: 'http', scheme: 'bearer', description: 'A platform key, `twplat_…`.' },
+      metricsToken: { type: 'http', scheme: 'bearer', description: "The configuration's `METRICS_TOKEN`." },
     },
   },
 }

@@ -26,6 +26,10 @@ export async function serve(env: Readonly<Record<string, string | undefined>>): 
   try {
     await start(config, log)
   } catch (error) {
+    if (error instanceof ConfigError) {
+      process.stderr.write(`${error.message}\n`)
+      process.exit(1)
+    }
     log.fatal({ err: error }, 'Tierway could not start')
     process.exit(1)
   }
@@ -37,7 +41,12 @@ async function start(config: Config, log: Logger): Promise<void> {
   const database = await openDatabase(config, { adopt: true })
   const tokenKeys = await loadTokenKeys(config)
   const secretsKeys = await loadSecretsKeys(config)
-  const app = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys })
+  const app = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys }).catch(
+    async (error) => {
+      await database.stop()
+      throw error
+    },
+  )
   const operator = database.embedded ? await startDemoOperator() : undefined
 
   let stopping = false
@@ -78,7 +87,7 @@ function describe(baseUrl: string, config: Config, demo: Demo | undefined): stri
   if (config.production) return ''
   const lines = [
     '',
-    `  REST       ${baseUrl}/sdk/v1          contract: ${baseUrl}/openapi.json`,
+    `  REST       ${baseUrl}/sdk/v1          contract: ${baseUrl}${config.docs ? '/docs, ' : ''}/openapi.json`,
     `  GraphQL    ${baseUrl}/graphql${config.graphiql ? '         GraphiQL in a browser' : ''}`,
     `  WebSocket  ${baseUrl.replace('http', 'ws')}/graphql           graphql-transport-ws`,
     `  Metrics    ${baseUrl}/metrics         health: /livez, /readyz`,

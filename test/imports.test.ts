@@ -22,7 +22,7 @@ const LEVELS = {
   app: /^app\.ts$/,
   development: /^(season|seed|demo-operator|development-players)\.ts$/,
   serve: /^serve\.ts$/,
-  entries: /^(server|cli|demo|schema\.print)\.ts$/,
+  entries: /^(server|cli|demo|schema\.print|docs\.copy)\.ts$/,
 } as const
 
 type Level = keyof typeof LEVELS

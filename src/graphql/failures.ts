@@ -12,14 +12,14 @@ export function mask(error: unknown, log: Logger): Error {
   if (original instanceof GraphQLError) return original
   const refusal = toRefusal(original) ?? badPage(original) ?? new Refusal('internalError')
   if (refusal.kind === 'internalError') log.error({ err: original }, 'internal error')
+  return refusalError(refusal, error)
+}
+
+/** A refusal in its GraphQL form, at the place where it was met, if that is known. */
+export function refusalError(refusal: Refusal, at?: unknown): GraphQLError {
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
   return createGraphQLError(refusal.message, {
-    ...(error instanceof GraphQLError && {
-      nodes: error.nodes,
-      source: error.source,
-      positions: error.positions,
-      path: error.path,
-    }),
+    ...(at instanceof GraphQLError && { nodes: at.nodes, source: at.source, positions: at.positions, path: at.path }),
     extensions: { code: refusal.code.toUpperCase(), ...(refusal.status === 400 && { details }) },
   })
 }

@@ -10,12 +10,14 @@ import type { Tokens } from '../auth/tokens.ts'
 import type { Watch, Watched } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
+import { Refusal } from '../errors.ts'
 import { findCaller } from '../http/caller.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Context, ServerContext } from './context.ts'
-import type { TidyErrors } from './failures.ts'
+import { refusalError, type TidyErrors } from './failures.ts'
 import { SharedResult } from './fan-out.ts'
+import type { SentOperation } from './persisted-operations.ts'
 import { stream } from './stream.ts'
 
 export interface SocketOptions {
@@ -27,6 +29,8 @@ export interface SocketOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly tidy: TidyErrors
+  /** The document that a client names or sends; refuses what it may not ask for. */
+  readonly findDocument: (sent: SentOperation) => string | undefined
 }
 
 const MAX_MESSAGE_BYTES = 64 * 1024
@@ -64,7 +68,8 @@ interface Extra {
  * before the acknowledgement and again with every operation; the socket ends with what they rest on (4403, which
  * clients retry).
  */
-export function createSocketServer({ yoga, config, tokens, pool, watch, metrics, log, tidy }: SocketOptions) {
+export function createSocketServer(options: SocketOptions) {
+  const { yoga, config, tokens, pool, watch, metrics, log, tidy, findDocument } = options
   const wss = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -106,7 +111,7 @@ export function createSocketServer({ yoga, config, tokens, pool, watch, metrics,
         params,
         socket: extra.socket,
       } as never)
-      const document = checked(() => parse(params.query))
+      const document = checked(() => parse(findDocument(params) ?? params.query))
       if (Array.isArray(document)) return tidy(document)
       const errors = checked(() => validate(schema, document))
       if (errors.length > 0) return tidy(errors)
@@ -291,6 +296,7 @@ function checked<T>(read: () => T): T | GraphQLError[] {
     return read()
   } catch (error) {
     if (error instanceof GraphQLError) return [error]
+    if (error instanceof Refusal) return [refusalError(error)]
     throw error
   }
 }

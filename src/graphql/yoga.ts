@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
-import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
-import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives'
-import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
-import { NoSchemaIntrospectionCustomRule } from 'graphql'
 import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import type { Pool } from 'pg'
 import { findClient } from '../auth/keys.ts'
@@ -21,8 +16,10 @@ import type { Metrics } from '../metrics.ts'
 import type { Operations } from '../operations.ts'
 import { schema } from '../schema.ts'
 import type { Context, ServerContext } from './context.ts'
+import { documentLimits } from './document-limits.ts'
 import { createTidyErrors, mask, tidyResults } from './failures.ts'
 import { fanOut } from './fan-out.ts'
+import { createFindDocument, type PersistedOperations, persistedOperations } from './persisted-operations.ts'
 import { createSocketServer } from './socket.ts'
 import { dropStalled, serverSentEvents } from './sse.ts'
 
@@ -36,19 +33,14 @@ export interface GraphqlOptions {
   readonly feeds: Feeds
   readonly watch: Watch
   readonly prisma: PrismaClient
+  readonly persisted: PersistedOperations
 }
-
-/** What a document may ask for. Every limit holds over HTTP and over WebSocket alike. */
-const MAX_DEPTH = 10
-const MAX_ALIASES = 15
-const MAX_TOKENS = 1_000
-const MAX_DIRECTIVES = 50
 
 const ALLOWED_HEADERS = ['authorization', 'content-type', 'last-event-id', 'x-request-id', 'x-sdk-key']
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
-  const { config, log, metrics, operations, tokens, pool, feeds, watch, prisma } = options
+  const { config, log, metrics, operations, tokens, pool, feeds, watch, prisma, persisted } = options
   /** A caller's way to the feeds: counted, and over SSE ended when the caller may not call. A WebSocket sees to itself. */
   const feedsFor = (findCaller: Context['caller'], isSocket: boolean): Feeds => ({
     ...feeds,
@@ -69,6 +61,11 @@ export async function createGraphql(options: GraphqlOptions) {
   })
 
   const tidy = createTidyErrors({ suggest: config.introspection })
+  const findDocument = createFindDocument({
+    operations: persisted,
+    only: config.persistedOperationsOnly,
+    count: (isPersisted) => metrics.documents.inc({ kind: isPersisted ? 'persisted' : 'other' }),
+  })
 
   const yoga = createYoga<ServerContext, Context>({
     schema,
@@ -83,11 +80,8 @@ export async function createGraphql(options: GraphqlOptions) {
     maskedErrors: { maskError: (error) => mask(error, log) },
     plugins: [
       jsonOnly(),
-      maxDepthPlugin({ n: MAX_DEPTH, exposeLimits: true }),
-      maxAliasesPlugin({ n: MAX_ALIASES }),
-      maxTokensPlugin({ n: MAX_TOKENS }),
-      maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
-      ...(config.introspection ? [] : [noIntrospection()]),
+      persistedOperations(findDocument),
+      ...documentLimits(config),
       tidyResults(tidy),
       fanOut(metrics),
       serverSentEvents(),
@@ -112,7 +106,7 @@ export async function createGraphql(options: GraphqlOptions) {
     },
   })
 
-  const sockets = createSocketServer({ yoga, config, tokens, pool, watch, metrics, log, tidy })
+  const sockets = createSocketServer({ yoga, config, tokens, pool, watch, metrics, log, tidy, findDocument })
 
   function serve(request: IncomingMessage, response: ServerResponse): unknown {
     if (request.method === 'POST') {
@@ -158,11 +152,6 @@ async function graphiqlPage(log: Logger) {
     log.warn('GraphiQL is off: the optional package @graphql-yoga/render-graphiql is not installed')
     return { graphiql: false }
   }
-}
-
-/** Yoga's own plugin for this knows HTTP only: over a WebSocket it lets introspection through. */
-function noIntrospection(): Plugin {
-  return { onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule) }
 }
 
 /** A form or a plain text could be posted by any web page without asking; JSON cannot. */

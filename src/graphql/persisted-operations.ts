@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { GraphQLError, type GraphQLSchema } from 'graphql'
+import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga'
+import { type Config, ConfigError } from '../config.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
+import { documentLimits } from './document-limits.ts'
+
+/** Documents that were known when their clients were built, by the SHA-256 of their text. */
+export type PersistedOperations = ReadonlyMap<string, string>
+
+/** What a client sends, over whatever transport. */
+export interface SentOperation {
+  readonly query?: unknown
+  readonly documentId?: unknown
+  readonly extensions?: unknown
+}
+
+const SHA256 = /^[0-9a-f]{64}$/
+/** Of Apollo's tools; all others write `{"<sha256>": "<document>"}`. */
+const APOLLO_MANIFEST = 'apollo-persisted-query-manifest'
+
+/**
+ * Reads the documents of every file that the configuration names. Throws a `ConfigError` with every fault of every file:
+ * a hash that is not the document's, a document that does not parse, does not fit the schema or is over a limit.
+ */
+export async function readPersistedOperations(config: Config, schema: GraphQLSchema): Promise<PersistedOperations> {
+  const operations = new Map<string, string>()
+  if (config.persistedOperations.length === 0) return operations
+  const faults: string[] = []
+  const check = createCheck(config, schema)
+  for (const path of config.persistedOperations) {
+    const say = (fault: string) => void faults.push(`PERSISTED_OPERATIONS: ${path}${fault}`)
+    for (const [hash, document] of await readEntries(path, say)) {
+      const where = `: ${hash.length > 72 ? `${hash.slice(0, 72)}…` : hash}`
+      if (!SHA256.test(hash)) say(`${where} must be the SHA-256 of its document, 64 digits in lower-case hex`)
+      else if (typeof document !== 'string') say(`${where} must be the text of a document`)
+      else if (sha256(document) !== hash) say(`${where} is not the SHA-256 of its document`)
+      else {
+        for (const fault of check(document)) say(`${where}: ${fault}`)
+        operations.set(hash, document)
+      }
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return operations
+}
+
+async function readEntries(
+  path: string,
+  say: (fault: string) => void,
+): Promise<readonly (readonly [string, unknown])[]> {
+  let content: unknown
+  try {
+    content = JSON.parse(await readFile(path, 'utf8'))
+  } catch (error) {
+    say(error instanceof SyntaxError ? ' is not JSON' : ` cannot be read (${codeOf(error)})`)
+    return []
+  }
+  const entries = entriesOf(content)
+  if (!entries) say(' must be a JSON object of documents by their SHA-256, or a persisted query manifest of Apollo')
+  else if (entries.length === 0) say(' has no documents')
+  return entries ?? []
+}
+
+function entriesOf(content: unknown): readonly (readonly [string, unknown])[] | undefined {
+  if (!isObject(content)) return undefined
+  if (content.format !== APOLLO_MANIFEST) return Object.entries(content)
+  const { operations } = content
+  return Array.isArray(operations) && operations.every(isObject)
+    ? operations.map(({ id, body }) => [String(id), body] as const)
+    : undefined
+}
+
+/** Tells what is wrong with a document by the very rules that it would be run by. */
+function createCheck(config: Config, schema: GraphQLSchema): (document: string) => string[] {
+  const yoga = createYoga({ schema, logging: false, plugins: documentLimits(config) })
+  return (document) => {
+    const { parse, validate } = yoga.getEnveloped({} as never)
+    try {
+      const errors: readonly GraphQLError[] = validate(schema, parse(document))
+      return errors.map(({ message }) => message)
+    } catch (error) {
+      if (error instanceof GraphQLError) return [error.message]
+      throw error
+    }
+  }
+}
+
+/**
+ * Gives the document that a client asks for: the one that it names by hash, else the one that it sends. With `only`,
+ * what counts is that the document is a known one, whether it was named or sent. Undefined when there is neither, and
+ * for what the protocol itself will refuse.
+ */
+export function createFindDocument({
+  operations,
+  only,
+  count,
+}: {
+  operations: PersistedOperations
+  only: boolean
+  count: (isPersisted: boolean) => void
+}): (sent: SentOperation) => string | undefined {
+  return (sent) => {
+    const hash = hashOf(sent)
+    // Over a WebSocket there must be a text, so an empty one is none.
+    const query = typeof sent.query === 'string' && sent.query !== '' ? sent.query : undefined
+    const known = hash === undefined ? undefined : operations.get(hash)
+    if (known !== undefined) {
+      if (query !== undefined && query !== known)
+        throw invalidRequest({ path: 'query', message: 'must be absent, or the very document of the hash' })
+      count(true)
+      return known
+    }
+    if (query === undefined) {
+      if (hash !== undefined) throw new Refusal('persistedQueryNotFound')
+      return undefined
+    }
+    const isPersisted = operations.size > 0 && operations.has(sha256(query))
+    if (only && !isPersisted)
+      throw new Refusal(hash === undefined ? 'persistedQueryRequired' : 'persistedQueryNotFound')
+    count(isPersisted)
+    return query
+  }
+}
+
+/** The same over HTTP and server-sent events. */
+export function persistedOperations(findDocument: (sent: SentOperation) => string | undefined): Plugin {
+  return {
+    onParams({ request, params, setParams }) {
+      if (!isObject(params)) return
+      const { documentId, ...standard } = params as GraphQLParams & { documentId?: unknown }
+      const named =
+        documentId ?? (request.method === 'GET' ? new URL(request.url).searchParams.get('documentId') : undefined)
+      const query = findDocument({ ...standard, documentId: named })
+      setParams({ ...standard, query: query ?? standard.query })
+    },
+  }
+}
+
+/** Apollo's way, then that of the GraphQL over HTTP specification, whose ids may say how they were made. */
+function hashOf({ documentId, extensions }: SentOperation): string | undefined {
+  const persisted = isObject(extensions) ? extensions.persistedQuery : undefined
+  if (isObject(persisted)) {
+    const { version, sha256Hash } = persisted
+    if (version !== 1 || typeof sha256Hash !== 'string')
+      throw invalidRequest({ path: 'extensions.persistedQuery', message: 'must be {"version": 1, "sha256Hash": "…"}' })
+    return sha256Hash
+  }
+  if (documentId === undefined || documentId === null) return undefined
+  if (typeof documentId !== 'string') throw invalidRequest({ path: 'documentId', message: 'must be a string' })
+  return documentId.replace(/^sha256:/, '')
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const codeOf = (error: unknown): string => (isObject(error) && typeof error.code === 'string' ? error.code : 'unknown')
