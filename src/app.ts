@@ -28,6 +28,7 @@ import { createFolding } from './insight/fold.ts'
 import type { Logger } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperations, type Operations } from './operations.ts'
+import { purgeExpiredSecrets } from './providers/rotate-secret.ts'
 import { createSecrets, type SecretsKey } from './providers/secrets.ts'
 import { routes } from './routes.ts'
 import { schema } from './schema.ts'
@@ -177,6 +178,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const purges = {
     'expired idempotency keys': purgeExpiredKeys,
     'expired refresh tokens': purgeExpiredTokens,
+    'expired secrets of providers': purgeExpiredSecrets,
     'old entries of the login log': purgeLoginLog,
     'events past retention': (from: Pool) => purgeOldEvents(from, config.eventRetentionDays),
   }

@@ -6,6 +6,9 @@ export type FieldValue = string | bigint | number | boolean | RawJson | undefine
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+/** Whether a text is an id of ours. */
+export const isId = (text: string): boolean => UUID.test(text)
+
 interface TextLimits {
   readonly max: number
   readonly min?: number
@@ -137,6 +140,11 @@ export class Fields {
   optionalInt32(name: string, { min, max = MAX_INT32 }: { min: number; max?: number }): number | null {
     const value = this.optionalInt64(name, { min: BigInt(min), max: BigInt(max) })
     return value === null ? null : Number(value)
+  }
+
+  /** The faults met so far, for a reader that refuses later, with those of others. */
+  get found(): readonly Fault[] {
+    return this.faults
   }
 
   /** Runs a reader and refuses the request when it met any fault. */

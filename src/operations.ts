@@ -11,6 +11,13 @@ import {
 } from './auth/custom-login.ts'
 import type { IdentityRef } from './auth/identities.ts'
 import type { NewKey } from './auth/keys.ts'
+import {
+  type LoginStatistics,
+  type LoginStatisticsRef,
+  type LoginTime,
+  readLoginStatistics,
+  readLoginTimes,
+} from './auth/login-statistics.ts'
 import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './auth/manage-keys.ts'
 import { endSession, refresh, type Session } from './auth/refresh-tokens.ts'
 import type { Tokens } from './auth/tokens.ts'
@@ -76,9 +83,11 @@ import { findPlayer, type PlayerPage, type PlayerSearch, searchPlayers } from '.
 import { type PlayerView, readPlayer } from './players/read-player.ts'
 import { admitPlayer, type PlayerRef } from './players/standing.ts'
 import { deleteStorage, readStorage, type StorageValues, type StoredValue, setStorage } from './players/storage.ts'
-import { findEnvironment } from './projects/projects.ts'
+import { createEnvironment, findEnvironment, renameProject } from './projects/projects.ts'
+import { type AuthProvidersView, readAuthProviders } from './providers/auth-providers.ts'
+import { type RotatedSecret, type RotateSecret, rotateProviderSecret } from './providers/rotate-secret.ts'
 import type { Secrets } from './providers/secrets.ts'
-import { type AuthProvidersView, type ReadSettings, readAuthProviders, setAuthProviders } from './providers/settings.ts'
+import { type ReadSettings, setAuthProviders } from './providers/settings.ts'
 import { type CloneScenario, cloneScenario } from './scenario/clone.ts'
 import { type CrossHandle, type CrossResult, crossHandle } from './scenario/cross-handle.ts'
 import { type PassNode, parseDefinition } from './scenario/definition.ts'
@@ -140,6 +149,10 @@ export interface Operations {
   /** Writes down that a caller tried what it may not. */
   auditDenied(caller: Actor, action: string, target: string): Promise<void>
 
+  /** Makes an environment; answers its id. */
+  createEnvironment(caller: PlatformCaller, input: { name: string; reason: string }): Promise<string>
+  renameProject(caller: PlatformCaller, input: { name: string; reason: string }): Promise<void>
+
   issueSdkKey(caller: PlatformCaller, input: { environmentId: string; reason: string }): Promise<NewKey>
   issuePlatformKey(caller: PlatformCaller, input: { role: Role; reason: string }): Promise<NewKey>
   revokeKey(caller: PlatformCaller, input: { kind: KeyKind; keyId: string; reason: string }): Promise<void>
@@ -147,6 +160,10 @@ export interface Operations {
   /** The settings of one environment of a project, or of all. */
   readAuthProviders(projectId: string, environment: string | null): Promise<AuthProvidersView[]>
   setAuthProviders(caller: PlatformCaller, settings: ReadSettings, reason?: string): Promise<AuthProvidersView>
+  rotateProviderSecret(caller: PlatformCaller, input: RotateSecret): Promise<RotatedSecret>
+
+  readLoginStatistics(ref: LoginStatisticsRef): Promise<LoginStatistics>
+  readLoginTimes(ref: LoginStatisticsRef, by: 'hour' | 'day'): Promise<LoginTime[]>
 
   startRun(player: PlayerRef, input: { scenarioId: string }): Promise<StartResult>
   crossHandle(player: PlayerRef, input: CrossHandle): Promise<CrossResult>
@@ -262,12 +279,19 @@ export function createOperations(options: OperationsOptions): Operations {
     deletePlayerStorage: (call, keys) => writes.run(deletePlayerStorage(call, keys)),
     auditDenied: (caller, action, target) => auditDenied(pool, caller, action, target),
 
+    createEnvironment: (caller, input) => createEnvironment(pool, caller, input),
+    renameProject: (caller, input) => renameProject(pool, caller, input),
+
     issueSdkKey: (caller, input) => issueSdkKey(pool, caller, input),
     issuePlatformKey: (caller, input) => issuePlatformKey(pool, caller, input),
     revokeKey: (caller, input) => revokeKey(pool, caller, input),
 
     readAuthProviders: (projectId, environment) => readAuthProviders(pool, projectId, environment),
     setAuthProviders: (caller, settings, reason) => setAuthProviders({ pool, secrets }, caller, settings, reason),
+    rotateProviderSecret: (caller, input) => rotateProviderSecret({ pool, secrets }, caller, input),
+
+    readLoginStatistics: (ref) => readLoginStatistics(pool, ref),
+    readLoginTimes: (ref, by) => readLoginTimes(pool, ref, by),
 
     startRun: (player, input) => writes.run(startRun(player, input)),
     crossHandle: (player, input) => writes.run(crossHandle(player, input)),

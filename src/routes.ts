@@ -32,9 +32,15 @@ export const routes: readonly Route[] = [
 
   // Provider settings (spec 4.3)
   platform('GET', '/platform/v1/projects/:projectId/auth-providers', 'viewer', getAuthProviders),
-  platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'admin', putAuthProviders),
+  platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'admin', putAuthProviders, {
+    action: 'auth_providers.set',
+    target: () => 'providers',
+  }),
 
   // Scenarios, for designers
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'viewer', getScenario),
-  platform('PUT', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'admin', putScenario),
+  platform('PUT', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'admin', putScenario, {
+    action: 'scenario.publish',
+    target: ({ scenarioId = '' }) => scenarioId,
+  }),
 ]

@@ -8,7 +8,7 @@ import { bytesOf, Storage } from '../players/storage.ts'
 import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
 import type { ClientRef } from './callers.ts'
-import { Identities, type IdentityRef } from './identities.ts'
+import { Identities, type IdentityRef, identityProvider } from './identities.ts'
 import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
 import type { Attempt, Webhook, WebhookResult } from './webhook.ts'
@@ -130,7 +130,7 @@ async function askWebhook(
     const answer = readApproval(result)
     subject = answer.subject
     requireStorable(answer)
-    const identity = { environmentId, provider: name === DEFAULT_PROVIDER ? 'custom' : `custom:${name}`, subject }
+    const identity = { environmentId, provider: identityProvider(name), subject }
     return { identity, answer, attempt: { ...attempt, subject } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -1,11 +1,13 @@
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
+import { type Context, findTarget, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
+import { pageOf } from '../graphql/page.ts'
 import { elements } from '../json.ts'
 import type { TokenPair } from '../operations.ts'
 import { ROLES } from './callers.ts'
 import type { IdentityRef } from './identities.ts'
-import type { NewKey } from './keys.ts'
+import { type NewKey, SHOWN_CHARACTERS } from './keys.ts'
+import type { KeyKind } from './manage-keys.ts'
 import { readCredentials, readLogin, readRefreshToken } from './wire.ts'
 
 const MAX_REASON = 500
@@ -93,10 +95,13 @@ builder.queryField('loginLog', (t) =>
         ...(subject !== null && { subject }),
         ...(playerId !== null && { playerId }),
       }
-      return context.prisma.loginLogEntry.findMany({ ...query, where, orderBy: { id: 'desc' } })
+      const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
+      return context.prisma.loginLogEntry.findMany({ ...page, where: { ...where, ...beyond } })
     },
   }),
 )
+
+const keyActor = '`platform_key:` and its id; null when it was done on the command line.'
 
 builder.prismaObject('SdkKey', {
   fields: (t) => ({
@@ -107,7 +112,9 @@ builder.prismaObject('SdkKey', {
       resolve: (key) => key.environment.name,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true }),
+    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is good.' }),
+    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
   }),
 })
 
@@ -117,31 +124,53 @@ builder.prismaObject('PlatformKey', {
     prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
     role: t.exposeString('role', { description: '`viewer`, `operator` or `admin`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true }),
+    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is good.' }),
+    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
   }),
 })
+
+const beginning = 'The beginning of the key, as far as it is shown.'
+
+/** Keys by their beginning. What Prisma puts before a `%` may hold wildcards of its own. */
+function readPrefix(fields: Fields) {
+  const prefix = fields.optionalText('prefix', { max: SHOWN_CHARACTERS })
+  return prefix === null ? {} : { prefix: { startsWith: prefix.replace(/[\\%_]/g, '\\$&') } }
+}
+
+const RoleType = builder.enumType('Role', { values: ROLES })
 
 builder.queryFields((t) => ({
   sdkKeys: t.prismaConnection({
     type: 'SdkKey',
     cursor: 'id',
     description: "The SDK keys of the key's project, the latest first.",
-    resolve: async (query, _root, _args, context) => {
+    args: { environment: t.arg.string(), prefix: t.arg.string({ description: beginning }) },
+    resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'admin')
-      return context.prisma.sdkKey.findMany({
-        ...query,
-        where: { environment: { projectId } },
-        orderBy: { id: 'desc' },
-      })
+      const { environment, prefix } = Fields.ofInput(args).read((fields) => ({
+        environment: fields.optionalText('environment', { max: 32 }),
+        prefix: readPrefix(fields),
+      }))
+      const place =
+        environment === null
+          ? { environment: { projectId } }
+          : { environmentId: await context.operations.findEnvironment(projectId, environment) }
+      const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+      return context.prisma.sdkKey.findMany({ ...page, where: { ...place, ...prefix, ...beyond } })
     },
   }),
   platformKeys: t.prismaConnection({
     type: 'PlatformKey',
     cursor: 'id',
     description: "The platform keys of the key's project, the latest first.",
-    resolve: async (query, _root, _args, context) => {
+    args: { role: t.arg({ type: RoleType }), prefix: t.arg.string({ description: beginning }) },
+    resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'admin')
-      return context.prisma.platformKey.findMany({ ...query, where: { projectId }, orderBy: { id: 'desc' } })
+      const prefix = Fields.ofInput(args).read(readPrefix)
+      const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+      const where = { projectId, ...(args.role && { role: args.role }), ...prefix, ...beyond }
+      return context.prisma.platformKey.findMany({ ...page, where })
     },
   }),
 }))
@@ -154,8 +183,6 @@ const NewKeyType = builder.objectRef<NewKey>('NewKey').implement({
 const RevokedKey = builder.objectRef<{ id: string }>('RevokedKey').implement({
   fields: (t) => ({ id: t.exposeID('id') }),
 })
-
-const RoleType = builder.enumType('Role', { values: ROLES })
 
 const CreateSdkKeyInput = builder.inputType('CreateSdkKeyInput', {
   fields: (t) => ({ environment: t.string({ required: true }), reason: t.string({ required: true }) }),
@@ -175,6 +202,13 @@ const RevokePlatformKeyInput = revokeInput('RevokePlatformKeyInput')
 
 const readReason = (fields: Fields): string => fields.text('reason', { max: MAX_REASON })
 const readKeyId = (fields: Fields) => ({ keyId: fields.optionalId('id') ?? '', reason: readReason(fields) })
+
+async function revoke(context: Context, kind: KeyKind, sent: { readonly id: string }): Promise<void> {
+  const attempt = { action: `${kind}_key.revoke`, target: sent.id }
+  const caller = await requireActor(context, 'admin', attempt)
+  const input = Fields.ofInput(sent).read(readKeyId)
+  await findTarget(context, caller, attempt, () => context.operations.revokeKey(caller, { kind, ...input }))
+}
 
 const requireKeeper = (context: Context, action: string) => requireActor(context, 'admin', { action, target: 'keys' })
 
@@ -208,8 +242,7 @@ builder.mutationFields((t) => ({
     description: 'Ends a key: its next call is refused, and what it has open closes.',
     args: { input: t.arg({ type: RevokeSdkKeyInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireKeeper(context, 'sdk_key.revoke')
-      await context.operations.revokeKey(caller, { kind: 'sdk', ...Fields.ofInput(input).read(readKeyId) })
+      await revoke(context, 'sdk', input)
       return { id: input.id }
     },
   }),
@@ -218,8 +251,7 @@ builder.mutationFields((t) => ({
     description: 'Ends a key: its next call is refused, and what it has open closes.',
     args: { input: t.arg({ type: RevokePlatformKeyInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireKeeper(context, 'platform_key.revoke')
-      await context.operations.revokeKey(caller, { kind: 'platform', ...Fields.ofInput(input).read(readKeyId) })
+      await revoke(context, 'platform', input)
       return { id: input.id }
     },
   }),

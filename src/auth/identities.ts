@@ -8,6 +8,9 @@ export interface IdentityRef {
   readonly subject: string
 }
 
+/** How identities name a provider that settings call by its name. */
+export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
+
 const identityKey = ({ environmentId, provider, subject }: IdentityRef): string =>
   `${environmentId}/${provider}/${subject}`
 

@@ -15,7 +15,7 @@ export interface NewKey {
 const SDK_PREFIX = 'twsdk_'
 const PLATFORM_PREFIX = 'twplat_'
 /** Enough to tell keys apart in a list, and useless to an attacker. */
-const SHOWN_CHARACTERS = 12
+export const SHOWN_CHARACTERS = 12
 
 const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest()
 
@@ -25,27 +25,34 @@ function newKey(kind: string): NewKey & { hash: Buffer } {
 }
 
 /** Makes an SDK key, which names a project and an environment for game clients. */
-export async function createSdkKey(pool: Pool | ClientBase, environmentId: string): Promise<NewKey> {
+export async function createSdkKey(
+  pool: Pool | ClientBase,
+  environmentId: string,
+  createdBy: string | null = null,
+): Promise<NewKey> {
   const { id, key, hash, prefix } = newKey(SDK_PREFIX)
-  await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash) VALUES ($1, $2, $3, $4)', [
+  await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash, created_by) VALUES ($1, $2, $3, $4, $5)', [
     id,
     environmentId,
     prefix,
     hash,
+    createdBy,
   ])
   return { id, key, prefix }
 }
 
 /** Makes a platform key of a project. */
-export async function createPlatformKey(pool: Pool | ClientBase, projectId: string, role: Role): Promise<NewKey> {
+export async function createPlatformKey(
+  pool: Pool | ClientBase,
+  projectId: string,
+  role: Role,
+  createdBy: string | null = null,
+): Promise<NewKey> {
   const { id, key, hash, prefix } = newKey(PLATFORM_PREFIX)
-  await pool.query('INSERT INTO platform_keys (id, project_id, role, prefix, hash) VALUES ($1, $2, $3, $4, $5)', [
-    id,
-    projectId,
-    role,
-    prefix,
-    hash,
-  ])
+  await pool.query(
+    'INSERT INTO platform_keys (id, project_id, role, prefix, hash, created_by) VALUES ($1, $2, $3, $4, $5, $6)',
+    [id, projectId, role, prefix, hash, createdBy],
+  )
   return { id, key, prefix }
 }
 

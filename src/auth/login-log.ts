@@ -1,8 +1,12 @@
 import type { Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
+import { columns, type Group, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
 import type { Command } from '../commit/group-commit.ts'
+import { Tally } from '../insight/tally.ts'
 import { print } from '../json.ts'
+import { Standing } from '../players/standing.ts'
+import { Identities, identityProvider } from './identities.ts'
+import { latencyStep } from './latency.ts'
 import type { Attempt } from './webhook.ts'
 
 const KEPT_DAYS = 30
@@ -23,13 +27,29 @@ export interface LoginAttempt {
   readonly attempts: readonly Attempt[]
 }
 
-/** The entries of a group, written with what they tell of. */
+/** The entries of a group, written with what they tell of. Logins are counted, too: the counts outlive the entries. */
 export class LoginLog implements Part {
   static readonly order = PART_ORDER.loginLog
+  private readonly group: Group
   private readonly entries: LoginAttempt[] = []
 
+  constructor(group: Group) {
+    this.group = group
+  }
+
+  /** Of a deleted player nothing personal is written any more, nor what its studio calls it. */
   add(entry: LoginAttempt): void {
-    this.entries.push(entry)
+    this.entries.push(entry.outcome === 'player_deleted' ? { ...entry, subject: null } : entry)
+    if (entry.operation === 'login') this.count(entry)
+  }
+
+  /** The provider was asked, so it is one of the settings: clients cannot name what is counted. */
+  private count({ environmentId, provider, outcome, milliseconds, attempts }: LoginAttempt): void {
+    const place = { environmentId, scenarioId: '', nodeId: provider }
+    const login = { ...place, level: latencyStep(milliseconds), detail: outcome }
+    const tally = this.group.of(Tally)
+    for (const measure of ['login', 'login_day'] as const) tally.add({ ...login, measure }, 1, BigInt(milliseconds))
+    tally.add({ ...place, measure: 'attempts', level: attempts.length })
   }
 
   load(): Statement[] {
@@ -68,9 +88,19 @@ export class LoginLog implements Part {
 
 /** Writes an entry that stands alone: the webhook did not approve, so nothing else is written. */
 export function logAttempt(entry: LoginAttempt): Command<void> {
+  const { environmentId, provider, subject } = entry
+  const identity = subject === null ? null : { environmentId, provider: identityProvider(provider), subject }
   return {
-    needs() {},
-    decide: (group) => group.of(LoginLog).add(entry),
+    needs(group) {
+      if (!identity || !group.of(Identities).want(identity)) return
+      const owner = group.of(Identities).ownerOf(identity)
+      if (owner) group.of(Standing).want(owner)
+    },
+    decide(group) {
+      const owner = identity && group.of(Identities).ownerOf(identity)
+      const isErased = owner && group.of(Standing).statusOf(owner) === 'deleted'
+      group.of(LoginLog).add(isErased ? { ...entry, subject: null } : entry)
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { writeAudit } from '../audit/audit-log.ts'
+import { actorOf, writeAudit } from '../audit/audit-log.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
 import type { PlatformCaller, Role } from './callers.ts'
@@ -16,7 +16,7 @@ export function issueSdkKey(
   { environmentId, reason }: { environmentId: string; reason: string },
 ): Promise<NewKey> {
   return inTransaction(pool, async (client) => {
-    const made = await createSdkKey(client, environmentId)
+    const made = await createSdkKey(client, environmentId, actorOf(caller))
     await writeAudit(client, caller, {
       environmentId,
       action: 'sdk_key.create',
@@ -35,7 +35,7 @@ export function issuePlatformKey(
   { role, reason }: { role: Role; reason: string },
 ): Promise<NewKey> {
   return inTransaction(pool, async (client) => {
-    const made = await createPlatformKey(client, caller.projectId, role)
+    const made = await createPlatformKey(client, caller.projectId, role, actorOf(caller))
     await writeAudit(client, caller, {
       environmentId: null,
       action: 'platform_key.create',
@@ -48,10 +48,13 @@ export function issuePlatformKey(
   })
 }
 
+/** Whoever revoked it first did it. */
+const FIRST = 'CASE WHEN k.revoked_at IS NULL THEN $3 ELSE k.revoked_by END'
+
 const REVOKE: Readonly<Record<KeyKind, string>> = {
-  sdk: `UPDATE sdk_keys k SET revoked_at = coalesce(k.revoked_at, now()) FROM environments e
+  sdk: `UPDATE sdk_keys k SET revoked_at = coalesce(k.revoked_at, now()), revoked_by = ${FIRST} FROM environments e
     WHERE k.id = $2 AND e.id = k.environment_id AND e.project_id = $1 RETURNING k.prefix, k.environment_id`,
-  platform: `UPDATE platform_keys k SET revoked_at = coalesce(k.revoked_at, now())
+  platform: `UPDATE platform_keys k SET revoked_at = coalesce(k.revoked_at, now()), revoked_by = ${FIRST}
     WHERE k.id = $2 AND k.project_id = $1 RETURNING k.prefix, NULL::uuid AS environment_id`,
 }
 
@@ -65,6 +68,7 @@ export function revokeKey(
     const { rows } = await client.query<{ prefix: string; environment_id: string | null }>(REVOKE[kind], [
       caller.projectId,
       keyId,
+      actorOf(caller),
     ])
     const [revoked] = rows
     if (!revoked) throw new Refusal('notFound')

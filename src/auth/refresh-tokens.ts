@@ -92,9 +92,11 @@ export class RefreshTokens implements Part {
     this.revoked.set(familyId, { environmentId, playerId, familyId })
   }
 
-  /** Ends every family of a player. Its row is locked: no new one begins meanwhile. */
+  /** Ends every family of a player. Its row is locked: a new one begins before it, or after it and lives on. */
   revokeAll({ environmentId, playerId }: PlayerRef): void {
-    this.ended.set(playerKey({ environmentId, playerId }), { environmentId, playerId })
+    const player = playerKey({ environmentId, playerId })
+    this.ended.set(player, { environmentId, playerId })
+    for (const token of this.tokens.values()) if (playerKey(token) === player) this.revoke(token)
   }
 
   private add(
@@ -145,7 +147,7 @@ export class RefreshTokens implements Part {
             isExpired,
             rotatedAt: rotatedAt === null ? null : Number(rotatedAt),
             childNonce,
-            isRevoked,
+            isRevoked: isRevoked || this.ended.has(playerKey({ environmentId: ref.environmentId, playerId })),
           }),
       }),
     ]
@@ -153,6 +155,16 @@ export class RefreshTokens implements Part {
 
   save(): Statement[] {
     const statements: Statement[] = []
+    // First: what began after it in this group lives on.
+    if (this.ended.size > 0) {
+      statements.push({
+        name: 'refresh-end',
+        text: `UPDATE refresh_tokens t SET revoked_at = now()
+          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id)
+          WHERE t.environment_id = k.environment_id AND t.player_id = k.player_id AND t.revoked_at IS NULL`,
+        values: columns([...this.ended.values()], ['environmentId', 'playerId']),
+      })
+    }
     if (this.added.length > 0) {
       statements.push({
         name: 'refresh-add',
@@ -179,15 +191,6 @@ export class RefreshTokens implements Part {
           WHERE t.environment_id = k.environment_id AND t.player_id = k.player_id AND t.family_id = k.family_id
             AND t.revoked_at IS NULL`,
         values: columns([...this.revoked.values()], ['environmentId', 'playerId', 'familyId']),
-      })
-    }
-    if (this.ended.size > 0) {
-      statements.push({
-        name: 'refresh-end',
-        text: `UPDATE refresh_tokens t SET revoked_at = now()
-          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id)
-          WHERE t.environment_id = k.environment_id AND t.player_id = k.player_id AND t.revoked_at IS NULL`,
-        values: columns([...this.ended.values()], ['environmentId', 'playerId']),
       })
     }
     return statements

@@ -32,7 +32,10 @@ export interface WebhookTarget {
   /** Names the provider, environment and all: its calls are bounded together. */
   readonly key: string
   readonly url: string
+  /** Signs `X-Signature`, and comes first in `webhook-signature`. */
   readonly secret: string
+  /** Sign beside it in `webhook-signature`, while endpoints may not know the new one yet. */
+  readonly replacedSecrets: readonly string[]
 }
 
 /** How one attempt went. */
@@ -121,7 +124,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   }
 
   async function attemptCall(
-    { url, secret }: WebhookTarget,
+    { url, secret, replacedSecrets }: WebhookTarget,
     { longAnswers }: Provider,
     id: string,
     body: Buffer,
@@ -143,7 +146,9 @@ export function createWebhook(options: WebhookOptions): Webhook {
           'x-signature': signWebhook(secret, body),
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),
-          'webhook-signature': signStandardWebhook(secret, { id, timestamp }, body),
+          'webhook-signature': [secret, ...replacedSecrets]
+            .map((each) => signStandardWebhook(each, { id, timestamp }, body))
+            .join(' '),
         },
         body,
         signal,

@@ -1,6 +1,7 @@
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
+import { pageOf } from '../graphql/page.ts'
 import { thaw } from '../json.ts'
 import { TRACKS, type Track } from '../scenario/definition.ts'
 import { ExecutionPlanType } from '../scenario/graphql.ts'
@@ -200,12 +201,11 @@ builder.prismaObject('Pass', {
       type: 'XpEntry',
       cursor: 'environmentId_playerId_id',
       description: 'Every grant of xp, the latest first.',
-      resolve: (query, { environmentId, playerId, scenarioId, nodeId }, _args, context) =>
-        context.prisma.xpEntry.findMany({
-          ...query,
-          where: { environmentId, playerId, scenarioId, nodeId },
-          orderBy: { id: 'desc' },
-        }),
+      resolve: (query, { environmentId, playerId, scenarioId, nodeId }, _args, context) => {
+        const scope = { environmentId, playerId }
+        const { page, beyond } = pageOf(query, { scope, order: 'desc' })
+        return context.prisma.xpEntry.findMany({ ...page, where: { ...scope, scenarioId, nodeId, ...beyond } })
+      },
     }),
   }),
 })

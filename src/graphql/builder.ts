@@ -5,6 +5,8 @@ import type PrismaTypes from '../db/generated/pothos.ts'
 import { getDatamodel } from '../db/generated/pothos.ts'
 import type { RawJson } from '../json.ts'
 import type { Context } from './context.ts'
+import { DEFAULT_SIZE, MAX_SIZE } from './page.ts'
+import './pages-plugin.ts'
 import { parseInt64, parseInt64Literal, parseObject, parseObjectLiteral, plainJson } from './scalars.ts'
 
 /** The builder of the GraphQL schema. Types stand in the features' `graphql.ts`, listed in `schema.ts`. */
@@ -21,7 +23,7 @@ export const builder = new SchemaBuilder<{
     JSONObject: { Input: RawJson; Output: never }
   }
 }>({
-  plugins: [PrismaPlugin, RelayPlugin],
+  plugins: ['pages', PrismaPlugin, RelayPlugin],
   defaultFieldNullability: false,
   relay: { clientMutationId: 'omit', cursorType: 'String' },
   prisma: {
@@ -29,8 +31,8 @@ export const builder = new SchemaBuilder<{
     dmmf: getDatamodel(),
     exposeDescriptions: true,
     filterConnectionTotalCount: false,
-    maxConnectionSize: 200,
-    defaultConnectionSize: 20,
+    maxConnectionSize: MAX_SIZE,
+    defaultConnectionSize: DEFAULT_SIZE,
     onUnusedQuery: process.env.NODE_ENV === 'test' ? 'error' : null,
   },
 })

@@ -1,7 +1,7 @@
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import { roleIncludes } from '../auth/callers.ts'
 import type { PrismaClient } from '../db/prisma.ts'
-import { Refusal } from '../errors.ts'
+import { Refusal, type RefusalKind } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
 import type { Operations } from '../operations.ts'
 
@@ -48,14 +48,38 @@ export async function requirePlatform(context: Context, role: Role): Promise<Pla
   return caller
 }
 
+/** What an operator does to which object, as the audit log names it. */
+export interface Attempt {
+  readonly action: string
+  readonly target: string
+}
+
 /** The operator that acts, with a role that includes the needed one. Whoever else tries is refused and written down. */
-export async function requireActor(
-  context: Context,
-  role: Role,
-  { action, target }: { action: string; target: string },
-): Promise<PlatformCaller> {
+export async function requireActor(context: Context, role: Role, { action, target }: Attempt): Promise<PlatformCaller> {
   const caller = await context.caller()
   if (caller.kind === 'platform' && roleIncludes(caller.role, role)) return caller
   await context.operations.auditDenied(caller, action, target)
   throw new Refusal('forbidden')
+}
+
+const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])
+
+/**
+ * Looks for an object that an operator names by its id. One of another project is one that does not exist, to the
+ * operator and to its own project's audit log, which has every such attempt.
+ */
+export async function findTarget<T>(
+  context: Context,
+  caller: PlatformCaller,
+  { action, target }: Attempt,
+  find: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof Refusal && UNKNOWN.has(error.kind)) {
+      await context.operations.auditDenied(caller, action, target)
+    }
+    throw error
+  }
 }

@@ -1,9 +1,14 @@
-import type { Fields } from '../fields.ts'
+import { type Fault, invalidRequest } from '../errors.ts'
+import { type Fields, isId } from '../fields.ts'
+import { isCleanText } from '../json.ts'
 
-const DEFAULT_SIZE = 20
-const MAX_SIZE = 200
+export const DEFAULT_SIZE = 20
+export const MAX_SIZE = 200
 
-/** The arguments of a connection that pages by itself; those of Prisma's are bounded by their plugin. */
+/** What is said of a cursor that was not given for this very list. */
+export const FOREIGN_CURSOR = 'must be a cursor that this service gave'
+
+/** The arguments of a connection. */
 export interface PageArgs {
   readonly first?: number | null
   readonly last?: number | null
@@ -11,16 +16,19 @@ export interface PageArgs {
   readonly before?: string | null
 }
 
-/** How many, and from which end. */
-export function readPage(
-  fields: Fields,
-  { first, last, after, before }: PageArgs,
-): { size: number; backwards: boolean } {
-  for (const [path, size] of Object.entries({ first, last })) {
-    if (typeof size === 'number' && (size < 1 || size > MAX_SIZE)) fields.fault(path, `must be 1 to ${MAX_SIZE}`, null)
-  }
-  if (typeof first === 'number' && typeof last === 'number')
-    fields.fault('last', 'must not be given beside first', null)
+/** What no list takes. */
+export function faultsOfPage({ first, last }: PageArgs): Fault[] {
+  const faults = Object.entries({ first, last }).flatMap(([path, size]) =>
+    typeof size === 'number' && (size < 1 || size > MAX_SIZE) ? [{ path, message: `must be 1 to ${MAX_SIZE}` }] : [],
+  )
+  if (typeof first !== 'number' || typeof last !== 'number') return faults
+  return [...faults, { path: 'last', message: 'must not be given beside first' }]
+}
+
+/** How many, and from which end, for a connection that pages by itself. */
+export function readPage(fields: Fields, args: PageArgs): { size: number; backwards: boolean } {
+  const { first, last, after, before } = args
+  for (const { path, message } of faultsOfPage(args)) fields.fault(path, message, null)
   const backwards = typeof last === 'number' || (typeof first !== 'number' && Boolean(before) && !after)
   return { size: first ?? last ?? DEFAULT_SIZE, backwards }
 }
@@ -31,4 +39,44 @@ export function readForwardPage(fields: Fields, { first, last, after, before }: 
     if (value !== null && value !== undefined) fields.fault(path, 'is not supported here: use first and after', null)
   }
   return readPage(fields, { first, after }).size
+}
+
+/** What Prisma's connections are asked with. */
+interface PrismaPage {
+  readonly cursor?: object
+  readonly skip?: number
+  readonly take?: number
+}
+
+/** Which list a page is of, and in which order of its ids. */
+interface PageOf {
+  /** What all of the list have in common, as their cursors tell it: one of another list is refused. */
+  readonly scope: Readonly<Record<string, string>>
+  readonly order: 'asc' | 'desc'
+  /** Ids are UUIDs unless they are names. */
+  readonly ids?: 'names'
+}
+
+type Beyond = { id?: { lt: string } | { gt: string } }
+
+/**
+ * A page of a list in the order of its ids. Prisma would look for the row that a cursor names: without it, as when it
+ * was removed meanwhile, the page would be empty, and that another project has it could be told. Here it is a place.
+ */
+export function pageOf<Query extends PrismaPage>(
+  query: Query,
+  { scope, order, ids }: PageOf,
+): { page: Omit<Query, 'cursor' | 'skip'> & { orderBy: { id: 'asc' | 'desc' } }; beyond: Beyond } {
+  const { cursor, skip: _, ...rest } = query
+  const page = { ...rest, orderBy: { id: order } }
+  if (!cursor) return { page, beyond: {} }
+  const backwards = (query.take ?? 0) < 0
+  const [key] = Object.values(cursor)
+  const parts: Readonly<Record<string, unknown>> = typeof key === 'object' && key !== null ? key : { id: key }
+  const { id } = parts
+  const isOurs = Object.entries(scope).every(([name, value]) => parts[name] === value)
+  if (!isOurs || typeof id !== 'string' || !(ids === 'names' ? isCleanText(id) : isId(id))) {
+    throw invalidRequest({ path: backwards ? 'before' : 'after', message: FOREIGN_CURSOR })
+  }
+  return { page, beyond: { id: backwards === (order === 'asc') ? { lt: id } : { gt: id } } }
 }

@@ -33,18 +33,26 @@ export function requireClient({ pool }: Authentication, headers: IncomingHttpHea
   return findClient(pool, typeof key === 'string' ? key : null)
 }
 
-/** The operator that calls: a key of this very project, with a role that includes the needed one. */
+/** What a call of an operator asks for: a key of this very project, with a role that includes this one. */
+export interface Requirement {
+  readonly projectId: string
+  readonly role: Role
+  /** Told of whoever may not, before it is refused. */
+  readonly denied?: (caller: PlatformCaller) => Promise<void>
+}
+
+/** The operator that calls. */
 export async function requirePlatform(
   { pool }: Authentication,
   authorization: string | null | undefined,
-  projectId: string,
-  role: Role,
+  { projectId, role, denied }: Requirement,
 ): Promise<PlatformCaller> {
   const token = bearer(authorization)
   if (!isPlatformKey(token)) throw new Refusal('invalidToken')
   const caller = await findPlatformCaller(pool, token)
-  if (caller.projectId !== projectId.toLowerCase() || !roleIncludes(caller.role, role)) throw new Refusal('forbidden')
-  return caller
+  if (caller.projectId === projectId.toLowerCase() && roleIncludes(caller.role, role)) return caller
+  await denied?.(caller)
+  throw new Refusal('forbidden')
 }
 
 function bearer(authorization: string | null | undefined): string {

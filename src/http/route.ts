@@ -106,19 +106,29 @@ export interface PlatformRequest {
 
 export type PlatformHandler = (request: PlatformRequest) => Promise<Json>
 
+/** How the audit log names a call that changes something, and which part of its path it is about. */
+export interface Audited {
+  readonly action: string
+  readonly target: (params: Readonly<Record<string, string>>) => string
+}
+
 /** A call of an operator: a platform key of the project in the path, with at least this role. */
 export function platform(
   method: Route['method'],
   path: `/platform/v1/projects/:projectId/${string}`,
   role: Role,
   handler: PlatformHandler,
+  audited?: Audited,
 ): Route {
   return {
     method,
     path,
     async respond(context, request, params) {
-      const caller = await requirePlatform(context, request.headers.authorization, params.projectId ?? '', role)
       const { operations, maxBodyBytes } = context
+      const denied = (caller: PlatformCaller) =>
+        audited ? operations.auditDenied(caller, audited.action, audited.target(params)) : Promise.resolve()
+      const { projectId = '' } = params
+      const caller = await requirePlatform(context, request.headers.authorization, { projectId, role, denied })
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = async () => readJsonObject(await readBody(request, maxBodyBytes))
       return json(await handler({ caller, params, query, body, operations }))

@@ -110,7 +110,7 @@ const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight')
   }),
 })
 
-const StepType = builder.enumType('InsightStep', {
+export const StepType = builder.enumType('InsightStep', {
   values: { HOUR: { value: 'hour' }, DAY: { value: 'day' } } as const,
 })
 

@@ -2,11 +2,10 @@ import type { AddXpResult } from '../battlepass/add-xp.ts'
 import type { ClaimResult } from '../battlepass/claim-tier.ts'
 import { AddXpResultType, ClaimTierResultType, TrackType } from '../battlepass/graphql.ts'
 import { readNodeInput } from '../battlepass/wire.ts'
-import { invalidRequest } from '../errors.ts'
-import { Fields } from '../fields.ts'
+import { Fields, isId } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requireActor, requirePlatform } from '../graphql/context.ts'
-import { readForwardPage } from '../graphql/page.ts'
+import { type Context, findTarget, requireActor, requirePlatform } from '../graphql/context.ts'
+import { FOREIGN_CURSOR, pageOf, readForwardPage } from '../graphql/page.ts'
 import { MAX_INT64 } from '../json.ts'
 import { PlayerStatus, PlayerType } from '../players/graphql.ts'
 import type { PlayerRef } from '../players/standing.ts'
@@ -84,7 +83,8 @@ const GrantTierPayload = builder.objectRef<Payload & { result: ClaimResult }>('G
 
 /**
  * The call of an operator on a player of its project, with what else it takes: every fault at once. Whoever may not is
- * refused before anything is read, which is written down; another project's player is one that does not exist.
+ * refused before anything is read, which is written down; another project's player is one that does not exist, and the
+ * attempt is written down, too.
  */
 async function readCall<Input>(
   context: Context,
@@ -92,16 +92,15 @@ async function readCall<Input>(
   sent: { readonly playerId: string },
   reader: (fields: Fields) => Input,
 ): Promise<{ call: SupportCall; input: Input }> {
-  const caller = await requireActor(context, 'operator', {
-    action: `player.${action}`,
-    target: sent.playerId,
-  })
+  const attempt = { action: `player.${action}`, target: sent.playerId }
+  const caller = await requireActor(context, 'operator', attempt)
   const { playerId, reason, input } = Fields.ofInput(sent).read((fields) => ({
     playerId: fields.optionalId('playerId') ?? '',
     reason: fields.text('reason', { max: MAX_REASON }),
     input: reader(fields),
   }))
-  return { call: { caller, reason, player: await context.operations.findPlayer(caller.projectId, playerId) }, input }
+  const find = () => context.operations.findPlayer(caller.projectId, playerId)
+  return { call: { caller, reason, player: await findTarget(context, caller, attempt, find) }, input }
 }
 
 async function readKeyedCall<Input>(
@@ -294,7 +293,8 @@ builder.mutationFields((t) => ({
   }),
   unlinkIdentity: t.field({
     type: PlayerPayload,
-    description: 'Takes an identity from a player. Its next login makes a new player, or links elsewhere.',
+    description:
+      'Takes an identity from a player and ends all its logins, since it is not known which came by that identity. The next login with it makes a new player, or it is linked elsewhere.',
     args: { input: t.arg({ type: UnlinkIdentityInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: identity } = await readCall(context, 'unlink_identity', input, readIdentity)
@@ -348,7 +348,7 @@ builder.mutationFields((t) => ({
   }),
   grantPremium: t.field({
     type: ChangePayload,
-    description: 'Gives premium for nothing.',
+    description: 'Gives premium for nothing. Refused where none is sold.',
     args: { input: t.arg({ type: GrantPremiumInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: place } = await readCall(context, 'grant_premium', input, readNodeInput)
@@ -410,13 +410,17 @@ builder.prismaObject('AuditLogEntry', {
     id: t.exposeID('id'),
     at: t.expose('createdAt', { type: 'DateTime' }),
     actor: t.exposeString('actor', {
-      description: '`platform_key:` and its id; `player:` and its id for what was denied.',
+      description:
+        '`platform_key:` and its id; for what was denied also `player:` and its id, and `player:*` for those of a flood.',
     }),
     action: t.exposeString('action', { description: 'Such as `player.ban`; `.denied` behind what was refused.' }),
-    target: t.exposeString('target'),
+    target: t.exposeString('target', { description: 'Empty for what was denied in a flood.' }),
     before: t.exposeString('before', { nullable: true, description: 'JSON text.' }),
     after: t.exposeString('after', { nullable: true, description: 'JSON text.' }),
     reason: t.exposeString('reason', { nullable: true }),
+    attempts: t.exposeInt('attempts', {
+      description: 'How often it was tried within a minute, for what was denied; else 1.',
+    }),
   }),
 })
 
@@ -425,21 +429,34 @@ builder.queryFields((t) => ({
     type: 'AuditLogEntry',
     cursor: 'projectId_id',
     description: "What operators changed, or tried to, in the key's project: the latest first.",
-    args: { action: t.arg.string(), target: t.arg.string(), actor: t.arg.string() },
+    args: {
+      action: t.arg.string(),
+      target: t.arg.string(),
+      actor: t.arg.string(),
+      from: t.arg({ type: 'DateTime', description: 'The first moment that counts.' }),
+      to: t.arg({ type: 'DateTime', description: 'The first moment that does not count any more.' }),
+    },
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'admin')
-      const { action, target, actor } = Fields.ofInput(args).read((fields) => ({
+      const { action, target, actor, from, to } = Fields.ofInput(args).read((fields) => ({
         action: fields.optionalText('action', { max: 128 }),
         target: fields.optionalText('target', { max: 255 }),
         actor: fields.optionalText('actor', { max: 128 }),
+        ...readRange(fields, args),
       }))
+      const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
       const where = {
         projectId,
+        ...beyond,
         ...(action !== null && { action }),
         ...(target !== null && { target }),
         ...(actor !== null && { actor }),
+        ...((from || to) && {
+          createdAt: { ...(from && { gte: from }), ...(to && { lt: to }) },
+          AND: idsAround(from, to),
+        }),
       }
-      return context.prisma.auditLogEntry.findMany({ ...query, where, orderBy: { id: 'desc' } })
+      return context.prisma.auditLogEntry.findMany({ ...page, where })
     },
   }),
   player: t.prismaField({
@@ -459,21 +476,25 @@ builder.queryFields((t) => ({
     args: {
       environment: t.arg.string({ required: true }),
       search: t.arg.string({
-        description: 'An id, the beginning of a nickname (in any case of the letters a to z), or a subject.',
+        description: 'An id, the beginning of a nickname in any letter case, or a subject.',
+      }),
+      provider: t.arg.string({
+        description: 'With it the search is for a subject of this provider: `custom`, or `custom:` and its name.',
       }),
       status: t.arg({ type: PlayerStatus }),
     },
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment, search, size } = Fields.ofInput(args).read((fields) => ({
+      const { environment, search, provider, size, after } = Fields.ofInput(args).read((fields) => ({
         size: readForwardPage(fields, args),
+        after: readPlayerCursor(fields, args.after),
         environment: fields.text('environment', { max: 32 }),
         search: fields.optionalText('search', { max: 255 }),
+        provider: readSearchedProvider(fields, args.search),
       }))
       const environmentId = await context.operations.findEnvironment(projectId, environment)
-      const after = args.after ? readPlayerCursor(args.after) : null
       const found = await context.operations.searchPlayers(
-        { environmentId, text: search, status: args.status ?? null },
+        { environmentId, text: search, provider, status: args.status ?? null },
         { after, limit: size + 1 },
       )
       const ids = found.slice(0, size)
@@ -496,10 +517,45 @@ builder.queryFields((t) => ({
   }),
 }))
 
+function readSearchedProvider(fields: Fields, search: string | null | undefined): string | null {
+  const provider = fields.optionalText('provider', { max: 64 })
+  // All who ever came by a provider are nobody's page.
+  if (provider !== null && !search) return fields.fault('provider', 'must be given with search', null)
+  return provider
+}
+
+interface Range {
+  readonly from: Date | null
+  readonly to: Date | null
+}
+
+function readRange(fields: Fields, { from = null, to = null }: Partial<Range>): Range {
+  if (from && to && from >= to) fields.fault('to', 'must be after from', null)
+  return { from, to }
+}
+
+const DAY_MS = 86_400_000
+
+/** Ids are in the order of the clocks that made them: a day around a range they bound what has to be looked at. */
+function idsAround(from: Date | null, to: Date | null) {
+  const first = from && firstIdAt(from.getTime() - DAY_MS)
+  const last = to && firstIdAt(to.getTime() + DAY_MS)
+  return { id: { ...(first && { gte: first }), ...(last && { lt: last }) } }
+}
+
+/** No id (UUIDv7) of a moment is below this one. */
+function firstIdAt(milliseconds: number): string {
+  const hex = Math.min(Math.max(milliseconds, 0), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}
+
 const printPlayerCursor = (id: string): string => Buffer.from(`player:${id}`).toString('base64url')
 
-function readPlayerCursor(cursor: string): string {
-  const [kind, id = ''] = Buffer.from(cursor, 'base64url').toString().split(':')
-  if (kind !== 'player') throw invalidRequest({ path: 'after', message: 'must be a cursor that this service gave' })
-  return Fields.ofInput({ after: id }).read((fields) => fields.optionalId('after')) ?? ''
+/** The id that a cursor names; null without a cursor. */
+function readPlayerCursor(fields: Fields, cursor: string | null | undefined): string | null {
+  if (cursor === null || cursor === undefined) return null
+  const id = Buffer.from(cursor, 'base64url').toString().replace('player:', '')
+  return isId(id) && printPlayerCursor(id) === cursor ? id : fields.fault('after', FOREIGN_CURSOR, null)
 }

@@ -130,7 +130,10 @@ export function endSessions(call: SupportCall): Command<void> {
   })
 }
 
-/** Takes an identity from a player: its subject is free again. Runs among the logins, whose locks it takes. */
+/**
+ * Takes an identity from a player: its subject is free again. All logins of the player end, as it is not known which of
+ * them came by that identity. Runs among the logins, whose locks it takes.
+ */
 export function unlinkIdentity(
   call: SupportCall,
   { provider, subject }: Omit<IdentityRef, 'environmentId'>,
@@ -142,6 +145,7 @@ export function unlinkIdentity(
       const owner = group.of(Identities).ownerOf(ref)
       if (owner?.playerId !== call.player.playerId) throw new Refusal('notFound')
       group.of(Identities).remove(ref)
+      group.of(RefreshTokens).revokeAll(call.player)
       return { outcome: undefined, before: { provider, subject }, after: null }
     },
   })
@@ -201,9 +205,14 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
     },
     decide(group) {
       const { runId } = requireRun(group, player, scenarioId)
+      const place = findPlace(group.of(Scenarios).require({ environmentId: player.environmentId, scenarioId }), nodeId)
+      const earlier = place && passAt(group, passRef(player, scenarioId, place), place.node)
+      // A node that is none is refused here.
       const outcome = addIn(runId).decide(group)
       const { xp, level } = outcome
-      return { outcome, before: { xp: xp - amount }, after: { scenarioId, nodeId, xp, level, source } }
+      const at = { scenarioId, nodeId: place?.node.id ?? nodeId, runId }
+      const before = { ...at, xp: earlier?.xp ?? 0n, level: earlier?.level ?? 0 }
+      return { outcome, before, after: { ...at, xp, level, source } }
     },
   }
   return once(call, action, { scenarioId, nodeId, amount, source })
@@ -246,7 +255,7 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
   })
 }
 
-/** Gives premium for nothing. No price is charged, and so no purchase is crossed. */
+/** Gives premium for nothing, where it is sold. No price is charged, and so no purchase is crossed. */
 export function grantPremium(call: SupportCall, input: NodeInput): Command<{ changed: boolean }> {
   return setPremium(call, 'grant_premium', input, true)
 }
@@ -260,6 +269,7 @@ function setPremium(call: SupportCall, name: string, input: NodeInput, owned: bo
   return actOnPass(call, name, input, (group, place, ref) => {
     const passes = group.of(Passes)
     const pass = passAt(group, ref, place.node)
+    if (owned && !place.node.premium) throw new Refusal('premiumNotAvailable')
     const claimed = [...passes.claimedTiers(ref)]
     if (!owned && claimed.some((tier) => tier.startsWith('premium'))) throw new Refusal('premiumTiersClaimed')
     if (pass.premiumOwned !== owned) passes.set(ref, { ...pass, premiumOwned: owned })
@@ -278,7 +288,7 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<{ change
   return actOnPass(call, 'reset_pass', input, (group, place, ref) => {
     const passes = group.of(Passes)
     const { xp, level, premiumOwned, activeOn } = passAt(group, ref, place.node)
-    const claimedTiers = [...passes.claimedTiers(ref)]
+    const claimedTiers = [...passes.claimedTiers(ref)].sort()
     const changed = passes.stored(ref) !== undefined
     if (changed) {
       passes.clearClaims(ref)

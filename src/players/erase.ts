@@ -38,6 +38,14 @@ export class Erasures implements Part {
         values,
       },
       {
+        name: 'erase-login-log-by-subject',
+        // Also of what came to no player: a webhook's answer that was invalid, a link to somebody else.
+        text: `DELETE FROM login_log l USING ${these} JOIN identities i USING (environment_id, player_id)
+          WHERE l.environment_id = i.environment_id AND l.subject = i.subject
+            AND l.provider = CASE i.provider WHEN 'custom' THEN 'default' ELSE substr(i.provider, 8) END`,
+        values,
+      },
+      {
         name: 'erase-events',
         // The event stays, since its stream is without a gap; what the player was called does not.
         text: `UPDATE events e SET data = '{"nickname":null,"provider":null}' FROM ${these}

@@ -1,6 +1,8 @@
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
+import { pageOf } from '../graphql/page.ts'
+import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import type { StoredValue } from './storage.ts'
 import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
 
@@ -13,9 +15,11 @@ const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('Stora
   }),
 })
 
-builder.prismaObject('Identity', {
+const IdentityType = builder.prismaObject('Identity', {
   fields: (t) => ({ provider: t.exposeString('provider'), subject: t.exposeString('subject') }),
 })
+
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 export const PlayerStatus = builder.enumType('PlayerStatus', { values: ['active', 'banned', 'deleted'] as const })
 
@@ -28,9 +32,25 @@ export const PlayerType = builder.prismaObject('Player', {
     region: t.exposeString('region', { nullable: true }),
     language: t.exposeString('language', { nullable: true }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    identities: t.relation('identities', { query: { orderBy: [{ provider: 'asc' }, { subject: 'asc' }] } }),
-    wallet: t.relation('wallets', { query: { orderBy: { currency: 'asc' } }, description: 'Balances by currency.' }),
-    inventory: t.relation('inventory', { query: { orderBy: { itemId: 'asc' } }, description: 'Items held.' }),
+    // In the order of bytes, as over REST: how a database sorts text is its own.
+    identities: t.field({
+      type: [IdentityType],
+      select: (_args, _context, nested) => ({ identities: nested() }),
+      resolve: ({ identities }) =>
+        [...identities].sort((a, b) => byBytes(a.provider, b.provider) || byBytes(a.subject, b.subject)),
+    }),
+    wallet: t.field({
+      type: [WalletType],
+      description: 'Balances by currency.',
+      select: (_args, _context, nested) => ({ wallets: nested() }),
+      resolve: ({ wallets }) => [...wallets].sort((a, b) => byBytes(a.currency, b.currency)),
+    }),
+    inventory: t.field({
+      type: [InventoryItemType],
+      description: 'Items held.',
+      select: (_args, _context, nested) => ({ inventory: nested() }),
+      resolve: ({ inventory }) => [...inventory].sort((a, b) => byBytes(a.itemId, b.itemId)),
+    }),
     storage: t.field({
       type: [StorageEntryType],
       description: 'The storage, by key: all of it, or these keys.',
@@ -42,10 +62,15 @@ export const PlayerType = builder.prismaObject('Player', {
         return [...stored].map(([key, entry]) => ({ key, ...entry }))
       },
     }),
-    runs: t.relatedConnection('runs', {
+    runs: t.prismaConnection({
+      type: 'Run',
       cursor: 'environmentId_playerId_id',
       description: 'Walks through scenarios, the latest first.',
-      query: { orderBy: { id: 'desc' } },
+      resolve: (query, { environmentId, id: playerId }, _args, context) => {
+        const scope = { environmentId, playerId }
+        const { page, beyond } = pageOf(query, { scope, order: 'desc' })
+        return context.prisma.run.findMany({ ...page, where: { ...scope, ...beyond } })
+      },
     }),
     passes: t.relation('passes', {
       description: 'State on battle-pass nodes.',
@@ -55,12 +80,11 @@ export const PlayerType = builder.prismaObject('Player', {
       type: 'WalletEntry',
       cursor: 'environmentId_playerId_id',
       description: 'Every change of a balance, the latest first.',
-      resolve: (query, player, _args, context) =>
-        context.prisma.walletEntry.findMany({
-          ...query,
-          where: { environmentId: player.environmentId, playerId: player.id },
-          orderBy: { id: 'desc' },
-        }),
+      resolve: (query, { environmentId, id: playerId }, _args, context) => {
+        const scope = { environmentId, playerId }
+        const { page, beyond } = pageOf(query, { scope, order: 'desc' })
+        return context.prisma.walletEntry.findMany({ ...page, where: { ...scope, ...beyond } })
+      },
     }),
   }),
 })

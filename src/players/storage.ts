@@ -17,7 +17,7 @@ export function storageFaults(values: StorageValues): Fault[] {
   const faults: Fault[] = []
   for (const [key, value] of values) {
     // Named by its beginning, however long it is.
-    const path = `values.${key.slice(0, 2 * MAX_KEY_LENGTH)}`
+    const path = `values.${beginningOf(key)}`
     if (!isCleanText(key)) faults.push({ path, message: 'the key must not contain NUL or a lone surrogate' })
     const length = lengthOf(key, MAX_KEY_LENGTH)
     if (length < 1 || length > MAX_KEY_LENGTH)
@@ -28,6 +28,9 @@ export function storageFaults(values: StorageValues): Fault[] {
   }
   return values.size > MAX_KEYS ? [...faults, TOO_MANY_KEYS] : faults
 }
+
+/** Enough of a key to know it by, in whole characters. */
+const beginningOf = (key: string): string => [...key.slice(0, 4 * MAX_KEY_LENGTH)].slice(0, 2 * MAX_KEY_LENGTH).join('')
 
 const TOO_MANY_KEYS: Fault = { path: 'values', message: `a player has at most ${MAX_KEYS} keys` }
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
-import type { Secrets } from './secrets.ts'
+import type { SecretContext, Secrets } from './secrets.ts'
 
 /** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */
 export const DEFAULT_PROVIDER = 'default'
@@ -25,6 +25,8 @@ export interface CustomProvider {
   readonly key: string
   readonly url: string
   readonly secret: string
+  /** What the secret replaced and what signs beside it for now, the latest first. */
+  readonly replacedSecrets: readonly string[]
 }
 
 interface Desk {
@@ -43,20 +45,40 @@ export async function findCustomProvider(
 ): Promise<CustomProvider | undefined> {
   const { projectId, environmentId, name } = ref
   if (!isProviderName(name)) return undefined
-  const { rows } = await pool.query<{ url: string; secret: string }>({
+  const { rows } = await pool.query<StoredSecrets>({
     name: 'custom-provider',
-    text: `SELECT url, secret FROM auth_providers
-      WHERE environment_id = $1 AND kind = 'custom' AND name = $2 AND enabled`,
+    // Which secrets have expired is told by the database, so that all instances agree.
+    text: `SELECT p.url, p.secret, r.id AS replaced_id, r.secret AS replaced_secret
+      FROM auth_providers p LEFT JOIN replaced_secrets r
+        ON (r.environment_id, r.kind, r.name) = (p.environment_id, p.kind, p.name) AND r.expires_at > now()
+      WHERE p.environment_id = $1 AND p.kind = 'custom' AND p.name = $2 AND p.enabled
+      ORDER BY r.id DESC`,
     values: [environmentId, name],
   })
   const [found] = rows
   if (!found) return undefined
-  try {
-    const secret = secrets.open(found.secret, { projectId, environmentId, kind: 'custom', name })
-    return { key: `${environmentId}/${name}`, url: found.url, secret }
-  } catch (cause) {
-    // A fault of the configuration. To the client the provider is one that does not answer.
-    warn(`the secret of the provider ${name} could not be opened`, cause)
-    throw new Refusal('customAuthUnavailable', { cause })
+  const place = { projectId, environmentId, kind: 'custom', name }
+  const open = (sealed: string, context: SecretContext): string | undefined => {
+    try {
+      return secrets.open(sealed, context)
+    } catch (cause) {
+      warn(`a secret of the provider ${name} could not be opened`, cause)
+      return undefined
+    }
   }
+  const secret = open(found.secret, place)
+  // A fault of the configuration. To the client the provider is one that does not answer.
+  if (secret === undefined) throw new Refusal('customAuthUnavailable')
+  const replacedSecrets = rows.flatMap(({ replaced_id: replaced, replaced_secret: sealed }) =>
+    replaced === null || sealed === null ? [] : (open(sealed, { ...place, replaced }) ?? []),
+  )
+  return { key: `${environmentId}/${name}`, url: found.url, secret, replacedSecrets }
+}
+
+/** One row for each secret that was replaced, or a single one without. */
+interface StoredSecrets {
+  readonly url: string
+  readonly secret: string
+  readonly replaced_id: string | null
+  readonly replaced_secret: string | null
 }

@@ -1,11 +1,17 @@
 import type { Rehearsal } from '../auth/custom-login.ts'
 import { WebhookAttemptType } from '../auth/graphql.ts'
+import type { Latency, LoginFigures, LoginStatistics, LoginStatisticsRef, LoginTime } from '../auth/login-statistics.ts'
 import { readCredentials } from '../auth/wire.ts'
+import { invalidRequest } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requireActor, requirePlatform } from '../graphql/context.ts'
+import { StepType } from '../insight/graphql.ts'
 import { print, RawJson } from '../json.ts'
-import { type AuthProvidersView, type CustomProviderView, readSettings } from './settings.ts'
+import type { AuthProvidersView, CustomProviderView } from './auth-providers.ts'
+import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS, type RotatedSecret } from './rotate-secret.ts'
+import { MAX_SECRET_LENGTH } from './secrets.ts'
+import { readSettings } from './settings.ts'
 
 const MAX_REASON = 500
 
@@ -17,6 +23,11 @@ const CustomProviderType = builder.objectRef<CustomProviderView & { name: string
     url: t.exposeString('url'),
     hasSecret: t.exposeBoolean('hasSecret', { description: 'A secret is stored. It never comes back.' }),
     updatedAt: t.field({ type: 'DateTime', resolve: ({ updatedAt }) => new Date(updatedAt) }),
+    replacedSecretsExpireAt: t.field({
+      type: ['DateTime'],
+      description: 'When each secret that `rotateProviderSecret` replaced stops to sign, the first to go first.',
+      resolve: ({ replacedSecretsExpireAt }) => replacedSecretsExpireAt.map((at) => new Date(at)),
+    }),
   }),
 })
 
@@ -79,6 +90,28 @@ const SetAuthProvidersPayload = builder
     }),
   })
 
+const RotateProviderSecretInput = builder.inputType('RotateProviderSecretInput', {
+  fields: (t) => ({
+    environment: t.string({ required: true }),
+    name: t.string({ required: true, description: "The provider's name, such as `default`." }),
+    secret: t.string({ description: 'The new secret, when your endpoint knows it already; else one is made.' }),
+    overlapSeconds: t.int({
+      description: `How long the secret of before still signs: 0 to ${MAX_OVERLAP_SECONDS}, ${DEFAULT_OVERLAP_SECONDS} unless given. 0 ends it at once, and every earlier one.`,
+    }),
+    reason: t.string({ required: true }),
+  }),
+})
+
+const RotateProviderSecretPayload = builder.objectRef<RotatedSecret>('RotateProviderSecretPayload').implement({
+  fields: (t) => ({
+    provider: t.field({ type: CustomProviderType, resolve: ({ name, provider }) => ({ name, ...provider }) }),
+    secret: t.exposeString('secret', {
+      nullable: true,
+      description: 'The secret that was made: the only time that it is seen. Null when you gave one.',
+    }),
+  }),
+})
+
 const TestAuthProviderInput = builder.inputType('TestAuthProviderInput', {
   fields: (t) => ({
     environment: t.string({ required: true }),
@@ -117,6 +150,25 @@ builder.mutationFields((t) => ({
       return { authProviders: await context.operations.setAuthProviders(caller, settings, reason) }
     },
   }),
+  rotateProviderSecret: t.field({
+    type: RotateProviderSecretPayload,
+    description:
+      'Replaces the secret of a custom provider, from the very next login on. For an overlap the secret of before signs, too: `X-Signature` is made with the new one, `webhook-signature` has a signature with each.',
+    args: { input: t.arg({ type: RotateProviderSecretInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const action = 'auth_providers.rotate_secret'
+      const caller = await requireActor(context, 'admin', { action, target: input.name })
+      const rotation = Fields.ofInput(input).read((fields) => ({
+        environment: fields.text('environment', { max: 32 }),
+        name: fields.text('name', { max: 32 }),
+        secret: fields.optionalText('secret', { max: MAX_SECRET_LENGTH }),
+        overlapSeconds:
+          fields.optionalInt32('overlapSeconds', { min: 0, max: MAX_OVERLAP_SECONDS }) ?? DEFAULT_OVERLAP_SECONDS,
+        reason: fields.text('reason', { max: MAX_REASON }),
+      }))
+      return context.operations.rotateProviderSecret(caller, rotation)
+    },
+  }),
   testAuthProvider: t.field({
     type: TestAuthProviderPayload,
     description: 'Asks a webhook as a login would, and tells how it went. No player is made, found or logged in.',
@@ -129,3 +181,145 @@ builder.mutationFields((t) => ({
     },
   }),
 }))
+
+const DAY_MS = 86_400_000
+const MAX_DAYS = 31
+/** Latencies by hour of more days would be too many rows to add up while somebody waits. */
+const MAX_DAYS_BY_HOUR = 7
+
+const LoginOutcomeType = builder
+  .objectRef<{ outcome: string; logins: number; rate: number }>('LoginOutcome')
+  .implement({
+    fields: (t) => ({
+      outcome: t.exposeString('outcome', { description: '`ok`, or the code that the client received.' }),
+      logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
+      rate: t.exposeFloat('rate', { description: 'Their share of all, 0 to 1.' }),
+    }),
+  })
+
+const LoginAttemptsType = builder.objectRef<LoginFigures['attempts'][number]>('LoginAttempts').implement({
+  description: 'Logins by how many times the webhook was asked.',
+  fields: (t) => ({
+    attempts: t.exposeInt('attempts'),
+    logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
+  }),
+})
+
+const LoginLatencyType = builder.objectRef<Latency>('LoginLatency').implement({
+  description:
+    'What the webhook took in milliseconds, all attempts of a login together, without the pauses between them. The mean is exact; percentiles are counted in fixed steps, single milliseconds below 40 and steps of 5 % from there: they are exact below 40 and at most 5 % off above.',
+  fields: (t) => ({
+    mean: t.exposeInt('mean'),
+    p50: t.exposeInt('p50'),
+    p90: t.exposeInt('p90'),
+    p95: t.exposeInt('p95'),
+    p99: t.exposeInt('p99'),
+  }),
+})
+
+const LoginFiguresType = builder.objectRef<LoginFigures>('LoginFigures').implement({
+  description:
+    'Custom logins that asked a webhook, refused ones too; neither links nor logins with a provider that is none.',
+  fields: (t) => ({
+    logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
+    outcomes: t.field({
+      type: [LoginOutcomeType],
+      description: 'The most frequent first.',
+      resolve: ({ logins, outcomes }) => outcomes.map((each) => ({ ...each, rate: each.logins / logins })),
+    }),
+    attempts: t.field({ type: [LoginAttemptsType], resolve: ({ attempts }) => [...attempts] }),
+    attemptsPerLogin: t.float({
+      nullable: true,
+      description: 'On average. Null of no logins.',
+      resolve: ({ logins, attempts }) =>
+        logins === 0 ? null : attempts.reduce((sum, each) => sum + each.attempts * each.logins, 0) / logins,
+    }),
+    latency: t.field({
+      type: LoginLatencyType,
+      nullable: true,
+      description: 'Null of no logins.',
+      resolve: ({ latency }) => latency,
+    }),
+  }),
+})
+
+const ProviderLoginsType = builder.objectRef<LoginStatistics['providers'][number]>('ProviderLogins').implement({
+  fields: (t) => ({
+    provider: t.exposeString('provider', { description: "The provider's name, such as `default`." }),
+    figures: t.field({ type: LoginFiguresType, resolve: ({ figures }) => figures }),
+  }),
+})
+
+const LoginTimeType = builder.objectRef<LoginTime>('LoginTime').implement({
+  description: 'An hour, or a day as far as it is in the range.',
+  fields: (t) => ({
+    at: t.field({ type: 'DateTime', description: 'The first moment of the hour or day.', resolve: ({ at }) => at }),
+    figures: t.field({ type: LoginFiguresType, resolve: ({ figures }) => figures }),
+  }),
+})
+
+const LoginStatisticsType = builder
+  .objectRef<LoginStatistics & { readonly ref: LoginStatisticsRef }>('LoginStatistics')
+  .implement({
+    description:
+      'How logins went, up to the last commit. Hours are those of UTC, and count whole where the range touches them.',
+    fields: (t) => ({
+      from: t.field({ type: 'DateTime', resolve: ({ from }) => from }),
+      to: t.field({ type: 'DateTime', description: 'Not itself in the range.', resolve: ({ to }) => to }),
+      total: t.field({ type: LoginFiguresType, resolve: ({ total }) => total }),
+      providers: t.field({
+        type: [ProviderLoginsType],
+        description: 'Each provider that had logins, by name; those that are removed since, too.',
+        resolve: ({ providers }) => [...providers],
+      }),
+      times: t.field({
+        type: [LoginTimeType],
+        description: `Every hour or day of the range, in order: hours of up to ${MAX_DAYS_BY_HOUR} days.`,
+        args: { by: t.arg({ type: StepType, defaultValue: 'hour', required: true }) },
+        resolve: ({ ref }, { by }, { operations }) => {
+          if (by === 'hour' && daysOf(ref) > MAX_DAYS_BY_HOUR) {
+            throw invalidRequest({ path: 'by', message: `must be DAY for more than ${MAX_DAYS_BY_HOUR} days` })
+          }
+          return operations.readLoginTimes(ref, by)
+        },
+      }),
+    }),
+  })
+
+builder.queryField('loginStatistics', (t) =>
+  t.field({
+    type: LoginStatisticsType,
+    description:
+      'How the logins of an environment went: by outcome, with attempts and latencies, in all, by provider, and by hour or day.',
+    args: {
+      environment: t.arg.string({ required: true }),
+      provider: t.arg.string({ description: 'Of this provider alone.' }),
+      from: t.arg({ type: 'DateTime', description: 'A day before the end unless given.' }),
+      to: t.arg({ type: 'DateTime', description: `Now unless given; at most ${MAX_DAYS} days after the beginning.` }),
+    },
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment, ...range } = Fields.ofInput(args).read((fields) => ({
+        environment: fields.text('environment', { max: 32 }),
+        provider: fields.optionalText('provider', { max: 32 }),
+        ...readRange(fields, args),
+      }))
+      const environmentId = await context.operations.findEnvironment(projectId, environment)
+      const ref = { environmentId, ...range }
+      return { ref, ...(await context.operations.readLoginStatistics(ref)) }
+    },
+  }),
+)
+
+/** The range that is asked for: the last day unless said otherwise. */
+function readRange(fields: Fields, { from, to }: { from?: Date | null; to?: Date | null }): { from: Date; to: Date } {
+  const end = to ?? new Date()
+  const begin = from ?? new Date(end.getTime() - DAY_MS)
+  if (begin >= end) fields.fault('from', 'must be before to', null)
+  const range = { from: begin, to: end }
+  if (daysOf(range) > MAX_DAYS) fields.fault('from', `must be at most ${MAX_DAYS} days before to`, null)
+  return range
+}
+
+const daysOf = ({ from, to }: Pick<LoginStatisticsRef, 'from' | 'to'>): number =>
+  (to.getTime() - from.getTime()) / DAY_MS

@@ -1,5 +1,7 @@
 import { Fields } from '../fields.ts'
 import type { PlatformHandler } from '../http/route.ts'
+import type { Json } from '../json.ts'
+import type { AuthProvidersView } from './auth-providers.ts'
 import { readSettings } from './settings.ts'
 
 /** GET /platform/v1/projects/{projectId}/auth-providers?environment= (spec 4.3): one environment, or all of them. */
@@ -7,10 +9,20 @@ export const getAuthProviders: PlatformHandler = async ({ caller, query, operati
   const environment = Fields.ofInput({ environment: query.get('environment') }).read((fields) =>
     fields.optionalText('environment', { max: 32 }),
   )
-  const environments = await operations.readAuthProviders(caller.projectId, environment)
+  const views = await operations.readAuthProviders(caller.projectId, environment)
+  const environments = views.map(toJson)
   return environment === null ? { environments } : (environments[0] ?? null)
 }
 
 /** PUT /platform/v1/projects/{projectId}/auth-providers (spec 4.3) */
 export const putAuthProviders: PlatformHandler = async ({ caller, body, operations }) =>
-  operations.setAuthProviders(caller, readSettings(await body()))
+  toJson(await operations.setAuthProviders(caller, readSettings(await body())))
+
+/** The contract's fields. How a secret is being replaced is told in GraphQL, where it is done. */
+function toJson({ environment, authProviders }: AuthProvidersView): Json {
+  const custom = Object.entries(authProviders.custom).map(([name, { enabled, url, hasSecret, updatedAt }]) => [
+    name,
+    { enabled, url, hasSecret, updatedAt },
+  ])
+  return { environment, authProviders: { ...authProviders, custom: Object.fromEntries(custom) } }
+}

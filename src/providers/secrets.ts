@@ -13,6 +13,8 @@ export interface SecretContext {
   readonly environmentId: string
   readonly kind: string
   readonly name: string
+  /** Of a secret that another one replaced: the id of the row that keeps it. */
+  readonly replaced?: string
 }
 
 /** Encrypts what must never be read from a database: AES-256-GCM, with the place of a secret as associated data. */
@@ -22,6 +24,9 @@ export interface Secrets {
   /** Throws what was sealed elsewhere, by a key that is not there any more, or not at all. */
   open(sealed: string, context: SecretContext): string
 }
+
+/** The longest secret of a provider, in characters. */
+export const MAX_SECRET_LENGTH = 512
 
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -58,9 +63,22 @@ export function createSecrets(keys: readonly SecretsKey[]): Secrets {
   }
 }
 
-function associated({ projectId, environmentId, kind, name }: SecretContext): Buffer {
-  return Buffer.from(print([projectId, environmentId, kind, name]))
+/** What was sealed; undefined where `open` would throw. */
+export function tryToOpen(secrets: Secrets, sealed: string, context: SecretContext): string | undefined {
+  try {
+    return secrets.open(sealed, context)
+  } catch {
+    return undefined
+  }
 }
+
+function associated({ projectId, environmentId, kind, name, replaced }: SecretContext): Buffer {
+  const place = [projectId, environmentId, kind, name]
+  return Buffer.from(print(replaced === undefined ? place : [...place, replaced]))
+}
+
+/** Makes a new secret for a provider: 32 bytes in the form of Standard Webhooks, which their libraries take as it is. */
+export const generateSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /** Makes a new key for `SECRETS_KEYS`. */
 export function generateSecretsKey(): SecretsKey {

@@ -2,20 +2,24 @@ import type { ClientBase, Pool } from 'pg'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { type Fault, invalidRequest, Refusal } from '../errors.ts'
+import { type Fault, Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { type Json, kindOf, members, RawJson } from '../json.ts'
+import {
+  type AuthProvidersView,
+  lockSettings,
+  PLATFORM_KINDS,
+  readStored,
+  type StoredProvider,
+  viewOf,
+} from './auth-providers.ts'
 import { isProviderName, NAME_RULE } from './custom-provider.ts'
-import type { SecretContext, Secrets } from './secrets.ts'
-import { redact, withKeptSecrets } from './write-only.ts'
+import { MAX_SECRET_LENGTH, type SecretContext, type Secrets, tryToOpen } from './secrets.ts'
+import { redact, secretsOf, withKeptSecrets } from './write-only.ts'
 
-// The settings of an environment's login providers (spec 4.3).
+// Setting the login providers of an environment (spec 4.3).
 
 const MAX_URL_LENGTH = 2048
-const MAX_SECRET_LENGTH = 512
-const PLATFORM_KINDS = ['google', 'apple'] as const
-
-type PlatformKind = (typeof PLATFORM_KINDS)[number]
 
 /** What a PUT asks for. A part that is null stays as it is. */
 export interface AuthProviderSettings {
@@ -33,23 +37,6 @@ export interface CustomProviderSettings {
   readonly secret: string | null
 }
 
-/** The settings of one environment as operators see them: without any secret. */
-export type AuthProvidersView = {
-  readonly environment: string
-  readonly authProviders: {
-    readonly custom: Readonly<Record<string, CustomProviderView>>
-    readonly google: RawJson | null
-    readonly apple: RawJson | null
-  }
-}
-
-export type CustomProviderView = {
-  readonly enabled: boolean
-  readonly url: string
-  readonly hasSecret: boolean
-  readonly updatedAt: string
-}
-
 /** A request read as far as it goes, with every fault that it shows by itself. */
 export interface ReadSettings {
   readonly settings: AuthProviderSettings
@@ -63,18 +50,17 @@ export function readSettings(body: string): ReadSettings {
     environment: fields.text('environment', { max: 32 }),
     authProviders: fields.object('authProviders'),
   }))
-  const blocks = gather(faults, 'authProviders.', Fields.ofJson(request?.authProviders ?? '{}'), (fields) => ({
+  const blocks = gather(faults, 'authProviders.', Fields.ofJson(request.authProviders), (fields) => ({
     custom: fields.optionalObject('custom'),
     google: fields.optionalObject('google'),
     apple: fields.optionalObject('apple'),
   }))
-  const custom = blocks?.custom ?? null
   return {
     settings: {
-      environment: request?.environment ?? '',
-      custom: custom === null ? null : readCustom(custom, faults),
-      google: rawOrNull(blocks?.google ?? null),
-      apple: rawOrNull(blocks?.apple ?? null),
+      environment: request.environment,
+      custom: blocks.custom === null ? null : readCustom(blocks.custom, faults),
+      google: rawOrNull(blocks.google),
+      apple: rawOrNull(blocks.apple),
     },
     faults,
   }
@@ -94,8 +80,8 @@ function readCustom(text: string, faults: Fault[]): Map<string, CustomProviderSe
       url: fields.text('url', { max: MAX_URL_LENGTH }),
       secret: fields.optionalText('secret', { max: MAX_SECRET_LENGTH }),
     }))
-    if (!provider) continue
-    const fault = urlFault(provider.url)
+    // A URL that has been named already stands for nothing.
+    const fault = provider.url === '' ? undefined : urlFault(provider.url)
     if (fault) faults.push({ path: `${path}.url`, message: fault })
     providers.set(name, provider)
   }
@@ -104,78 +90,20 @@ function readCustom(text: string, faults: Fault[]): Map<string, CustomProviderSe
 
 function urlFault(url: string): string | undefined {
   // URL parsers drop these silently; what is stored should be what is called.
-  if (/[\s\u0000-\u001f\u007f]/.test(url)) return 'must not contain whitespace or control characters'
+  if (/[\s\u0000-\u001f\u007f-\u009f]/.test(url)) return 'must not contain whitespace or control characters'
   if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) return 'must be an absolute http or https URL'
   const { username, password } = new URL(url)
   return username !== '' || password !== '' ? 'must not contain credentials' : undefined
 }
 
-/** Runs a reader and keeps its faults, each under a path of ours; undefined when there were any. */
-function gather<T>(faults: Fault[], prefix: string, fields: Fields, reader: (fields: Fields) => T): T | undefined {
-  try {
-    return fields.read(reader)
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    for (const { path, message } of error.faults) faults.push({ path: prefix + path, message })
-    return undefined
-  }
+/** Runs a reader and keeps its faults, each under a path of ours. What is faulty has a stand-in. */
+function gather<T>(faults: Fault[], prefix: string, fields: Fields, reader: (fields: Fields) => T): T {
+  const value = reader(fields)
+  for (const { path, message } of fields.found) faults.push({ path: prefix + path, message })
+  return value
 }
 
 const rawOrNull = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
-
-interface StoredProvider {
-  readonly kind: 'custom' | PlatformKind
-  readonly name: string
-  readonly enabled: boolean
-  readonly url: string | null
-  /** Of a custom provider its secret, sealed; of another its whole block. */
-  readonly secret: string | null
-  readonly settings: string | null
-  readonly updated_at: Date
-}
-
-/** The settings of one environment of a project, or of all of them in the order of their names. */
-export async function readAuthProviders(
-  pool: Pool,
-  projectId: string,
-  environment: string | null,
-): Promise<AuthProvidersView[]> {
-  const { rows } = await pool.query<StoredProvider & { environment: string }>({
-    name: 'auth-providers',
-    text: `SELECT e.name AS environment, p.kind, p.name, p.enabled, p.url, p.secret, p.settings, p.updated_at
-      FROM environments e LEFT JOIN auth_providers p ON p.environment_id = e.id
-      WHERE e.project_id = $1 AND ($2::text IS NULL OR e.name = $2)
-      ORDER BY e.name COLLATE "C", p.name COLLATE "C"`,
-    values: [projectId, environment],
-  })
-  if (environment !== null && rows.length === 0) throw new Refusal('environmentNotFound')
-  const names = [...new Set(rows.map((row) => row.environment))]
-  return names.map((name) =>
-    viewOf(
-      name,
-      rows.filter((row) => row.environment === name),
-    ),
-  )
-}
-
-function viewOf(environment: string, rows: readonly StoredProvider[]): AuthProvidersView {
-  const custom = rows
-    .filter(({ kind }) => kind === 'custom')
-    .map((row): [string, CustomProviderView] => [
-      row.name,
-      {
-        enabled: row.enabled,
-        url: row.url ?? '',
-        hasSecret: row.secret !== null,
-        updatedAt: row.updated_at.toISOString(),
-      },
-    ])
-  const settingsOf = (wanted: PlatformKind) => rawOrNull(rows.find(({ kind }) => kind === wanted)?.settings ?? null)
-  return {
-    environment,
-    authProviders: { custom: Object.fromEntries(custom), google: settingsOf('google'), apple: settingsOf('apple') },
-  }
-}
 
 /**
  * Replaces the parts that a request names, all or nothing, and leaves one audit row when anything changed. It counts for
@@ -190,14 +118,11 @@ export async function setAuthProviders(
   const { environment } = settings
   return inTransaction(pool, async (client) => {
     // One change of an environment's settings at a time: whole maps replace whole maps.
-    const found = await client.query<{ id: string }>(
-      'SELECT id FROM environments WHERE project_id = $1 AND name = $2 FOR NO KEY UPDATE',
-      [caller.projectId, environment],
-    )
-    const environmentId = found.rows[0]?.id
+    const environmentId = await lockSettings(client, caller.projectId, environment)
     const stored = environmentId === undefined ? [] : await readStored(client, environmentId)
     const missing = environmentId === undefined ? [] : missingSecrets(settings, stored)
-    if (faults.length + missing.length > 0) throw invalidRequest(...faults, ...missing)
+    const all = [...faults, ...missing]
+    if (all.length > 0) throw new Refusal('invalidRequest', { faults: all })
     if (environmentId === undefined) throw new Refusal('environmentNotFound')
 
     const place = { projectId: caller.projectId, environmentId }
@@ -206,6 +131,11 @@ export async function setAuthProviders(
     await client.query(
       "DELETE FROM auth_providers WHERE environment_id = $1 AND kind = 'custom' AND name = ANY ($2::text[])",
       [environmentId, changes.removed],
+    )
+    // A change of the secret is one at once: what it replaced earlier signs no longer, either.
+    await client.query(
+      "DELETE FROM replaced_secrets WHERE environment_id = $1 AND kind = 'custom' AND name = ANY ($2::text[])",
+      [environmentId, changes.written.filter((change) => change.isSecretChanged).map(({ name }) => name)],
     )
     const after = viewOf(environment, await readStored(client, environmentId))
     if (changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)) {
@@ -223,15 +153,6 @@ export async function setAuthProviders(
     }
     return after
   })
-}
-
-async function readStored(client: ClientBase, environmentId: string): Promise<StoredProvider[]> {
-  const { rows } = await client.query<StoredProvider>(
-    `SELECT kind, name, enabled, url, secret, settings, updated_at FROM auth_providers
-     WHERE environment_id = $1 ORDER BY name COLLATE "C"`,
-    [environmentId],
-  )
-  return rows
 }
 
 function missingSecrets({ custom }: AuthProviderSettings, stored: readonly StoredProvider[]): Fault[] {
@@ -261,14 +182,8 @@ function planChanges(
   place: Pick<SecretContext, 'projectId' | 'environmentId'>,
 ): { written: Change[]; removed: string[] } {
   const find = (kind: string, name: string) => stored.find((row) => row.kind === kind && row.name === name)
-  const open = (sealed: string, context: SecretContext): string | null => {
-    try {
-      return secrets.open(sealed, context)
-    } catch {
-      // Sealed by a key that is gone: as good as another secret.
-      return null
-    }
-  }
+  // Sealed by a key that is gone: as good as another secret.
+  const open = (sealed: string, context: SecretContext): string | null => tryToOpen(secrets, sealed, context) ?? null
 
   const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret }]): Change => {
     const before = find('custom', name)
@@ -291,7 +206,7 @@ function planChanges(
     const before = find(kind, '')
     const context = { ...place, kind, name: '' }
     const whole = before?.secret ? open(before.secret, context) : null
-    const block = whole === null ? sent.text : withKeptSecrets(sent.text, whole)
+    const block = withKeptSecrets(sent.text, whole ?? undefined)
     const shown = redact(block)
     written.push({
       kind,
@@ -300,7 +215,7 @@ function planChanges(
       url: null,
       secret: secrets.seal(block, context),
       settings: shown,
-      isSecretChanged: whole !== block && before?.settings === shown,
+      isSecretChanged: secretsOf(whole ?? '{}').join() !== secretsOf(block).join(),
       isChanged: whole !== block,
     })
   }

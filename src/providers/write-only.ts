@@ -7,10 +7,8 @@ const WRITE_ONLY = /secret|password|token|key/i
 /** A JSON text without the write-only members of its objects, at any depth. */
 export function redact(text: string): string {
   switch (kindOf(text)) {
-    case 'object': {
-      const shown = [...members(text)].filter(([name]) => !WRITE_ONLY.test(name))
-      return objectText(shown.map(([name, raw]) => [name, redact(raw)]))
-    }
+    case 'object':
+      return objectText([...split(text).shown].map(([name, raw]) => [name, redact(raw)]))
     case 'array':
       return `[${elements(text).map(redact).join(',')}]`
     default:
@@ -18,24 +16,58 @@ export function redact(text: string): string {
   }
 }
 
-/** A JSON text with the write-only members of the one that it replaces, wherever it does not give them anew. */
-export function withKeptSecrets(text: string, replaced: string): string {
-  const kind = kindOf(text)
-  if (kind !== kindOf(replaced)) return text
-  if (kind === 'array') {
-    const before = elements(replaced)
-    return `[${elements(text)
-      .map((raw, index) => withKeptSecrets(raw, before[index] ?? 'null'))
-      .join(',')}]`
+/**
+ * A JSON text with the write-only members of the one that it replaces, wherever it does not give them anew. They come
+ * last in their objects, by name: given again or kept, the same settings are the same text.
+ */
+export function withKeptSecrets(text: string, replaced = 'null'): string {
+  switch (kindOf(text)) {
+    case 'object': {
+      const sent = split(text)
+      const before = split(kindOf(replaced) === 'object' ? replaced : '{}')
+      const given = [...sent.withheld].filter(([, raw]) => raw !== 'null')
+      const withheld = new Map([...before.withheld, ...given])
+      return objectText([
+        ...[...sent.shown].map(([name, raw]): Member => [name, withKeptSecrets(raw, before.shown.get(name))]),
+        ...[...withheld].sort(byName),
+      ])
+    }
+    case 'array': {
+      const before = kindOf(replaced) === 'array' ? elements(replaced) : []
+      return `[${elements(text)
+        .map((raw, index) => withKeptSecrets(raw, before[index]))
+        .join(',')}]`
+    }
+    default:
+      return text
   }
-  if (kind !== 'object') return text
-  const before = members(replaced)
-  const merged = new Map(members(text))
-  for (const [name, old] of before) {
-    const raw = merged.get(name)
-    const isKept = WRITE_ONLY.test(name) && (raw === undefined || raw === 'null')
-    if (isKept) merged.set(name, old)
-    else if (raw !== undefined) merged.set(name, withKeptSecrets(raw, old))
-  }
-  return objectText(merged)
 }
+
+/** The write-only members alone, wherever they are: the same for two texts that have the same secrets. */
+export function secretsOf(text: string, path = ''): string[] {
+  switch (kindOf(text)) {
+    case 'object': {
+      const { shown, withheld } = split(text)
+      return [
+        ...[...withheld].map(([name, raw]) => `${path}/${JSON.stringify(name)}:${raw}`),
+        ...[...shown].flatMap(([name, raw]) => secretsOf(raw, `${path}/${JSON.stringify(name)}`)),
+      ].sort()
+    }
+    case 'array':
+      return elements(text).flatMap((raw, index) => secretsOf(raw, `${path}/${index}`))
+    default:
+      return []
+  }
+}
+
+type Member = [name: string, raw: string]
+
+/** The members of an object that are shown, and those that are write-only. */
+function split(object: string): { shown: Map<string, string>; withheld: Map<string, string> } {
+  const shown = new Map<string, string>()
+  const withheld = new Map<string, string>()
+  for (const [name, raw] of members(object)) (WRITE_ONLY.test(name) ? withheld : shown).set(name, raw)
+  return { shown, withheld }
+}
+
+const byName = ([a]: Member, [b]: Member): number => (a < b ? -1 : 1)

@@ -2,8 +2,8 @@ import type { EnumRef, SchemaTypes } from '@pothos/core'
 import type { Fault } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requirePlatform, requirePlayer } from '../graphql/context.ts'
-import { readForwardPage } from '../graphql/page.ts'
+import { type Context, requireActor, requirePlatform, requirePlayer } from '../graphql/context.ts'
+import { pageOf, readForwardPage } from '../graphql/page.ts'
 import { MAX_INT32 } from '../json.ts'
 import { PriceType, RewardType } from '../wallet/graphql.ts'
 import type { PassPreview } from './compare-passes.ts'
@@ -521,7 +521,8 @@ builder.queryFields((t) => ({
       const { projectId } = await requirePlatform(context, 'viewer')
       const environment = Fields.ofInput(args).read((fields) => fields.text('environment', { max: 32 }))
       const environmentId = await context.operations.findEnvironment(projectId, environment)
-      return context.prisma.scenario.findMany({ ...query, where: { environmentId }, orderBy: { id: 'asc' } })
+      const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'asc', ids: 'names' })
+      return context.prisma.scenario.findMany({ ...page, where: { environmentId, ...beyond } })
     },
   }),
 }))
@@ -598,7 +599,7 @@ builder.mutationFields((t) => ({
       'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     args: { input: t.arg({ type: PublishScenarioInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin')
+      const caller = await requireActor(context, 'admin', { action: 'scenario.publish', target: input.scenarioId })
       const { definition, reason, ...place } = Fields.ofInput(input).read((fields) => ({
         ...readVersionedScenario(fields),
         definition: fields.text('definition', { max: Number.MAX_SAFE_INTEGER, min: 0 }).trim(),
@@ -615,7 +616,7 @@ builder.mutationFields((t) => ({
       'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. With an older version and the same place it goes back to that version.',
     args: { input: t.arg({ type: CloneScenarioInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin')
+      const caller = await requireActor(context, 'admin', { action: 'scenario.clone', target: input.toScenarioId })
       const { toEnvironment, toScenarioId, version, reason, ...place } = Fields.ofInput(input).read((fields) => ({
         ...readVersionedScenario(fields),
         toEnvironment: fields.text('toEnvironment', { max: 32 }),

@@ -17,7 +17,7 @@ export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>
   }),
 })
 
-builder.prismaObject('Wallet', {
+export const WalletType = builder.prismaObject('Wallet', {
   fields: (t) => ({
     currency: t.exposeString('currency'),
     balance: t.expose('balance', { type: 'Int64' }),
@@ -38,7 +38,7 @@ builder.prismaObject('WalletEntry', {
   }),
 })
 
-builder.prismaObject('InventoryItem', {
+export const InventoryItemType = builder.prismaObject('InventoryItem', {
   fields: (t) => ({
     itemId: t.exposeString('itemId'),
     amount: t.expose('amount', { type: 'Int64' }),

@@ -81,6 +81,70 @@ describe('a platform key made by an admin (decisions 1)', () => {
   })
 })
 
+describe('the lists of keys', () => {
+  const names = { sdk: 'sdkKeys', platform: 'platformKeys' } as const
+  const list = async (kind: keyof typeof names, args: string, key = game.platformKey) => {
+    const query = `{ ${names[kind]}(${args}) { edges { cursor node { id prefix createdBy revokedAt revokedBy } }
+      pageInfo { hasNextPage endCursor } } }`
+    const { data, errors } = await game.graphql(key, query)
+    return { page: data?.[names[kind]], error: errors?.[0]?.extensions }
+  }
+  const idsOf = (page: { edges: { node: { id: string } }[] }) => page.edges.map(({ node }) => node.id)
+
+  it('find a key by its beginning, as far as it is shown, with nothing in it as a pattern', async () => {
+    const { id, prefix } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey
+    const other = (await admin(CREATE_PLATFORM, { role: 'viewer', reason: 'x' })).data.createPlatformKey
+    for (const [kind, made] of [
+      ['sdk', { id, prefix }],
+      ['platform', other],
+    ] as const) {
+      for (const length of [12, 11, 10]) {
+        const { page } = await list(kind, `prefix: "${made.prefix.slice(0, length)}"`)
+        expect(idsOf(page)).toContain(made.id)
+      }
+      expect(idsOf((await list(kind, `prefix: "${made.prefix}"`)).page)).toEqual([made.id])
+      for (const nothing of ['%', '_', '\\\\', 'tw%', `${made.prefix.slice(0, 11)}_`, made.prefix.toUpperCase()])
+        expect([nothing, idsOf((await list(kind, `prefix: "${nothing}"`)).page).includes(made.id)]).toEqual([
+          nothing,
+          `${made.prefix.slice(0, 11)}_` === nothing && made.prefix.endsWith('_'),
+        ])
+      // A whole key does not belong into a search.
+      expect((await list(kind, `prefix: "${made.prefix}x"`)).error?.code).toBe('INVALID_REQUEST')
+      expect((await list(kind, 'prefix: ""')).error?.code).toBe('INVALID_REQUEST')
+    }
+  })
+
+  it('are by environment and by role, too', async () => {
+    const { id } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey
+    expect(idsOf((await list('sdk', 'environment: "staging", first: 200')).page)).toContain(id)
+    expect(idsOf((await list('sdk', 'environment: "production", first: 200')).page)).not.toContain(id)
+    expect((await list('sdk', 'environment: "nowhere"')).error?.code).toBe('ENVIRONMENT_NOT_FOUND')
+    const made = (await admin(CREATE_PLATFORM, { role: 'operator', reason: 'x' })).data.createPlatformKey
+    expect(idsOf((await list('platform', 'role: operator, first: 200')).page)).toContain(made.id)
+    expect(idsOf((await list('platform', 'role: viewer, first: 200')).page)).not.toContain(made.id)
+  })
+
+  it('say who made a key and who revoked it first; null for the command line', async () => {
+    const [made] = (await list('platform', `prefix: "${game.platformKey.slice(0, 12)}"`)).page.edges
+    expect(made.node).toMatchObject({ createdBy: null, revokedAt: null, revokedBy: null })
+    const second = (await admin(CREATE_PLATFORM, { role: 'admin', reason: 'x' })).data.createPlatformKey
+    const third = (await game.graphql(second.key, CREATE_SDK, { input: { environment: 'staging', reason: 'x' } })).data
+    const { id, prefix } = third.createSdkKey
+    await admin(REVOKE_SDK, { id, reason: 'first' })
+    const present = async () => (await list('sdk', `prefix: "${prefix}"`)).page.edges[0].node
+    const revoked = await present()
+    expect(revoked).toEqual({
+      id,
+      prefix,
+      createdBy: `platform_key:${second.id}`,
+      revokedAt: expect.stringMatching(/^20/),
+      revokedBy: `platform_key:${made.node.id}`,
+    })
+    await game.graphql(second.key, REVOKE_SDK, { input: { id, reason: 'again' } })
+    expect(await present()).toEqual(revoked)
+  })
+})
+
 describe("somebody else's keys", () => {
   it('of another project are not there to be revoked, as little as keys that never were', async () => {
     for (const [query, id] of [
@@ -91,6 +155,11 @@ describe("somebody else's keys", () => {
     ] as const) {
       expect((await admin(query, { id, reason: 'x' })).errors?.[0]?.extensions.code).toBe('NOT_FOUND')
     }
+    // Each attempt is in the audit log of whoever tried, and only there.
+    const denied = [...(await auditRows('sdk_key.revoke.denied')), ...(await auditRows('platform_key.revoke.denied'))]
+    expect(new Set(denied.map(({ target }) => target))).toEqual(
+      new Set([elsewhere.sdkKeyId, elsewhere.platformKeyId, '00000000-0000-4000-8000-000000000000']),
+    )
     expect((await game.graphql(elsewhere.platformKey, '{ platformKeys { edges { node { id } } } }')).data).toEqual({
       platformKeys: { edges: [{ node: { id: elsewhere.platformKeyId } }] },
     })

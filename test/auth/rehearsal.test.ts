@@ -20,9 +20,6 @@ afterEach(() => operator?.close())
 
 const TEST = `mutation ($input: TestAuthProviderInput!) {
   testAuthProvider(input: $input) { status error subject attempts { status milliseconds error } } }`
-const SET = `mutation ($input: SetAuthProvidersInput!) {
-  setAuthProviders(input: $input) { authProviders { environment custom { name enabled url hasSecret } google apple } } }`
-
 async function rehearse(input: object, credentials = game.platformKey) {
   return game.graphql(credentials, TEST, {
     input: { environment: 'production', customData: '{"player":"ada"}', ...input },
@@ -70,40 +67,5 @@ describe('a dry run of a login', () => {
     expect(operator.hits).toEqual([])
     const { rows } = await game.app.pool.query("SELECT FROM audit_log WHERE action = 'auth_providers.test.denied'")
     expect(rows).toHaveLength(1)
-  })
-})
-
-describe('provider settings in GraphQL', () => {
-  it('are those of REST, with a reason in the audit log', async () => {
-    const authProviders = {
-      custom: { studio: { enabled: true, url: operator.url, secret: 's3cret' } },
-      google: { clientId: 'a' },
-    }
-    const input = { environment: 'staging', authProviders, reason: 'a new studio' }
-    const set = await game.graphql(game.platformKey, SET, { input })
-    const custom = [{ name: 'studio', enabled: true, url: operator.url, hasSecret: true }]
-    expect(set.data.setAuthProviders.authProviders).toEqual({
-      environment: 'staging',
-      custom,
-      google: { clientId: 'a' },
-      apple: null,
-    })
-    const read = await game.graphql(
-      await game.key('viewer'),
-      '{ authProviders(environment: "staging") { environment custom { name enabled url hasSecret } google apple } }',
-    )
-    expect(read.data.authProviders).toEqual([set.data.setAuthProviders.authProviders])
-    const { rows } = await game.app.pool.query("SELECT reason, after FROM audit_log WHERE target = 'staging'")
-    expect(rows).toMatchObject([{ reason: 'a new studio' }])
-    expect(rows[0].after).not.toContain('s3cret')
-  })
-
-  it('name every fault at once, as over REST', async () => {
-    const authProviders = { custom: { google: { enabled: 1, url: 'ftp://x' } } }
-    const { errors } = await game.graphql(game.platformKey, SET, {
-      input: { environment: 'production', authProviders, reason: 'x' },
-    })
-    const rest = await game.setProviders(authProviders.custom)
-    expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details: rest.body.details })
   })
 })

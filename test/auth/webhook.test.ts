@@ -320,7 +320,10 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
   async function callByName(): Promise<{ result: WebhookResult; milliseconds: number }> {
     const webhook = createWebhook({ allowPrivateAddresses: true, lookup: () => undefined })
     const started = performance.now()
-    const result = await webhook.call({ key: 'nameless', url: 'http://studio.example/login', secret: 's' }, '{}')
+    const result = await webhook.call(
+      { key: 'nameless', url: 'http://studio.example/login', secret: 's', replacedSecrets: [] },
+      '{}',
+    )
     await webhook.close()
     return { result, milliseconds: performance.now() - started }
   }

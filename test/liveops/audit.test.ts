@@ -25,6 +25,10 @@ const CLAIM = '/sdk/v1/battlepass/claim'
 const PREMIUM = '/sdk/v1/battlepass/premium'
 const START = '/sdk/v1/scenarios/start'
 const STORE = '/sdk/v1/storage/set'
+const UNSTORE = '/sdk/v1/storage/delete'
+const CROSS = '/sdk/v1/scenarios/cross'
+const REFRESH = '/sdk/v1/authorization/refresh'
+const LINK = '/sdk/v1/authorization/custom/link'
 
 const pass = { scenarioId: 'season', nodeId: 'pass' }
 
@@ -53,9 +57,12 @@ beforeAll(async () => {
     [
       passNode('pass', { price: { currency: 'gems', amount: 300 } }),
       { id: 'gift', type: 'reward', data: { rewards: [gold(5)] } },
+      { id: 'shop', type: 'client', data: {} },
     ],
     [
       { from: 'start', handle: 'onStart', to: 'pass' },
+      { from: 'start', handle: 'onStart', to: 'shop' },
+      { from: 'shop', handle: 'onVisit', to: 'gift' },
       { from: 'pass', handle: 'onLevelUp', to: 'gift' },
       { from: 'pass', handle: 'onComplete', to: 'gift' },
     ],
@@ -69,8 +76,8 @@ afterAll(async () => {
   await game.stop()
 })
 
-const LOG = `query ($first: Int, $after: String, $last: Int, $before: String, $action: String, $target: String, $actor: String) {
-  auditLog(first: $first, after: $after, last: $last, before: $before, action: $action, target: $target, actor: $actor) {
+const LOG = `query ($first: Int, $after: String, $last: Int, $before: String, $action: String, $target: String, $actor: String, $from: DateTime, $to: DateTime) {
+  auditLog(first: $first, after: $after, last: $last, before: $before, action: $action, target: $target, actor: $actor, from: $from, to: $to) {
     edges { cursor node { id at actor action target before after reason } }
     pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
 
@@ -190,6 +197,57 @@ describe('the audit log', () => {
         given.map(([, value]) => value),
       )
       expect([filter, await entries(filter)]).toEqual([filter, expected.slice(0, 200)])
+    }
+  })
+
+  it('is found by time: from a moment on, up to another that does not count any more', async () => {
+    const target = (await written()).playerId
+    const all = await rows('target = $2', [target])
+    const moments = all.map((entry) => (entry as Entry & { at: string }).at)
+    const cases = [
+      {},
+      { from: moments.at(3) },
+      { to: moments.at(3) },
+      { from: moments.at(5), to: moments.at(2) },
+      { from: moments.at(-1), to: '2999-01-01T00:00:00Z' },
+      { from: '1999-01-01T00:00:00Z', to: moments.at(-1) },
+      { from: '2999-01-01T00:00:00Z' },
+      { from: '0001-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' },
+    ]
+    for (const { from, to } of cases) {
+      const expected = await rows('target = $2 AND created_at >= $3 AND created_at < $4', [
+        target,
+        from ?? '-infinity',
+        to ?? 'infinity',
+      ])
+      const named = { target, from, to }
+      expect([named, await entries(named)]).toEqual([named, expected])
+    }
+  })
+
+  it('by each of its filters is read from an index in its order: no page sorts or looks through the log', async () => {
+    const client = await game.app.pool.connect()
+    try {
+      await client.query('BEGIN')
+      await client.query(
+        `INSERT INTO audit_log (project_id, id, actor, action, target)
+         SELECT $1, gen_random_uuid(), 'actor ' || n % 500, 'action ' || n % 500, 'target ' || n % 500
+         FROM generate_series(1, 20000) n`,
+        [game.projectId],
+      )
+      await client.query('ANALYZE audit_log')
+      for (const column of ['actor', 'action', 'target']) {
+        const { rows: plan } = await client.query(
+          `EXPLAIN SELECT * FROM audit_log WHERE project_id = $1 AND ${column} = '${column} 7' ORDER BY id DESC LIMIT 21`,
+          [game.projectId],
+        )
+        const text = plan.map((row) => row['QUERY PLAN']).join('\n')
+        expect(text).toContain(`audit_log_project_id_${column}_id_idx`)
+        expect(text).not.toMatch(/Sort|Seq Scan/)
+      }
+    } finally {
+      await client.query('ROLLBACK')
+      client.release()
     }
   })
 
@@ -323,6 +381,10 @@ function plan(next: () => number): Plan {
       () => ({ path: CLAIM, input: tier() }),
       () => ({ path: PREMIUM, input: pass }),
       () => ({ path: START, input: { scenarioId: 'season' } }),
+      () => ({ path: CROSS, input: { scenarioId: 'season', nodeId: 'shop', handle: one('onVisit', 'onComplete') } }),
+      () => ({ path: REFRESH, input: {} }),
+      () => ({ path: LINK, input: {} }),
+      () => ({ path: UNSTORE, input: { keys: [one('a', 'b', 'c')] } }),
       () => ({ path: STORE, input: { values: { [one('a', 'b', 'c')]: 1 } } }),
     )()
   const supports = (): Omit<Step, 'player'> =>
@@ -348,6 +410,7 @@ function plan(next: () => number): Plan {
       () => ({ mutation: 'revokePremium', input: pass }),
       () => ({ mutation: 'resetPass', input: pass }),
       () => ({ mutation: 'cancelRun', input: {} }),
+      () => ({ mutation: 'unlinkIdentity', input: { provider: 'custom' } }),
       () => ({ mutation: 'setPlayerStorage', input: { values: `{"${one('a', 'b', 'c')}":2}` } }),
       () => ({ mutation: 'deletePlayerStorage', input: { keys: [one('a', 'b', 'c')] } }),
     )()
@@ -374,10 +437,25 @@ const EXPECTED = new Set([
   'INSUFFICIENT_FUNDS',
   'PREMIUM_TIERS_CLAIMED',
   'IDEMPOTENCY_KEY_REUSED',
+  // Of a client's node that was crossed already, an identity that was taken already, and logins that were ended.
+  'NODE_NOT_ACTIVE',
+  'NOT_FOUND',
+  'INVALID_TOKEN',
 ])
 
+let subjects = 0
+
 async function replay(steps: Plan): Promise<{ players: TestPlayer[]; done: Done[] }> {
-  const players = await Promise.all(times(PLAYERS, () => game.player({ wallet: { gems: 400n } })))
+  const players = await Promise.all(
+    times(PLAYERS, async () => {
+      subjects += 1
+      const player = await logIn(game, `replayed ${subjects}`)
+      await game.app.operations.adjustWallet(player, { currency: 'gems', amount: 400n, reference: 'test' })
+      return player
+    }),
+  )
+  // Each has the tokens of its last refresh, and links the identity that it came with.
+  const tokens = players.map(({ refreshToken }) => refreshToken)
   const runs = await Promise.all(players.map((player) => player.start('season')))
   const take = async (step: Step, who: Operator | undefined): Promise<Done> => {
     const { player: index, mutation, path = '', input } = step
@@ -386,12 +464,20 @@ async function replay(steps: Plan): Promise<{ players: TestPlayer[]; done: Done[
     // Each knows of the run that was started last.
     const runId = runs[index]
     if (mutation) {
-      const more = mutation === 'cancelRun' ? { runId } : {}
+      const { subject } = player
+      const more = { ...(mutation === 'cancelRun' && { runId }), ...(mutation === 'unlinkIdentity' && { subject }) }
       const { playerId } = player
       const outcome = await support(game, who?.key ?? null, mutation, { playerId, reason: 'replay', ...input, ...more })
       return { ...step, outcome: codeOf(outcome), answer: 'ok' in outcome ? outcome.ok : null }
     }
-    const { status, body } = await player.post(path, { ...input, runId })
+    const own = {
+      ...input,
+      runId,
+      ...(path === REFRESH && { refreshToken: tokens[index] }),
+      ...(path === LINK && { customData: { player: player.subject } }),
+    }
+    const { status, body } = await player.post(path, own, { 'x-sdk-key': game.sdkKey })
+    if (path === REFRESH && status === 200) tokens[index] = body.refreshToken
     if (path === START && status === 200) runs[index] = body.runId
     return { ...step, outcome: status < 300 ? 'ok' : body.code.toUpperCase(), answer: body }
   }

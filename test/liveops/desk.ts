@@ -107,18 +107,19 @@ export interface AuditRow {
   readonly after: any
 }
 
-/** What the audit log has of a target, in its order. */
-export async function auditRows(pool: Pool, target: string): Promise<AuditRow[]> {
+/** What the audit log of a project has of a target, in its order. */
+export async function auditRows(pool: Pool, projectId: string, target: string): Promise<AuditRow[]> {
   const { rows } = await pool.query(
     `SELECT action, actor, reason, environment_id AS "environmentId", before, after
-     FROM audit_log WHERE target = $1 ORDER BY id`,
-    [target],
+     FROM audit_log WHERE project_id = $1 AND target = $2 ORDER BY id`,
+    [projectId, target],
   )
   return rows.map((row) => ({ ...row, before: JSON.parse(row.before), after: JSON.parse(row.after) }))
 }
 
+/** What the audit log tells of: what was denied several times within a minute is one row. */
 export async function countAudit(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: string }>('SELECT count(*) FROM audit_log')
+  const { rows } = await pool.query<{ count: string }>('SELECT coalesce(sum(attempts), 0) AS count FROM audit_log')
   return Number(rows[0]?.count)
 }
 

@@ -47,8 +47,8 @@ afterAll(async () => {
   await game.stop()
 })
 
-const PLAYERS = `query ($environment: String!, $search: String, $status: PlayerStatus, $first: Int, $after: String, $last: Int, $before: String) {
-  players(environment: $environment, search: $search, status: $status, first: $first, after: $after, last: $last, before: $before) {
+const PLAYERS = `query ($environment: String!, $search: String, $provider: String, $status: PlayerStatus, $first: Int, $after: String, $last: Int, $before: String) {
+  players(environment: $environment, search: $search, provider: $provider, status: $status, first: $first, after: $after, last: $last, before: $before) {
     edges { cursor node { id nickname status } }
     pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
 
@@ -158,12 +158,31 @@ describe('a search of players', () => {
   })
 
   it('finds nicknames of every script as they are written', async () => {
-    const nicknames = ['Ünïcøde', 'Жанна', 'ŻÓŁĆ', 'İstanbul', 'ßtraße', '東京', 'e\u0301clair', 'éclair']
+    const nicknames = ['Ünïcøde', 'Жанна', 'ŻÓŁĆ', 'İstanbul', 'ßtraße', '東京', 'éclair']
     for (const nickname of nicknames) {
       const id = await create(nickname)
       for (const search of [nickname, nickname.slice(0, 2)])
         expect([search, await found({ search })]).toEqual([search, [id]])
     }
+  })
+
+  it('finds nicknames of every script in any letter case, and however their letters are composed', async () => {
+    const alike = [
+      ['Éva', 'ÉVA', 'éva', 'e\u0301va', 'E\u0301V', 'ÉV'],
+      ['ŁUKASZ', 'łukasz', 'Łuk'],
+      ['Марина', 'МАРИНА', 'марина', 'МАР'],
+      ['Ὀδυσσεύς', 'ὈΔΥΣΣΕΎΣ', 'ὀδυς', 'ὀδυσ', 'ὈΔΥΣ'],
+      ['Çelik', 'çelik', 'ÇEL'],
+      ['Արամ', 'ԱՐԱՄ', 'արամ'],
+      ['\u{10400}\u{10401}', '\u{10428}\u{10429}', '\u{10428}'],
+    ]
+    for (const [nickname = '', ...searches] of alike) {
+      const id = await create(nickname)
+      for (const search of [nickname, ...searches]) expect([search, await found({ search })]).toEqual([search, [id]])
+      const other = await create('e\u0301toile'.toUpperCase())
+      expect(await found({ search: 'étoile' })).toContain(other)
+    }
+    expect(await found({ search: 'eva' })).toEqual([])
   })
 
   it('finds by the whole of a subject, whichever provider said so', async () => {
@@ -173,6 +192,21 @@ describe('a search of players', () => {
     for (const search of [subject.slice(0, -1), subject.toUpperCase(), `${subject} `])
       expect(await found({ search })).toEqual([])
     expect(await found({ search: subject, environment: 'staging' })).toEqual([])
+  })
+
+  it('finds by a provider and its subject, and then by nothing else', async () => {
+    const subject = fresh('subject')
+    const [one, two] = [await logIn(game, subject), await logIn(game, subject, {}, { provider: 'steam' })]
+    await logIn(game, fresh('namesake'), { nickname: subject })
+    expect(await found({ search: subject, provider: 'custom' })).toEqual([one.playerId])
+    expect(await found({ search: subject, provider: 'custom:steam' })).toEqual([two.playerId])
+    expect(await found({ search: subject, provider: 'custom:steam', status: 'banned' })).toEqual([])
+    expect(await found({ search: subject, provider: 'steam' })).toEqual([])
+    expect(await found({ search: one.playerId, provider: 'custom' })).toEqual([])
+    expect(refusal(await list({ provider: 'custom' }))).toEqual([
+      'INVALID_REQUEST',
+      [{ path: 'provider', message: 'must be given with search' }],
+    ])
   })
 
   it('finds by a subject that looks like an id: many studios have such', async () => {

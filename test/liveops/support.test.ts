@@ -7,7 +7,7 @@ import { type Json, print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
-import { gold, item, passNode, scenario, season } from '../support/definitions.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { startOperator, type Operator as Webhook } from '../support/operator.ts'
 import { ADD_XP, outcomeOfGraphql, plain } from '../support/surfaces.ts'
@@ -159,7 +159,7 @@ const act = (mutation: Mutation, { playerId }: { playerId: string }, input: Inpu
 const key = () => fresh('key')
 
 const everything = ({ playerId }: { playerId: string }) => everythingOf(game.app.pool, playerId)
-const rowsOf = ({ playerId }: { playerId: string }) => auditRows(game.app.pool, playerId)
+const rowsOf = ({ playerId }: { playerId: string }) => auditRows(game.app.pool, game.projectId, playerId)
 
 async function balances({ playerId }: { playerId: string }): Promise<Record<string, string>> {
   const { rows } = await game.app.pool.query('SELECT currency, balance FROM wallets WHERE player_id = $1', [playerId])
@@ -294,8 +294,8 @@ const CASES: readonly Case[] = [
         },
       },
     },
-    before: () => expect.objectContaining({ xp: 250 }),
-    after: () => ({ ...pass, xp: 310, level: 4, source: 'support' }),
+    before: ({ runId }) => ({ ...pass, runId, xp: 250, level: 3 }),
+    after: ({ runId }) => ({ ...pass, runId, xp: 310, level: 4, source: 'support' }),
     bad: { ...BAD_PLACE, ...BAD_AMOUNT, source: text(64), ...BAD_KEY },
     otherwise: { source: 'other' },
   },
@@ -430,15 +430,34 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
     })
 
     it('is PLAYER_NOT_FOUND alike for nobody, for a player of another project, and to operators of another', async () => {
-      await changesNothing(async () => {
-        const outcomes = await Promise.all([
-          act(mutation, { playerId: NOBODY }, input(victim)),
-          act(mutation, { playerId: strangePlayerId }, input(victim)),
-          act(mutation, victim, input(victim), stranger),
-        ])
-        for (const outcome of outcomes)
-          expect(outcome).toEqual({ code: 'PLAYER_NOT_FOUND', message: 'player not found' })
-      })
+      await changesNothing(
+        async () => {
+          const outcomes = await Promise.all([
+            act(mutation, { playerId: NOBODY }, input(victim)),
+            act(mutation, { playerId: strangePlayerId }, input(victim)),
+            act(mutation, victim, input(victim), stranger),
+          ])
+          for (const outcome of outcomes)
+            expect(outcome).toEqual({ code: 'PLAYER_NOT_FOUND', message: 'player not found' })
+        },
+        { gains: 3 },
+      )
+    })
+
+    it('on a player of another project is in the audit log of the operator, and in no other', async () => {
+      const { pool } = game.app
+      const denied = (actor: string) => ({ action: `${action}.denied`, actor, environmentId: null, before: null })
+      const { projectId } = stranger.caller
+      expect(await auditRows(pool, game.projectId, strangePlayerId)).toContainEqual(
+        expect.objectContaining(denied(operator.actor)),
+      )
+      expect(await auditRows(pool, projectId, victim.playerId)).toContainEqual(
+        expect.objectContaining(denied(stranger.actor)),
+      )
+      expect((await auditRows(pool, projectId, strangePlayerId)).map(({ actor }) => actor)).not.toContain(
+        operator.actor,
+      )
+      expect((await rowsOf(victim)).map(({ actor }) => actor)).not.toContain(stranger.actor)
     })
 
     it('is PLAYER_DELETED for one that is deleted, and leaves no trace', async () => {
@@ -462,7 +481,9 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       )
       const denied = { action: `${action}.denied`, before: null, after: null }
       const actors = [viewer.actor, `player:${victim.playerId}`, `player:${bystander.playerId}`]
-      expect(await rowsOf(victim)).toEqual(actors.map((actor) => expect.objectContaining({ ...denied, actor })))
+      expect((await rowsOf(victim)).filter((row) => row.action === denied.action)).toEqual(
+        actors.map((actor) => expect.objectContaining({ ...denied, actor })),
+      )
     })
 
     it('is FORBIDDEN, and in the audit log, whatever else is wrong with the call', async () => {
@@ -788,6 +809,39 @@ describe('deletePlayer', () => {
     })
   })
 
+  it('writes nothing personal of it any more: a login that is refused leaves who it was out of the login log', async () => {
+    const player = await seasoned()
+    payload(await act('deletePlayer', player))
+    const { status, body } = await game.login({ player: player.subject })
+    expect([status, body.error]).toEqual([403, 'player deleted'])
+    const document = `{ loginLog(environment: "production", playerId: "${player.playerId}") {
+      edges { node { subject outcome attempts { status } } } } }`
+    const { data } = await game.graphql(viewer.key, document)
+    expect(data.loginLog.edges).toEqual([
+      { node: { subject: null, outcome: 'player_deleted', attempts: [{ status: 200 }] } },
+    ])
+    const tooLong = { ['k'.repeat(129)]: 1 }
+    const invalid = await game.login({ player: player.subject, answer: { data: tooLong } })
+    expect([invalid.status, invalid.body.error]).toEqual([401, 'custom auth invalid data'])
+    const { rows } = await game.app.pool.query('SELECT count(*) FROM login_log WHERE subject = $1', [player.subject])
+    expect(rows).toEqual([{ count: '0' }])
+  })
+
+  it('erases what the login log has of its subject also where no player is named', async () => {
+    const [player, other] = [await seasoned(), await game.player()]
+    await game.login({ player: player.subject, answer: { data: { ['k'.repeat(129)]: 1 } } })
+    expect((await game.link(other.token, { player: player.subject })).status).toBe(409)
+    const bystander = await seasoned()
+    await game.login({ player: bystander.subject, answer: { data: { ['k'.repeat(129)]: 1 } } })
+    const count = async (subject: string) => {
+      const { rows } = await game.app.pool.query('SELECT count(*) FROM login_log WHERE subject = $1', [subject])
+      return Number(rows[0].count)
+    }
+    expect(await count(player.subject)).toBe(3)
+    payload(await act('deletePlayer', player))
+    expect([await count(player.subject), await count(bystander.subject)]).toEqual([0, 2])
+  })
+
   it('takes the nickname out of player.created wherever the stream is read, and leaves it without a gap', async () => {
     const player = await seasoned()
     const document = `query ($id: String) { events(environment: "production", types: [playerCreated], playerId: $id) {
@@ -853,16 +907,31 @@ describe('deletePlayer', () => {
 })
 
 describe('unlinkIdentity', () => {
-  it('frees the subject: its next login makes a new player, the old one plays on', async () => {
+  it('frees the subject: its next login makes a new player, the old one keeps what it has', async () => {
     const player = await seasoned()
     payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
     const next = await logIn(game, player.subject)
     expect(next.playerId).not.toBe(player.playerId)
     expect((await player.post(PROGRESS, pass)).body.xp).toBe(250)
-    expect((await refresh(player)).status).toBe(200)
     expect((await player.post('/sdk/v1/player/get', {})).body.identities).toEqual([])
     const { rows } = await game.app.pool.query('SELECT player_id FROM identities WHERE subject = $1', [player.subject])
     expect(rows).toEqual([{ player_id: next.playerId }])
+  })
+
+  it('ends all logins of the player, whichever identity they came by; those of the identities that remain begin anew', async () => {
+    const player = await seasoned()
+    const other = fresh('subject')
+    expect((await game.link(player.token, { player: other })).status).toBe(204)
+    const second = await logIn(game, other)
+    const bystander = await logIn(game, fresh('subject'))
+    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+    for (const ended of [player, second]) {
+      const { status, body } = await refresh(ended)
+      expect([status, body.error]).toEqual([401, 'invalid token'])
+    }
+    expect((await refresh(bystander)).status).toBe(200)
+    const again = await logIn(game, other)
+    expect([again.playerId, (await refresh(again)).status]).toEqual([player.playerId, 200])
   })
 
   it('lets another player link the subject', async () => {
@@ -906,7 +975,32 @@ describe('unlinkIdentity', () => {
       const owner = rows[0]?.player_id ?? (await logIn(game, player.subject)).playerId
       expect([rows.length <= 1, owner === player.playerId]).toEqual([true, false])
       for (const { playerId } of answers) expect([player.playerId, owner]).toContain(playerId)
+      // Logins that came before it are ended with it, those that came after it are not, in whatever group they met.
+      for (const session of answers)
+        expect((await refresh(session)).status).toBe(session.playerId === owner ? 200 : 401)
       expect((await logIn(game, player.subject)).playerId).toBe(owner)
+    }
+  })
+
+  it('against logins by an identity that remains: those that began before it are ended, those after it live, ten rounds', async () => {
+    for (const round of times(10, (index) => index)) {
+      const player = await logIn(game, fresh('subject'))
+      const other = fresh('subject')
+      expect((await game.link(player.token, { player: other })).status).toBe(204)
+      const asked = webhook.hits.length
+      const logins = Promise.all(times(20, () => logIn(game, other)))
+      await until('webhooks are asked', () => webhook.hits.length >= asked + round)
+      payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+      await logins
+      // Ids are in the order in which the service decides, also within one transaction.
+      const { rows } = await game.app.pool.query<{ began: string; revoked: boolean }>(
+        `SELECT CASE WHEN t.family_id < a.id THEN 'before' ELSE 'after' END AS began, t.revoked_at IS NOT NULL AS revoked
+         FROM audit_log a JOIN refresh_tokens t ON t.player_id::text = a.target
+         WHERE a.target = $1 AND a.action = 'player.unlink_identity'`,
+        [player.playerId],
+      )
+      expect(rows).toHaveLength(21)
+      for (const { began, revoked } of rows) expect([began, revoked]).toEqual([began, began === 'before'])
     }
   })
 
@@ -1247,6 +1341,23 @@ describe('grantPremium and revokePremium', () => {
     expect([await balances(player), (await events(player)).map(({ handle }) => handle)]).toEqual([{}, ['onStart']])
     expect((await player.post(CLAIM, { ...pass, runId, level: 1, track: 'premium' })).body.success).toBe(true)
     expect((await player.post(PREMIUM, { ...pass, runId })).body.error).toBe('premium already owned')
+  })
+
+  it('are refused where none is sold, as a purchase is; what an earlier edition sold can be taken back', async () => {
+    const free = { scenarioId: 'unsold', nodeId: 'pass' }
+    expect((await game.publish('unsold', season())).status).toBe(200)
+    const [player, owner] = [await game.player(), await game.player()]
+    payload(await act('grantPremium', owner, free))
+    expect((await game.publish('unsold', season({ price: null, tiers: [tier(1, 'free')] }))).status).toBe(200)
+    expect(await act('grantPremium', player, free)).toEqual({
+      code: 'PREMIUM_NOT_AVAILABLE',
+      message: 'premium not available',
+    })
+    const runId = await player.start('unsold')
+    expect((await player.post(PREMIUM, { ...free, runId })).body.error).toBe('premium not available')
+    expect(await rowsOf(player)).toEqual([])
+    expect((await progress(player, free)).premiumOwned).toBe(false)
+    expect(payload(await act('revokePremium', owner, free)).changed).toBe(true)
   })
 
   it('need no run', async () => {

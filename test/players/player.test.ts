@@ -1,82 +1,285 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { migrate } from '../../src/db/migrate.ts'
+import { MAX_INT64 } from '../../src/json.ts'
 import { gold, item, passNode, scenario, tier } from '../support/definitions.ts'
-import { type Game, startGame } from '../support/game.ts'
-import { approve, startOperator } from '../support/operator.ts'
+import { type Answer, type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { approve, type Operator, startOperator } from '../support/operator.ts'
+
+const PATH = '/sdk/v1/player/get'
+const ME = `{ me { id nickname avatarUrl region language createdAt wallet { currency balance }
+  inventory { itemId amount } identities { provider subject } } }`
 
 let game: Game
+let operator: Operator
 beforeAll(async () => {
   game = await startGame()
+  operator = await startOperator()
+  const provider = { enabled: true, url: operator.url, secret: operator.secret }
+  for (const environment of ['production', 'staging'])
+    await game.setProviders({ default: provider, studio: provider }, environment)
 })
-afterAll(() => game?.stop())
+afterAll(async () => {
+  await game?.stop()
+  await operator?.close()
+})
 
-it('shows a player itself, with what it holds, in order and exactly (decisions 7)', async () => {
-  const operator = await startOperator(
-    approve({ subject: 'ada-1', nickname: 'Ada', avatarUrl: 'https://a.example/a.png' }),
-  )
-  await game.setProviders({
-    default: { enabled: true, url: operator.url, secret: operator.secret },
-    studio: { enabled: true, url: operator.url, secret: operator.secret },
-  })
-  const { body } = await game.login({}, { region: 'eu-west', language: 'pt-BR', nickname: 'Ignored' })
-  const headers = { authorization: `Bearer ${body.accessToken}` }
-  operator.answer(approve({ subject: 'b', nickname: 'Not on links' }))
-  await game.link(body.accessToken, {}, { provider: 'studio' })
-  operator.answer(approve({ subject: 'a' }))
-  await game.link(body.accessToken, {})
-  const rewards = [gold(9_007_199_254_740_993n), item('hat', 2), item('Banner'), { currency: 'Gems', amount: 1 }]
-  await game.publish(
-    'gift',
-    scenario(
-      [passNode('pass', { tiers: [tier(1, 'free', rewards)] })],
-      [{ from: 'start', handle: 'onStart', to: 'pass' }],
-    ),
-  )
-  const start = await game.request('POST', '/sdk/v1/scenarios/start', { body: '{"scenarioId":"gift"}', headers })
-  const claim = { scenarioId: 'gift', nodeId: 'pass', runId: start.body.runId, level: 1, track: 'free' }
-  await game.request('POST', '/sdk/v1/battlepass/claim', { body: JSON.stringify(claim), headers })
+const seen = (token: string): Promise<Answer> =>
+  game.request('POST', PATH, { body: '{}', headers: { authorization: `Bearer ${token}` } })
 
-  const { status, text, body: seen } = await game.request('POST', '/sdk/v1/player/get', { body: '{}', headers })
+/** Logs in as a subject and gives the access token. */
+async function login(subject: string, options: Parameters<Game['login']>[1] & { answer?: object } = {}) {
+  const { answer = {}, ...more } = options
+  operator.answer(approve(JSON.stringify({ subject, ...answer })))
+  const { status, body } = await game.login({}, more)
   expect(status).toBe(200)
-  const { playerId, createdAt } = seen
-  expect(new Date(createdAt).toISOString()).toBe(createdAt)
-  expect(text).toBe(
-    `{"playerId":"${playerId}","nickname":"Ada","avatarUrl":"https://a.example/a.png","region":"eu-west",` +
-      `"language":"pt-BR","createdAt":"${createdAt}",` +
-      '"wallet":[{"currency":"Gems","balance":1},{"currency":"gold","balance":9007199254740993}],' +
-      '"inventory":[{"itemId":"Banner","amount":1},{"itemId":"hat","amount":2}],' +
-      '"identities":[{"provider":"custom","subject":"a"},{"provider":"custom","subject":"ada-1"},' +
-      '{"provider":"custom:studio","subject":"b"}]}',
-  )
-  const { data } = await game.graphql(
-    body.accessToken,
-    `{ me { id nickname avatarUrl region language createdAt wallet { currency balance } inventory { itemId amount }
-      identities { provider subject } } }`,
-  )
-  expect(data.me).toMatchObject({ id: playerId, nickname: 'Ada', region: 'eu-west', language: 'pt-BR', createdAt })
-  expect(data.me.identities).toEqual(seen.identities)
-  expect(data.me.wallet).toContainEqual({ currency: 'gold', balance: '9007199254740993' })
-  expect(data.me.inventory).toHaveLength(2)
-  await operator.close()
+  return body.accessToken as string
+}
+
+/** What `me` says, with the names and the int64 of REST. */
+async function me(token: string): Promise<unknown> {
+  const { data } = await game.graphql(token, ME)
+  const { id, createdAt, ...others } = data.me
+  return { playerId: id, createdAt: new Date(createdAt).toISOString(), ...others }
+}
+/** What REST says, with int64 as GraphQL gives them: the texts of the answer, since a double would round. */
+const asMe = ({ text }: Answer): unknown => JSON.parse(text.replaceAll(/"(balance|amount)":(\d+)/g, '"$1":"$2"'))
+
+describe('a player (decisions 7)', () => {
+  it('is shown itself, with what it holds, in order and exactly; GraphQL says the same', async () => {
+    const answer = { nickname: 'Ada', avatarUrl: 'https://a.example/a.png' }
+    const token = await login('ada-1', { answer, region: 'eu-west', language: 'pt-BR', nickname: 'Ignored' })
+    const headers = { authorization: `Bearer ${token}` }
+    operator.answer(approve({ subject: 'b', nickname: 'Not on links' }))
+    expect((await game.link(token, {}, { provider: 'studio' })).status).toBe(204)
+    operator.answer(approve({ subject: 'a' }))
+    expect((await game.link(token, {})).status).toBe(204)
+    const rewards = [gold(9_007_199_254_740_993n), item('hat', 2), item('Banner'), { currency: 'Gems', amount: 1 }]
+    await game.publish(
+      'gift',
+      scenario(
+        [passNode('pass', { tiers: [tier(1, 'free', rewards)] })],
+        [{ from: 'start', handle: 'onStart', to: 'pass' }],
+      ),
+    )
+    const start = await game.request('POST', '/sdk/v1/scenarios/start', { body: '{"scenarioId":"gift"}', headers })
+    const claim = { scenarioId: 'gift', nodeId: 'pass', runId: start.body.runId, level: 1, track: 'free' }
+    await game.request('POST', '/sdk/v1/battlepass/claim', { body: JSON.stringify(claim), headers })
+
+    const rest = await seen(token)
+    expect(rest.status).toBe(200)
+    const { playerId, createdAt } = rest.body
+    expect(new Date(createdAt).toISOString()).toBe(createdAt)
+    expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000)
+    expect(rest.text).toBe(
+      `{"playerId":"${playerId}","nickname":"Ada","avatarUrl":"https://a.example/a.png","region":"eu-west",` +
+        `"language":"pt-BR","createdAt":"${createdAt}",` +
+        '"wallet":[{"currency":"Gems","balance":1},{"currency":"gold","balance":9007199254740993}],' +
+        '"inventory":[{"itemId":"Banner","amount":1},{"itemId":"hat","amount":2}],' +
+        '"identities":[{"provider":"custom","subject":"a"},{"provider":"custom","subject":"ada-1"},' +
+        '{"provider":"custom:studio","subject":"b"}]}',
+    )
+    expect(await me(token)).toEqual(asMe(rest))
+  })
+
+  it('that is fresh has nothing; unknown members of the request are ignored', async () => {
+    const player = await game.player()
+    const expected = {
+      playerId: player.playerId,
+      nickname: null,
+      avatarUrl: null,
+      region: null,
+      language: null,
+      createdAt: expect.any(String),
+      wallet: [],
+      inventory: [],
+      identities: [],
+    }
+    for (const body of ['{}', '{"anything":"is ignored"}', `{"playerId":"${(await game.player()).playerId}"}`]) {
+      const answer = await player.post(PATH, body)
+      expect([answer.status, answer.body]).toEqual([200, expected])
+    }
+    expect(await me(player.token)).toEqual(expected)
+  })
+
+  it('holds amounts over the whole int64 range, exactly', async () => {
+    const player = await game.player({ wallet: { most: MAX_INT64, odd: 2n ** 53n + 1n, one: 1n } })
+    const rest = await seen(player.token)
+    expect(rest.text).toContain(
+      '"wallet":[{"currency":"most","balance":9223372036854775807},{"currency":"odd","balance":9007199254740993},' +
+        '{"currency":"one","balance":1}]',
+    )
+    expect(await me(player.token)).toEqual(asMe(rest))
+  })
+
+  it('has its texts back as they came, whatever they are', async () => {
+    const subjects = ['"', '\\', '</script>', "'; --", '\n', '😀'.repeat(255), '\u2028', ' ', '{"a":1}', 'null', 'é']
+    const [first = '', ...others] = subjects
+    const nickname = '\\"😀\u0001\u2028</x>'
+    const token = await login(first, { answer: { nickname, avatarUrl: "javascript:'" }, region: '"', language: '\\' })
+    for (const subject of others) {
+      operator.answer(approve({ subject }))
+      expect((await game.link(token, {})).status, subject).toBe(204)
+    }
+    const rest = await seen(token)
+    const { identities, ...shown } = rest.body
+    expect(shown).toMatchObject({ nickname, avatarUrl: "javascript:'", region: '"', language: '\\' })
+    const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+    expect(identities).toEqual(subjects.sort(byBytes).map((subject) => ({ provider: 'custom', subject })))
+    expect(await me(token)).toEqual(asMe(rest))
+  })
+
+  it('is shown as it is now: after each login that changes it (spec 3)', async () => {
+    const token = await login('grace', { nickname: 'Grace', region: 'eu' })
+    expect((await seen(token)).body).toMatchObject({ nickname: 'Grace', avatarUrl: null, region: 'eu' })
+    const again = await login('grace', { answer: { nickname: 'Amazing Grace', avatarUrl: 'https://a.example/g' } })
+    for (const one of [token, again]) {
+      const rest = await seen(one)
+      expect(rest.body).toMatchObject({ nickname: 'Amazing Grace', avatarUrl: 'https://a.example/g', region: 'eu' })
+      expect(await me(one)).toEqual(asMe(rest))
+    }
+  })
+
+  it('is another one in another environment, though the subject is one (spec 2.3)', async () => {
+    const token = await login('alan', { nickname: 'Here' })
+    const staging = await login('alan', { nickname: 'There', sdkKey: game.stagingSdkKey })
+    const [here, there] = [await seen(token), await seen(staging)]
+    expect([here.body.nickname, there.body.nickname]).toEqual(['Here', 'There'])
+    expect(here.body.playerId).not.toBe(there.body.playerId)
+    for (const { body } of [here, there]) expect(body.identities).toEqual([{ provider: 'custom', subject: 'alan' }])
+    expect([await me(token), await me(staging)]).toEqual([asMe(here), asMe(there)])
+  })
+
+  it('is shown at one moment: what one claim grants is there whole or not at all', async () => {
+    const levels = times(40, (index) => index)
+    const tiers = levels.map((level) => tier(level + 1, 'free', [{ currency: 'coin', amount: 1 }, item('coin', 1)]))
+    const graph = scenario([passNode('pass', { levels, tiers })], [{ from: 'start', handle: 'onStart', to: 'pass' }])
+    expect((await game.publish('coins', graph)).status).toBe(200)
+    const player = await game.player()
+    const place = { scenarioId: 'coins', nodeId: 'pass', runId: await player.start('coins') }
+    await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 40, source: 'test' })
+    const counts = await Promise.all(
+      levels.map(async (level) => {
+        const claiming = player.post('/sdk/v1/battlepass/claim', { ...place, level: level + 1, track: 'free' })
+        const { body } = await seen(player.token)
+        expect((await claiming).body.success).toBe(true)
+        return [body.wallet[0]?.balance ?? 0, body.inventory[0]?.amount ?? 0]
+      }),
+    )
+    for (const [currency, items] of counts) expect(currency).toBe(items)
+    const { body } = await seen(player.token)
+    expect([body.wallet, body.inventory]).toEqual([
+      [{ currency: 'coin', balance: 40 }],
+      [{ itemId: 'coin', amount: 40 }],
+    ])
+  })
 })
 
-it('shows a fresh player with nothing, and nobody a banned or deleted one', async () => {
-  const player = await game.player()
-  const { body } = await player.post('/sdk/v1/player/get', { anything: 'is ignored' })
-  expect(body).toEqual({
-    playerId: player.playerId,
-    nickname: null,
-    avatarUrl: null,
-    region: null,
-    language: null,
-    createdAt: expect.any(String),
-    wallet: [],
-    inventory: [],
-    identities: [],
-  })
-  for (const status of ['banned', 'deleted']) {
-    await game.app.pool.query('UPDATE players SET status = $1 WHERE id = $2', [status, player.playerId])
-    const answer = await player.post('/sdk/v1/player/get', {})
-    expect([answer.status, answer.body.error]).toEqual([403, `player ${status}`])
-    expect((await player.graphql('{ me { id } }')).errors?.[0]?.extensions.code).toBe(`PLAYER_${status.toUpperCase()}`)
+describe('who is not shown (decisions 1)', () => {
+  async function expectRefused(player: TestPlayer, status: number, error: string): Promise<void> {
+    const answer = await player.post(PATH, {})
+    expect([answer.status, answer.body.error]).toEqual([status, error])
+    expect(answer.text).not.toContain('Somebody')
+    const { data, errors } = await player.graphql(ME)
+    expect([data, errors?.[0]?.extensions.code]).toEqual([null, answer.body.code.toUpperCase()])
   }
+
+  it.each(['banned', 'deleted'])('a player that is %s, from the very next call on', async (status) => {
+    const player = await game.player({ wallet: { gold: 1n } })
+    await game.app.pool.query("UPDATE players SET nickname = 'Somebody' WHERE id = $1", [player.playerId])
+    expect((await player.post(PATH, {})).body.nickname).toBe('Somebody')
+    await game.app.pool.query('UPDATE players SET status = $1 WHERE id = $2', [status, player.playerId])
+    await expectRefused(player, 403, `player ${status}`)
+    if (status === 'deleted') return
+    await game.app.pool.query("UPDATE players SET status = 'active' WHERE id = $1", [player.playerId])
+    const rest = await seen(player.token)
+    expect(rest.body).toMatchObject({ nickname: 'Somebody', wallet: [{ currency: 'gold', balance: 1 }] })
+    expect(await me(player.token)).toEqual(asMe(rest))
+  })
+
+  it('a player whose row is gone: its token is none', async () => {
+    const player = await game.player()
+    await game.app.pool.query('DELETE FROM events WHERE player_id = $1', [player.playerId])
+    await game.app.pool.query('DELETE FROM players WHERE id = $1', [player.playerId])
+    await expectRefused(player, 401, 'invalid token')
+  })
+
+  it('anybody to those who are no player', async () => {
+    const { token } = await game.player()
+    for (const headers of [
+      {},
+      { 'x-sdk-key': game.sdkKey },
+      { authorization: `Bearer ${game.sdkKey}` },
+      { authorization: `Bearer ${game.platformKey}` },
+      { authorization: `Bearer ${token.slice(0, -2)}` },
+      { authorization: token },
+    ]) {
+      const answer = await game.request('POST', PATH, { body: '{}', headers: headers as Record<string, string> })
+      expect([answer.status, answer.body.error]).toEqual([401, 'invalid token'])
+      const { data, errors } = await game.graphql(headers as Record<string, string>, ME)
+      expect(data).toBeNull()
+      expect(errors).toHaveLength(1)
+    }
+  })
+
+  it.each(['', '[]', 'null', '{', '"x"', '\ufeff{}'])('a player that asks with the body %j', async (body) => {
+    const player = await game.player()
+    const answer = await player.post(PATH, body)
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
+  })
+})
+
+/** Runs a statement on the server of the tests. */
+async function execute(statement: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: inject('postgres').url })
+  await client.connect()
+  try {
+    return await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+const hasIcu = (await execute("SELECT FROM pg_collation WHERE collprovider = 'i' LIMIT 1")).rowCount === 1
+
+describe('on a database that sorts as people do', () => {
+  it.skipIf(!hasIcu)('lists are in the same order on both surfaces (needs a Postgres with ICU)', async () => {
+    const name = `tierway_test_${randomBytes(8).toString('hex')}`
+    await execute(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING UTF8 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
+    try {
+      const url = new URL(inject('postgres').url)
+      url.pathname = `/${name}`
+      await migrate(url.href)
+      const other = await startGame({ DATABASE_URL: url.href })
+      try {
+        const names = ['apple', 'Banner', 'Zinc', 'gold', 'a-b', 'ab', 'é', '10', '9', '_']
+        const player = await other.player({ wallet: Object.fromEntries(names.map((currency) => [currency, 1n])) })
+        for (const subject of names) {
+          await other.app.pool.query(
+            'INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, $2, $3, $4)',
+            [player.environmentId, 'custom', subject, player.playerId],
+          )
+          await other.app.pool.query(
+            'INSERT INTO inventory (environment_id, player_id, item_id, amount) VALUES ($1, $2, $3, 1)',
+            [player.environmentId, player.playerId, subject],
+          )
+        }
+        const { body } = await player.post(PATH, {})
+        const { data } = await player.graphql(ME)
+        const orders = [body, data.me].map(({ wallet, inventory, identities }) => [
+          wallet.map(({ currency }: { currency: string }) => currency),
+          inventory.map(({ itemId }: { itemId: string }) => itemId),
+          identities.map(({ subject }: { subject: string }) => subject),
+        ])
+        const byBytes = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+        expect(orders[0]).toEqual([byBytes, byBytes, byBytes])
+        expect(orders[1]).toEqual(orders[0])
+      } finally {
+        await other.stop()
+      }
+    } finally {
+      await execute(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    }
+  })
 })

@@ -488,7 +488,11 @@ describe('the audit log of publishing', () => {
     await publish('once', { ...(season() as object), start: 'nowhere' })
     for (const key of [viewer, operator])
       await game.graphql(key, PUBLISH, { input: { environment: production, scenarioId: 'once', definition: '{}' } })
-    expect(await auditOf('once')).toHaveLength(1)
+    const [published, ...denied] = await auditOf('once')
+    expect([published?.action, ...denied.map(({ action }) => action)]).toEqual([
+      'scenario.publish',
+      ...times(2, () => 'scenario.publish.denied'),
+    ])
   })
 
   it('has one row for each version, whatever races', async () => {

@@ -52,7 +52,7 @@ export async function auditBooks(pool: Pool): Promise<void> {
      ), figures AS (
        SELECT environment_id, scenario_id, node_id, CASE measure WHEN 'xp' THEN 'xp ' || bucket ELSE measure END AS measure,
          CASE measure WHEN 'premium' THEN 0 ELSE level END AS level, detail, sum(count) AS count, sum(amount) AS amount
-       FROM insight WHERE measure NOT IN ('active', 'login') GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(count) <> 0 OR sum(amount) <> 0
+       FROM insight WHERE measure NOT IN ('active', 'login', 'login_day', 'attempts') GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(count) <> 0 OR sum(amount) <> 0
      )
      SELECT measure, level, detail, books.count, figures.count AS told, books.amount, figures.amount AS told_amount
      FROM books FULL JOIN figures USING (environment_id, scenario_id, node_id, measure, level, detail)

@@ -1,0 +1,128 @@
+import { ROLES, type Role } from '../auth/callers.ts'
+import { Fields } from '../fields.ts'
+import { builder } from '../graphql/builder.ts'
+import { requireActor, requirePlatform } from '../graphql/context.ts'
+import { readEnvironmentName, readProjectName } from './projects.ts'
+
+const MAX_REASON = 500
+
+builder.prismaObject('Environment', {
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    name: t.exposeString('name'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    sdkKeys: t.int({
+      description: 'How many SDK keys are good.',
+      select: { _count: { select: { sdkKeys: { where: { revokedAt: null } } } } },
+      resolve: ({ _count }) => _count.sdkKeys,
+    }),
+  }),
+})
+
+const RoleKeys = builder.objectRef<{ role: Role; keys: number }>('RoleKeys').implement({
+  description: 'How many platform keys of a role are good.',
+  fields: (t) => ({ role: t.exposeString('role'), keys: t.exposeInt('keys') }),
+})
+
+builder.prismaObject('Project', {
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    name: t.exposeString('name'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    environments: t.relation('environments', { description: 'By name.', query: { orderBy: { name: 'asc' } } }),
+    platformKeys: t.field({
+      type: [RoleKeys],
+      description: 'Platform keys by role, each role once. Admins list them with `Query.platformKeys`.',
+      resolve: async ({ id: projectId }, _args, { prisma }) => {
+        const counted = await prisma.platformKey.groupBy({
+          by: ['role'],
+          where: { projectId, revokedAt: null },
+          _count: true,
+        })
+        return ROLES.map((role) => ({ role, keys: counted.find((row) => row.role === role)?._count ?? 0 }))
+      },
+    }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  project: t.prismaField({
+    type: 'Project',
+    description: "The key's project.",
+    resolve: async (query, _root, _args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      return context.prisma.project.findUniqueOrThrow({ ...query, where: { id: projectId } })
+    },
+  }),
+  environments: t.prismaField({
+    type: ['Environment'],
+    description: "The environments of the key's project, by name.",
+    resolve: async (query, _root, _args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      return context.prisma.environment.findMany({ ...query, where: { projectId }, orderBy: { name: 'asc' } })
+    },
+  }),
+}))
+
+const CreateEnvironmentInput = builder.inputType('CreateEnvironmentInput', {
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'As in `production`: a-z, 0-9, _ and -, at most 32.' }),
+    reason: t.string({ required: true, description: 'Kept in the audit log.' }),
+  }),
+})
+
+const CreateEnvironmentPayload = builder.objectRef<{ id: string }>('CreateEnvironmentPayload').implement({
+  fields: (t) => ({
+    environment: t.prismaField({
+      type: 'Environment',
+      resolve: (query, { id }, _args, { prisma }) => prisma.environment.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+
+const RenameProjectInput = builder.inputType('RenameProjectInput', {
+  fields: (t) => ({
+    name: t.string({ required: true }),
+    reason: t.string({ required: true, description: 'Kept in the audit log.' }),
+  }),
+})
+
+const RenameProjectPayload = builder.objectRef<{ id: string }>('RenameProjectPayload').implement({
+  fields: (t) => ({
+    project: t.prismaField({
+      type: 'Project',
+      resolve: (query, { id }, _args, { prisma }) => prisma.project.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+
+const readReason = (fields: Fields): string => fields.text('reason', { max: MAX_REASON })
+
+builder.mutationFields((t) => ({
+  createEnvironment: t.field({
+    type: CreateEnvironmentPayload,
+    description: 'Makes an environment: a world of its own, with no keys, providers, scenarios or players yet.',
+    args: { input: t.arg({ type: CreateEnvironmentInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireActor(context, 'admin', { action: 'environment.create', target: input.name })
+      const environment = Fields.ofInput(input).read((fields) => ({
+        name: readEnvironmentName(fields),
+        reason: readReason(fields),
+      }))
+      return { id: await context.operations.createEnvironment(caller, environment) }
+    },
+  }),
+  renameProject: t.field({
+    type: RenameProjectPayload,
+    args: { input: t.arg({ type: RenameProjectInput, required: true }) },
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireActor(context, 'admin', { action: 'project.rename', target: 'project' })
+      const project = Fields.ofInput(input).read((fields) => ({
+        name: readProjectName(fields),
+        reason: readReason(fields),
+      }))
+      await context.operations.renameProject(caller, project)
+      return { id: caller.projectId }
+    },
+  }),
+}))

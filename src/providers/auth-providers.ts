@@ -1,0 +1,112 @@
+import type { ClientBase, Pool } from 'pg'
+import { Refusal } from '../errors.ts'
+import { RawJson } from '../json.ts'
+
+// The login providers of an environment, as they are stored and as operators see them.
+
+export const PLATFORM_KINDS = ['google', 'apple'] as const
+export type PlatformKind = (typeof PLATFORM_KINDS)[number]
+
+/** The settings of one environment as operators see them: without any secret. */
+export type AuthProvidersView = {
+  readonly environment: string
+  readonly authProviders: {
+    readonly custom: Readonly<Record<string, CustomProviderView>>
+    readonly google: RawJson | null
+    readonly apple: RawJson | null
+  }
+}
+
+export type CustomProviderView = {
+  readonly enabled: boolean
+  readonly url: string
+  readonly hasSecret: boolean
+  readonly updatedAt: string
+  /** When each secret that another one replaced stops to sign beside it, the first to go first. */
+  readonly replacedSecretsExpireAt: readonly string[]
+}
+
+export interface StoredProvider {
+  readonly kind: 'custom' | PlatformKind
+  readonly name: string
+  readonly enabled: boolean
+  readonly url: string | null
+  /** Of a custom provider its secret, sealed; of another its whole block. */
+  readonly secret: string | null
+  readonly settings: string | null
+  readonly updated_at: Date
+  readonly replaced_expire_at: readonly Date[]
+}
+
+const COLUMNS = `p.kind, p.name, p.enabled, p.url, p.secret, p.settings, p.updated_at, ARRAY (
+    SELECT r.expires_at FROM replaced_secrets r
+    WHERE (r.environment_id, r.kind, r.name) = (p.environment_id, p.kind, p.name) AND r.expires_at > now()
+    ORDER BY r.expires_at
+  ) AS replaced_expire_at`
+
+/** The settings of one environment of a project, or of all of them in the order of their names. */
+export async function readAuthProviders(
+  pool: Pool,
+  projectId: string,
+  environment: string | null,
+): Promise<AuthProvidersView[]> {
+  const { rows } = await pool.query<StoredProvider & { environment: string }>({
+    name: 'auth-providers',
+    text: `SELECT e.name AS environment, ${COLUMNS}
+      FROM environments e LEFT JOIN auth_providers p ON p.environment_id = e.id
+      WHERE e.project_id = $1 AND ($2::text IS NULL OR e.name = $2)
+      ORDER BY e.name COLLATE "C", p.name COLLATE "C"`,
+    values: [projectId, environment],
+  })
+  if (environment !== null && rows.length === 0) throw new Refusal('environmentNotFound')
+  const names = [...new Set(rows.map((row) => row.environment))]
+  return names.map((name) =>
+    viewOf(
+      name,
+      rows.filter((row) => row.environment === name),
+    ),
+  )
+}
+
+/** The id of an environment, which nobody else changes the settings of until the transaction ends. */
+export async function lockSettings(
+  client: ClientBase,
+  projectId: string,
+  environment: string,
+): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>(
+    'SELECT id FROM environments WHERE project_id = $1 AND name = $2 FOR NO KEY UPDATE',
+    [projectId, environment],
+  )
+  return rows[0]?.id
+}
+
+export async function readStored(client: ClientBase, environmentId: string): Promise<StoredProvider[]> {
+  const { rows } = await client.query<StoredProvider>(
+    `SELECT ${COLUMNS} FROM auth_providers p WHERE p.environment_id = $1 ORDER BY p.name COLLATE "C"`,
+    [environmentId],
+  )
+  return rows
+}
+
+export function viewOf(environment: string, rows: readonly StoredProvider[]): AuthProvidersView {
+  const custom = rows.filter(({ kind }) => kind === 'custom').map((row) => [row.name, viewOfCustom(row)])
+  const settingsOf = (wanted: PlatformKind): RawJson | null => {
+    const text = rows.find(({ kind }) => kind === wanted)?.settings ?? null
+    return text === null ? null : new RawJson(text)
+  }
+  return {
+    environment,
+    authProviders: { custom: Object.fromEntries(custom), google: settingsOf('google'), apple: settingsOf('apple') },
+  }
+}
+
+export function viewOfCustom(row: StoredProvider): CustomProviderView {
+  return {
+    enabled: row.enabled,
+    url: row.url ?? '',
+    hasSecret: row.secret !== null,
+    updatedAt: row.updated_at.toISOString(),
+    replacedSecretsExpireAt: row.replaced_expire_at.map((at) => at.toISOString()),
+  }
+}

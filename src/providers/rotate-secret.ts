@@ -1,0 +1,125 @@
+import type { ClientBase, Pool } from 'pg'
+import { uuidv7 } from 'uuidv7'
+import { writeAudit } from '../audit/audit-log.ts'
+import type { PlatformCaller } from '../auth/callers.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { Refusal } from '../errors.ts'
+import {
+  type CustomProviderView,
+  lockSettings,
+  readStored,
+  type StoredProvider,
+  viewOfCustom,
+} from './auth-providers.ts'
+import { generateSecret, type Secrets, tryToOpen } from './secrets.ts'
+
+/** How long both secrets sign unless the caller says otherwise: a working day's time to deploy, everywhere. */
+export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60
+export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
+/** Secrets of one provider that sign at once, so that the header that lists their signatures stays short. */
+const MAX_SECRETS = 5
+
+export interface RotateSecret {
+  readonly environment: string
+  /** The name of a custom provider. */
+  readonly name: string
+  /** The new secret; null to have one made. */
+  readonly secret: string | null
+  /** How long the secret that is current until now still signs. 0 ends it at once, and every earlier one. */
+  readonly overlapSeconds: number
+  readonly reason: string
+}
+
+export interface RotatedSecret {
+  readonly name: string
+  readonly provider: CustomProviderView
+  /** The secret that was made; null when the caller gave one. */
+  readonly secret: string | null
+}
+
+/**
+ * Replaces the secret of a custom provider from the very next login on, with one audit row. Every secret that it replaced
+ * keeps signing until its own time is over, also when there is another rotation meanwhile: whoever was told a time can
+ * rely on it. Giving the current secret again changes nothing, but with an overlap of 0 it ends the others.
+ */
+export async function rotateProviderSecret(
+  { pool, secrets }: { pool: Pool; secrets: Secrets },
+  caller: PlatformCaller,
+  { environment, name, secret, overlapSeconds, reason }: RotateSecret,
+): Promise<RotatedSecret> {
+  const { projectId } = caller
+  const fresh = secret ?? generateSecret()
+  return inTransaction(pool, async (client) => {
+    const environmentId = await lockSettings(client, projectId, environment)
+    if (environmentId === undefined) throw new Refusal('environmentNotFound')
+    const before = await findStored(client, environmentId, name)
+    const place = { projectId, environmentId, kind: 'custom', name }
+
+    // One that cannot be opened signs nothing already, and cannot be kept.
+    const current = before.secret === null ? undefined : tryToOpen(secrets, before.secret, place)
+    const isNew = current !== fresh
+    const isKept = isNew && overlapSeconds > 0 && current !== undefined
+    const replaced = await readReplaced(client, environmentId, name)
+    const ended = replaced.filter(
+      ({ id, secret: sealed }) =>
+        overlapSeconds === 0 || tryToOpen(secrets, sealed, { ...place, replaced: id }) === fresh,
+    )
+    if (!isNew && ended.length === 0) return { name, provider: viewOfCustom(before), secret: null }
+    if (isKept && replaced.length - ended.length + 2 > MAX_SECRETS) throw new Refusal('tooManySecrets')
+
+    await client.query('DELETE FROM replaced_secrets WHERE environment_id = $1 AND id = ANY ($2::uuid[])', [
+      environmentId,
+      ended.map(({ id }) => id),
+    ])
+    if (isKept) {
+      const id = uuidv7()
+      await client.query(
+        `INSERT INTO replaced_secrets (environment_id, kind, name, id, secret, expires_at)
+         VALUES ($1, 'custom', $2, $3, $4, clock_timestamp() + make_interval(secs => $5))`,
+        [environmentId, name, id, secrets.seal(current, { ...place, replaced: id }), overlapSeconds],
+      )
+    }
+    await client.query(
+      `UPDATE auth_providers SET secret = $3, updated_at = clock_timestamp()
+       WHERE environment_id = $1 AND kind = 'custom' AND name = $2`,
+      [environmentId, name, secrets.seal(fresh, place)],
+    )
+    const provider = viewOfCustom(await findStored(client, environmentId, name))
+    await writeAudit(client, caller, {
+      environmentId,
+      action: 'auth_providers.rotate_secret',
+      target: name,
+      before: viewOfCustom(before),
+      after: { ...provider, secretChanged: isNew },
+      reason,
+    })
+    return { name, provider, secret: secret === null ? fresh : null }
+  })
+}
+
+async function findStored(client: ClientBase, environmentId: string, name: string): Promise<StoredProvider> {
+  const stored = await readStored(client, environmentId)
+  const found = stored.find((row) => row.kind === 'custom' && row.name === name)
+  if (!found) throw new Refusal('notFound')
+  return found
+}
+
+interface ReplacedSecret {
+  readonly id: string
+  readonly secret: string
+}
+
+async function readReplaced(client: ClientBase, environmentId: string, name: string): Promise<ReplacedSecret[]> {
+  const { rows } = await client.query<ReplacedSecret>(
+    `SELECT id, secret FROM replaced_secrets
+     WHERE environment_id = $1 AND kind = 'custom' AND name = $2 AND expires_at > now()`,
+    [environmentId, name],
+  )
+  return rows
+}
+
+/** Erases secrets whose time is over; says how many. They sign no more from that time on, erased or not. */
+export async function purgeExpiredSecrets(pool: Pool): Promise<number> {
+  const { rowCount } = await pool.query('DELETE FROM replaced_secrets WHERE expires_at <= now()')
+  return rowCount ?? 0
+}

@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSdkKey } from '../../src/auth/keys.ts'
+import { latencyStep } from '../../src/auth/latency.ts'
+import { foldChanges } from '../../src/insight/fold.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { auditBooks } from '../support/audit.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { approve, type Operator, startOperator, status } from '../support/operator.ts'
+
+const HOUR_MS = 3_600_000
+/** Around now, so that no hour ends between two looks. */
+const NOW = { from: new Date(Date.now() - 2 * HOUR_MS), to: new Date(Date.now() + 6 * HOUR_MS) }
+
+const FIGURES =
+  '{ logins outcomes { outcome logins rate } attempts { attempts logins } attemptsPerLogin latency { mean p50 p90 p95 p99 } }'
+const QUERY = `query ($environment: String!, $provider: String, $from: DateTime, $to: DateTime, $by: InsightStep! = HOUR) {
+  loginStatistics(environment: $environment, provider: $provider, from: $from, to: $to) {
+    from to total ${FIGURES} providers { provider figures ${FIGURES} } times(by: $by) { at figures ${FIGURES} } } }`
+const NONE = { logins: '0', outcomes: [], attempts: [], attemptsPerLogin: null, latency: null }
+
+let game: Game
+let operator: Operator
+
+beforeAll(async () => {
+  game = await startGame()
+  operator = await startOperator()
+  const provider = { enabled: true, url: operator.url, secret: operator.secret }
+  await game.setProviders({ default: provider, studio: provider, off: { ...provider, enabled: false } })
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await operator?.close()
+  await game?.stop()
+})
+
+async function read(variables: object = NOW, credentials = game.platformKey) {
+  const answer = await game.graphql(credentials, QUERY, { environment: 'production', ...variables })
+  return { ...answer.data?.loginStatistics, errors: answer.errors }
+}
+
+/** The total's logins by outcome. */
+const outcomesOf = ({ outcomes }: { outcomes: { outcome: string; logins: string }[] }) =>
+  Object.fromEntries(outcomes.map(({ outcome, logins }) => [outcome, Number(logins)]))
+
+describe('login statistics', () => {
+  it('count every login that asked a webhook once, by provider, with its outcome and its attempts', async () => {
+    const login = (provider: string) => game.login({ player: 'ada' }, { provider })
+    for (const _ of times(3, (index) => index)) expect((await login('default')).status).toBe(200)
+    expect((await login('studio')).status).toBe(200)
+    operator.answer(status(403))
+    for (const _ of times(2, (index) => index)) expect((await login('default')).status).toBe(401)
+    operator.answer(status(500))
+    expect((await login('studio')).status).toBe(503)
+    operator.answer(approve('[]'))
+    expect((await login('default')).status).toBe(502)
+    operator.answer(approve({ subject: 'ada', data: { '': 1 } }))
+    expect((await login('default')).body.error).toBe('custom auth invalid data')
+    operator.answer(approve({ subject: 'eve' }))
+    expect((await login('default')).status).toBe(200)
+    await game.app.pool.query(
+      "UPDATE players SET status = 'banned' WHERE id = (SELECT player_id FROM identities WHERE subject = 'eve')",
+    )
+    expect((await login('default')).status).toBe(403)
+
+    const { total, providers, times: hours } = await read()
+    expect(outcomesOf(total)).toEqual({
+      ok: 5,
+      custom_auth_rejected: 2,
+      custom_auth_unavailable: 1,
+      custom_auth_invalid_response: 1,
+      custom_auth_invalid_data: 1,
+      player_banned: 1,
+    })
+    expect(total.logins).toBe('11')
+    expect(total.outcomes[0]).toEqual({ outcome: 'ok', logins: '5', rate: 5 / 11 })
+    expect(total.attempts).toEqual([
+      { attempts: 1, logins: '10' },
+      { attempts: 3, logins: '1' },
+    ])
+    expect(total.attemptsPerLogin).toBeCloseTo(13 / 11, 10)
+    expect(total.latency).toEqual(
+      Object.fromEntries(['mean', 'p50', 'p90', 'p95', 'p99'].map((name) => [name, expect.any(Number)])),
+    )
+    expect(
+      providers.map(({ provider, figures }: { provider: string; figures: { logins: string } }) => [
+        provider,
+        figures.logins,
+      ]),
+    ).toEqual([
+      ['default', '9'],
+      ['studio', '2'],
+    ])
+    expect(outcomesOf(providers[1].figures)).toEqual({ custom_auth_unavailable: 1, ok: 1 })
+    const ofHours = hours.map(({ figures }: { figures: { logins: string } }) => Number(figures.logins))
+    expect(ofHours.reduce((sum: number, logins: number) => sum + logins, 0)).toBe(11)
+  })
+
+  it('are those of the login log, which does not count what never asked a webhook', async () => {
+    operator.answer(approve({ subject: 'grace' }))
+    const before = (await read()).total
+    const player = await game.player()
+    expect((await game.link(player.token, {}, { provider: 'studio' })).status).toBe(204)
+    for (const provider of ['off', 'google', 'nobody', 'x'.repeat(500), '\n', 'É']) {
+      expect((await game.login({}, { provider })).status).toBe(401)
+    }
+    expect((await game.login({}, { sdkKey: 'twsdk_none' })).status).toBe(401)
+    const { total } = await read()
+    expect(total).toEqual(before)
+
+    const { rows: log } = await game.app.pool.query(
+      "SELECT provider, outcome, count(*)::int, sum(milliseconds)::int AS ms FROM login_log WHERE operation = 'login' GROUP BY 1, 2 ORDER BY 1, 2",
+    )
+    const { rows: counted } = await game.app.pool.query(
+      "SELECT node_id AS provider, detail AS outcome, sum(count)::int AS count, sum(amount)::int AS ms FROM insight WHERE measure = 'login' GROUP BY 1, 2 ORDER BY 1, 2",
+    )
+    expect(counted).toEqual(log)
+    const { rows: names } = await game.app.pool.query(
+      "SELECT DISTINCT node_id FROM insight WHERE scenario_id = '' ORDER BY 1",
+    )
+    expect(names.map(({ node_id }) => node_id)).toEqual(['default', 'studio'])
+  })
+
+  it('are the same before and after they are folded, and while they are', async () => {
+    const before = await read()
+    const [, ...seen] = await Promise.all([foldChanges(game.app.pool), ...times(20, () => read())])
+    for (const statistics of [...seen, await read()]) expect(statistics).toEqual(before)
+  })
+
+  it('of one provider are its alone; of one without logins, or that never was, none', async () => {
+    const all = await read()
+    const studio = await read({ ...NOW, provider: 'studio' })
+    expect(studio.total).toEqual(all.providers[1].figures)
+    expect(studio.providers).toEqual([all.providers[1]])
+    for (const provider of ['off', 'nobody'])
+      expect(await read({ ...NOW, provider })).toMatchObject({ total: NONE, providers: [] })
+  })
+
+  it('stay when a provider is removed', async () => {
+    const before = await read()
+    const provider = { enabled: true, url: operator.url, secret: operator.secret }
+    await game.setProviders({ default: provider })
+    expect(await read()).toEqual(before)
+  })
+})
+
+describe('the range of login statistics', () => {
+  const HOUR = Date.parse('2026-03-01T05:00:00Z')
+  const at = (hours: number): string => new Date(HOUR + hours * HOUR_MS).toISOString()
+  /** Logins of long ago, in an environment of their own: around one hour, and one in each hour of the month after it. */
+  const LOGINS: { readonly hour: number; readonly ms: number }[] = [
+    ...times(100, (index) => ({ hour: 0, ms: index + 1 })),
+    { hour: 1, ms: 7 },
+    { hour: -1, ms: 9 },
+    { hour: -1, ms: 3_000 },
+    ...times(31 * 24, (index) => ({ hour: 48 + index, ms: (index * 37) % 9_000 })),
+  ]
+  const loginsOf = (from: number, to: number) => LOGINS.filter(({ hour }) => hour >= from && hour < to)
+
+  beforeAll(async () => {
+    const latencies = LOGINS.map(({ ms }) => ms)
+    await game.app.pool.query(
+      `INSERT INTO insight_changes
+       SELECT $1, '', 'old', m, date_trunc(CASE m WHEN 'login' THEN 'hour' ELSE 'day' END, at, 'UTC'), step, 'ok', 1, ms
+       FROM unnest(array['login', 'login_day']) m, unnest($2::timestamptz[], $3::int[], $4::int[]) l(at, step, ms)`,
+      [game.stagingId, LOGINS.map(({ hour }) => at(hour)), latencies.map(latencyStep), latencies],
+    )
+    await foldChanges(game.app.pool)
+  })
+  const readOld = (variables: object) => read({ environment: 'staging', ...variables })
+  const loginsByTime = (shown: { at: string; figures: { logins: string } }[]) =>
+    shown.map(({ at: moment, figures }) => [moment, Number(figures.logins)])
+
+  it('begins with the hour of `from` and ends with that before `to`, in percentiles at most 5 % off', async () => {
+    const { from, to, total, times: hours } = await readOld({ from: at(0), to: at(1) })
+    expect([from, to]).toEqual([at(0), at(1)])
+    expect(total).toMatchObject({ logins: '100', latency: { mean: 51 } })
+    for (const [name, exact] of Object.entries({ p50: 50, p90: 90, p95: 95, p99: 99 })) {
+      expect(Math.abs(total.latency[name] - exact), name).toBeLessThanOrEqual(exact * 0.05)
+    }
+    expect(hours).toEqual([{ at: at(0), figures: total }])
+  })
+
+  it('counts hours whole where it touches them, and names every one, those without logins too', async () => {
+    const { from, to, total, times: hours } = await readOld({ from: at(-0.5), to: at(2.25) })
+    expect([from, to]).toEqual([at(-1), at(3)])
+    expect(total.logins).toBe('103')
+    expect(loginsByTime(hours)).toEqual([
+      [at(-1), 2],
+      [at(0), 100],
+      [at(1), 1],
+      [at(2), 0],
+    ])
+    expect(hours[3].figures).toEqual(NONE)
+    expect(hours[0].figures.latency).toMatchObject({ mean: 1505, p50: 9 })
+  })
+
+  it('has the same logins by hour, by day and in all, wherever it begins and ends', async () => {
+    for (const [from, to] of [
+      [-29, -5],
+      [-5, 19],
+      [-1, 43],
+      [0, 48],
+      [40, 50],
+      [43, 67],
+      [44, 67 + 24],
+      [60, 200],
+      [67, 67 + 168],
+    ] as const) {
+      const those = loginsOf(from, to)
+      const byHour = await readOld({ from: at(from), to: at(to) })
+      const byDay = await readOld({ from: at(from), to: at(to), by: 'DAY' })
+      expect([byHour.total.logins, byDay.total], `${from} to ${to}`).toEqual([String(those.length), byHour.total])
+      expect(loginsByTime(byHour.times)).toEqual(
+        times(to - from, (index) => [at(from + index), loginsOf(from + index, from + index + 1).length]),
+      )
+      const days = new Map(byDay.times.map(({ at: day }: { at: string }) => [day, 0]))
+      for (const { hour } of those) {
+        const day = `${at(hour).slice(0, 10)}T00:00:00.000Z`
+        days.set(day, Number(days.get(day)) + 1)
+      }
+      expect(loginsByTime(byDay.times)).toEqual([...days])
+      const mean = Math.round(those.reduce((sum, { ms }) => sum + ms, 0) / those.length)
+      if (those.length > 0) expect(byDay.total.latency.mean).toBe(mean)
+    }
+  })
+
+  it('is the day before `to`, which is now unless given', async () => {
+    const old = await readOld({ to: at(1) })
+    expect([old.from, old.to, old.total.logins, old.times.length]).toEqual([at(-23), at(1), '102', 24])
+    const { from, to, total } = await readOld({})
+    expect(total.logins).toBe('0')
+    expect(Date.parse(to) - Date.parse(from)).toBeOneOf([24 * HOUR_MS, 25 * HOUR_MS])
+    expect(Date.parse(to)).toBeGreaterThan(Date.now() - HOUR_MS)
+  })
+
+  it('has at most 31 days, also at the ends of time, and hours of at most seven', async () => {
+    const month = await readOld({ from: at(48), to: at(48 + 31 * 24), by: 'DAY' })
+    expect([month.total.logins, month.times.length]).toEqual(['744', 32])
+    const week = { from: at(48), to: at(48 + 7 * 24) }
+    expect((await readOld(week)).times).toHaveLength(7 * 24)
+    const { errors } = await readOld({ ...week, to: at(48 + 7 * 24 + 1) })
+    const details = [{ path: 'by', message: 'must be DAY for more than 7 days' }]
+    expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details })
+    for (const to of ['0000-01-02T00:00:00Z', '9999-12-31T23:59:59Z']) {
+      expect(await readOld({ to }), to).toMatchObject({ total: NONE, errors: undefined })
+    }
+  })
+
+  it.each([
+    ['reversed', { from: at(1), to: at(0) }, 'must be before to'],
+    ['empty', { from: at(0), to: at(0) }, 'must be before to'],
+    ['of the future', { from: '9999-01-01T00:00:00Z' }, 'must be before to'],
+    [
+      'a moment too long',
+      { from: at(0), to: new Date(HOUR + 31 * 24 * HOUR_MS + 1).toISOString() },
+      'must be at most 31 days before to',
+    ],
+    ['open at its beginning, as it were', { from: '0001-01-01T00:00:00Z' }, 'must be at most 31 days before to'],
+  ])('is refused when it is %s', async (_what, range, message) => {
+    const { errors } = await readOld(range)
+    expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details: [{ path: 'from', message }] })
+  })
+
+  it('is refused with every other fault at once', async () => {
+    const { errors } = await readOld({ environment: '', provider: 'x'.repeat(33), from: at(1), to: at(0) })
+    const paths = errors?.[0]?.extensions.details?.map(({ path }: { path: string }) => path)
+    expect(paths).toEqual(['environment', 'provider', 'from'])
+  })
+})
+
+describe('who reads login statistics', () => {
+  it('operators of the project, in every role, and nobody else', async () => {
+    for (const role of ['viewer', 'operator', 'admin'] as const) {
+      expect((await read({}, await game.key(role))).errors).toBeUndefined()
+    }
+    expect((await read({}, (await game.player()).token)).errors?.[0]?.extensions.code).toBe('FORBIDDEN')
+    expect((await read({ environment: 'nowhere' })).errors?.[0]?.extensions.code).toBe('ENVIRONMENT_NOT_FOUND')
+  })
+
+  it('and they see neither another environment nor another project', async () => {
+    const other = await createProject(game.app.pool, { name: 'Other', environments: ['elsewhere'] })
+    const sdkKey = (await createSdkKey(game.app.pool, other.environments.get('elsewhere') ?? '')).key
+    expect((await game.login({}, { sdkKey })).status).toBe(401)
+    expect((await read({ environment: 'elsewhere' })).errors?.[0]?.extensions.code).toBe('ENVIRONMENT_NOT_FOUND')
+    expect((await read({ environment: 'staging' })).total).toEqual(NONE)
+  })
+})

@@ -1,0 +1,206 @@
+import { readFile } from 'node:fs/promises'
+import type { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSdkKey } from '../../src/auth/keys.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { everythingOf, newOperator, type Operator } from '../liveops/desk.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { documentOf, KINDS, type Kind, type RootField, rootFields, type Values } from './documents.ts'
+
+// docs/access.md says who may call what. Each field is called as each caller, and must do what stands there.
+
+const CALLERS = ['nobody', 'SDK key', 'player', 'viewer', 'operator', 'admin', 'elsewhere'] as const
+type Caller = (typeof CALLERS)[number]
+
+const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8')
+const [header = [], , ...groups] = page
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .map((line) => line.split('|').slice(1, -1))
+const rows = groups.flatMap(([names = '', ...cells]) =>
+  [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => ({ name, cells: cells.map((cell) => cell.trim()) })),
+)
+const table = new Map(rows.map(({ name, cells }) => [name, cells]))
+const fields = KINDS.flatMap((kind) => rootFields(kind).map((field) => ({ kind, field, name: field.name })))
+
+const said = (name: string, caller: Caller): string | undefined => table.get(name)?.[CALLERS.indexOf(caller)]
+
+let game: Game
+let player: TestPlayer
+let headers: Readonly<Record<Caller, Record<string, string>>>
+let actors: Readonly<Partial<Record<Caller, string>>>
+let stranger: Operator
+/** Everything of the project by which a field may be asked: as it is, and as nobody has it. */
+let ours: Values
+let nobodys: Values
+let keys: { sdk: string; platform: string }
+
+const NOBODY = '01900000-0000-7000-8000-000000000000'
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+beforeAll(async () => {
+  game = await startGame()
+  const { pool } = game.app
+  const other = await createProject(pool, { name: 'Other', environments: ['elsewhere'] })
+  await game.publish('season', season())
+  player = await game.player({ wallet: { gems: 1000n } })
+  const runId = await player.start('season')
+  const [viewer, operator, admin] = await Promise.all([
+    newOperator(pool, game.projectId, 'viewer'),
+    newOperator(pool, game.projectId, 'operator'),
+    newOperator(pool, game.projectId, 'admin'),
+  ])
+  stranger = await newOperator(pool, other.projectId, 'admin')
+  keys = { sdk: (await createSdkKey(pool, game.environmentId)).id, platform: viewer.caller.keyId }
+  headers = {
+    nobody: {},
+    'SDK key': { 'x-sdk-key': game.sdkKey },
+    player: { ...bearer(player.token), 'x-sdk-key': game.sdkKey },
+    viewer: bearer(viewer.key),
+    operator: bearer(operator.key),
+    admin: bearer(admin.key),
+    elsewhere: bearer(stranger.key),
+  }
+  actors = { player: `player:${player.playerId}`, viewer: viewer.actor, operator: operator.actor }
+  const definition = '{}'
+  const place = { environment: 'production', toEnvironment: 'production', scenarioId: 'season', nodeId: 'pass' }
+  ours = { ...place, toScenarioId: 'season', playerId: player.playerId, runId, definition }
+  const nowhere = { environment: 'nowhere', toEnvironment: 'nowhere', scenarioId: 'nothing', nodeId: 'none' }
+  nobodys = { ...nowhere, toScenarioId: 'nothing', playerId: NOBODY, runId: NOBODY, definition }
+})
+afterAll(() => game.stop())
+
+interface Called {
+  readonly kind: Kind
+  readonly field: RootField
+}
+
+/** The code of what is refused, and all that was answered but the id of the request. */
+async function call({ kind, field }: Called, caller: Caller, values: Values): Promise<{ code?: string; text: string }> {
+  // A subscription that is allowed would go on for ever: a cursor that is none ends it.
+  const more = kind === 'Subscription' ? { after: 'x' } : {}
+  const response = await fetch(`${game.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: kind === 'Subscription' ? 'text/event-stream' : 'application/json',
+      ...headers[caller],
+    },
+    body: JSON.stringify(documentOf(kind, field, { ...values, ...more })),
+  })
+  const text = (await response.text()).replace(/"requestId":"[^"]*"/g, '')
+  return { code: /"code":"(\w+)"/.exec(text)?.[1], text }
+}
+
+/** The ids that a field calls \`id\`. */
+function idsOf(name: string): string {
+  if (name === 'revokeSdkKey') return keys.sdk
+  return name === 'revokePlatformKey' ? keys.platform : player.playerId
+}
+
+async function attempts(pool: Pool): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ actor: string; count: string }>(
+    `SELECT actor, sum(attempts) AS count FROM audit_log WHERE action LIKE '%.denied' GROUP BY actor`,
+  )
+  return new Map(rows.map(({ actor, count }) => [actor, Number(count)]))
+}
+
+/** What of the project could be changed. */
+async function everything(): Promise<unknown> {
+  const { pool } = game.app
+  const tables = ['projects', 'environments', 'sdk_keys', 'platform_keys', 'scenario_versions', 'auth_providers']
+  const mine = `(SELECT id::text FROM environments WHERE project_id = '${game.projectId}')`
+  const columns = tables.map(
+    (name) => `(SELECT json_agg(t ORDER BY t::text) FROM ${name} t WHERE '${game.projectId}' IN
+      (to_json(t) ->> 'id', to_json(t) ->> 'project_id') OR to_json(t) ->> 'environment_id' IN ${mine}) AS ${name}`,
+  )
+  const { rows } = await pool.query(`SELECT ${columns.join(', ')}`)
+  return [rows, await everythingOf(pool, player.playerId)]
+}
+
+describe('the table of who may call what', () => {
+  it('has every field of the schema, once, and no other', () => {
+    expect(header.slice(1).map((cell) => cell.trim())).toEqual(CALLERS)
+    expect([...new Set(fields.map(({ name }) => name))].sort()).toEqual(rows.map(({ name }) => name).sort())
+    for (const { cells } of rows) expect(cells).toHaveLength(CALLERS.length)
+  })
+
+  it.each(CALLERS)('is what each field does, for: %s', async (caller) => {
+    const wrong: string[] = []
+    for (const called of fields) {
+      // Without a reason nothing is done that may be done.
+      const { code, text } = await call(called, caller, { ...ours, id: idsOf(called.name), reason: '' })
+      // The token that is refused here is the one that is to be refreshed.
+      const refused = ['FORBIDDEN', 'INVALID_SDK_KEY', ...(called.name === 'refreshTokens' ? [] : ['INVALID_TOKEN'])]
+      const isAllowed = code === undefined || !refused.includes(code)
+      const expected = said(called.name, caller)
+      const isAsSaid = isAllowed ? expected === 'yes' || expected === 'own' : code === expected
+      if (!isAsSaid) wrong.push(`${called.kind}.${called.name}: ${text} and not ${expected}`)
+      expect(code).not.toBe('INTERNAL_ERROR')
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('what is forbidden to a player, a viewer or an operator changes nothing, and is in the audit log', async () => {
+    const { pool } = game.app
+    const audited = fields.filter(({ kind, name }) => kind === 'Mutation' && said(name, 'elsewhere') === 'own')
+    expect(audited.length).toBeGreaterThan(20)
+    const state = await everything()
+    for (const caller of ['player', 'viewer', 'operator'] as const) {
+      for (const called of audited) {
+        if (said(called.name, caller) !== 'FORBIDDEN') continue
+        const before = await attempts(pool)
+        await call(called, caller, { ...ours, id: idsOf(called.name), reason: 'because' })
+        const after = await attempts(pool)
+        const actor = actors[caller] ?? ''
+        const gained = (after.get(actor) ?? 0) - (before.get(actor) ?? 0)
+        expect([called.name, caller, gained]).toEqual([called.name, caller, 1])
+      }
+    }
+    expect(await everything()).toEqual(state)
+  })
+
+  it('no field tells another project what exists in this one: the answers are those for what nobody has', async () => {
+    const state = await everything()
+    const { rows: before } = await game.app.pool.query('SELECT id FROM audit_log WHERE project_id = $1', [
+      game.projectId,
+    ])
+    let made = 0
+    for (const called of fields) {
+      const asked = async (values: Values, id: string) => {
+        made += 1
+        const { text } = await call(called, 'elsewhere', { ...values, id, reason: 'because', name: `made-${made}` })
+        return text
+      }
+      const [mine, none] = [await asked(ours, idsOf(called.name)), await asked(nobodys, NOBODY)]
+      expect([called.name, mine]).toEqual([called.name, none])
+    }
+    expect(await everything()).toEqual(state)
+    const { rows: after } = await game.app.pool.query('SELECT id FROM audit_log WHERE project_id = $1', [
+      game.projectId,
+    ])
+    expect(after).toEqual(before)
+  })
+
+  it('over REST, what is forbidden is in the audit log of whoever tried', async () => {
+    const { pool } = game.app
+    const operator = await newOperator(pool, game.projectId, 'operator')
+    for (const { key, actor, caller } of [operator, stranger]) {
+      for (const path of ['scenarios/over-rest?environment=production', 'auth-providers']) {
+        const url = `/platform/v1/projects/${game.projectId}/${path}`
+        const { status, body } = await game.request('PUT', url, { body: '{}', headers: bearer(key) })
+        expect([status, body.code]).toEqual([403, 'forbidden'])
+      }
+      const { rows } = await pool.query(
+        `SELECT action, target FROM audit_log WHERE project_id = $1 AND actor = $2 AND action LIKE '%.denied'
+           AND target IN ('over-rest', 'providers') ORDER BY id`,
+        [caller.projectId, actor],
+      )
+      expect(rows).toEqual([
+        { action: 'scenario.publish.denied', target: 'over-rest' },
+        { action: 'auth_providers.set.denied', target: 'providers' },
+      ])
+    }
+  })
+})

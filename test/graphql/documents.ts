@@ -1,0 +1,68 @@
+import {
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLOutputType,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql'
+import { schema } from '../../src/schema.ts'
+
+// A document for any field of the schema, with values by the names of its arguments: so that what must hold of every
+// field is tried on every field, also on those to come.
+
+export type Kind = 'Query' | 'Mutation' | 'Subscription'
+
+/** What arguments and inputs are given, by their names. */
+export type Values = Readonly<Record<string, unknown>>
+
+export const KINDS: readonly Kind[] = ['Query', 'Mutation', 'Subscription']
+
+export type RootField = GraphQLField<unknown, unknown>
+
+export function rootFields(kind: Kind): RootField[] {
+  const types = { Query: schema.getQueryType(), Mutation: schema.getMutationType() }
+  const type = kind === 'Subscription' ? schema.getSubscriptionType() : types[kind]
+  return Object.values(type?.getFields() ?? {})
+}
+
+/** A field with all that it requires, and what else the values name. A query answers its plain fields, three deep. */
+export function documentOf(kind: Kind, field: RootField, values: Values): { query: string; variables: Values } {
+  const given = field.args.filter(({ name, type }) => isNonNullType(type) || name in values)
+  const variables = Object.fromEntries(given.map(({ name, type }) => [name, sample(type, name, values)]))
+  const declared = given.map(({ name, type }) => `$${name}: ${type}`).join(', ')
+  const passed = given.map(({ name }) => `${name}: $${name}`).join(', ')
+  const selection = selectionOf(field.type, kind === 'Query' ? 3 : 0)
+  const query = `${kind.toLowerCase()} ${declared && `(${declared})`} { ${field.name} ${passed && `(${passed})`} ${selection} }`
+  return { query, variables }
+}
+
+function selectionOf(type: GraphQLOutputType, depth: number): string {
+  const named = getNamedType(type)
+  if (isLeafType(named)) return ''
+  const fields = isObjectType(named) || isInterfaceType(named) ? Object.values(named.getFields()) : []
+  const selected = fields
+    .filter(({ args }) => !args.some((arg) => isNonNullType(arg.type)))
+    .filter((field) => (isLeafType(getNamedType(field.type)) ? depth > 0 : depth > 1))
+    .map((field) => `${field.name} ${selectionOf(field.type, depth - 1)}`)
+  return `{ __typename ${selected.join(' ')} }`
+}
+
+const BY_TYPE: Values = { Boolean: true, DateTime: '2026-01-01T00:00:00Z', Float: 1, ID: 'x', Int: 1, Int64: '1' }
+
+function sample(type: GraphQLInputType, name: string, values: Values): unknown {
+  if (isNonNullType(type)) return sample(type.ofType, name, values)
+  if (isListType(type)) return [sample(type.ofType, name, values)]
+  if (isInputObjectType(type)) {
+    const given = Object.values(type.getFields()).filter((field) => isNonNullType(field.type) || field.name in values)
+    return Object.fromEntries(given.map((field) => [field.name, sample(field.type, field.name, values)]))
+  }
+  if (name in values) return values[name]
+  if (isEnumType(type)) return type.getValues()[0]?.name
+  return type.name === 'JSONObject' ? '{}' : (BY_TYPE[type.name] ?? 'x')
+}

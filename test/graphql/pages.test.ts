@@ -1,0 +1,264 @@
+import { type GraphQLNamedType, type GraphQLOutputType, getNamedType, isObjectType } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { schema } from '../../src/schema.ts'
+import { logIn, obey } from '../liveops/desk.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+
+const PASS = { scenarioId: 'season', nodeId: 'pass' }
+
+/** Every connection of the schema, found by its type. */
+const connections = Object.values(schema.getTypeMap())
+  .filter((type) => isObjectType(type))
+  .flatMap((type) => Object.values(type.getFields()).map((field) => ({ parent: type.name, name: field.name, field })))
+  .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
+  .map(({ parent, name }) => ({ parent, name, path: `${parent}.${name}` }))
+
+/** These are paged from their beginning only. */
+const FORWARD = ['Query.players', 'Query.scenarioVersions']
+
+let game: Game
+let webhook: Operator
+let player: TestPlayer
+/** An admin of another project, which has an environment of the same name. */
+let stranger: string
+
+beforeAll(async () => {
+  game = await startGame()
+  webhook = await startOperator(obey)
+  const { url, secret } = webhook
+  expect((await game.setProviders({ default: { enabled: true, url, secret } })).status).toBe(200)
+  const { projectId } = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
+  stranger = (await createPlatformKey(game.app.pool, projectId, 'admin')).key
+  for (const levels of [
+    [0, 100],
+    [0, 50],
+    [0, 25],
+  ])
+    await game.publish('season', season({ levels }))
+  for (const name of ['another', 'third']) await game.publish(name, season())
+  player = await game.player({ wallet: { gems: 1n } })
+  for (const amount of [2n, 3n, 4n])
+    await game.app.operations.adjustWallet(player, { currency: 'gems', amount, reference: 'test' })
+  const runId = await player.start('season')
+  for (const amount of [1, 2, 3])
+    await player.post('/sdk/v1/battlepass/xp', { ...PASS, runId, amount, source: 'match' })
+  for (const scenarioId of ['another', 'third']) await player.start(scenarioId)
+  for (const subject of ['one', 'two', 'three']) await logIn(game, subject)
+  for (const _ of times(3, () => 0)) await game.key('viewer')
+  for (const name of ['one', 'two', 'three'])
+    await ask(
+      game.platformKey,
+      `mutation { createSdkKey(input: { environment: "production", reason: "${name}" }) { id } }`,
+    )
+})
+afterAll(async () => {
+  await webhook.close()
+  await game.stop()
+})
+
+const ask = (key: string, query: string) => game.graphql(key, query)
+
+/** The arguments that a field of the schema requires. */
+function requiredOf(name: string): string[] {
+  const args = schema.getQueryType()?.getFields()[name]?.args ?? []
+  const environment = args.some((arg) => arg.name === 'environment') ? ['environment: "production"'] : []
+  return name === 'scenarioVersions' ? [...environment, 'scenarioId: "season"'] : environment
+}
+
+const SELECTED = '{ edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } }'
+
+/** A document that asks a connection for a page. A place that is not known here is one to add. */
+function documentOf({ parent, name }: { parent: string; name: string }, page: string, selected = SELECTED): string {
+  const args = [...(parent === 'Query' ? requiredOf(name) : []), page].filter((arg) => arg !== '')
+  const field = `${name} ${args.length > 0 ? `(${args.join(', ')})` : ''} ${selected}`
+  if (parent === 'Query') return `{ ${field} }`
+  const ofPlayer = (inner: string) => `{ player(id: "${player.playerId}") { ${inner} } }`
+  if (parent === 'Player') return ofPlayer(field)
+  if (parent === 'Pass') return ofPlayer(`passes { ${field} }`)
+  throw new Error(`no way to ${parent}.${name}`)
+}
+
+type Page = { edges: { cursor: string }[]; pageInfo: { endCursor: string; hasNextPage: boolean } }
+
+function pageOf({ parent, name }: { parent: string; name: string }, { data, errors }: GraphqlAnswer): Page {
+  expect(errors).toBeUndefined()
+  if (parent === 'Query') return data[name]
+  return parent === 'Player' ? data.player[name] : data.player.passes[0][name]
+}
+
+/** The code and the last part of each path that a refusal names. */
+function refusal({ errors }: GraphqlAnswer): unknown {
+  const [error] = errors ?? []
+  const details = (error?.extensions.details ?? []) as { path: string }[]
+  return [error?.extensions.code, details.map(({ path }) => path.split('.').at(-1))]
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const NOBODY = '01900000-0000-7000-8000-000000000000'
+const FORGED = [
+  '',
+  'x',
+  '💎',
+  'a'.repeat(3_000),
+  ...['GPC:S:x', 'GPC:J:{', 'GPC:J:[]', 'GPC:J:[1,2]', 'GPC:J:["x","y"]', 'GPC:D:x', 'GPC:I:1', 'GPC:', 'GPC:T:[]'].map(
+    base64,
+  ),
+  ...[`GPC:J:["${NOBODY}","${NOBODY}"]`, `GPC:J:["${NOBODY}","${NOBODY}","${NOBODY}"]`].map(base64),
+  ...['player:x', 'player:', `players:${NOBODY}`, 'version:0', 'version:x', 'version:1e3'].map(base64),
+]
+
+describe('every connection of the schema', () => {
+  it('is found by this test, and none is reached by a subscription', () => {
+    expect(connections.length).toBeGreaterThanOrEqual(11)
+    const seen = new Set<string>()
+    const walk = (type: GraphQLNamedType): void => {
+      if (seen.has(type.name) || !('getFields' in type)) return
+      seen.add(type.name)
+      for (const field of Object.values(type.getFields())) walk(getNamedType(field.type as GraphQLOutputType))
+    }
+    const subscription = schema.getSubscriptionType()
+    if (subscription) walk(subscription)
+    expect(seen).toContain('LevelUpEvent')
+    expect([...seen].filter((name) => name.endsWith('Connection'))).toEqual([])
+  })
+
+  it.each(connections)('$path takes sizes of 1 to 200, and has a next page while there is more', async (connection) => {
+    const one = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 1')))
+    expect([one.edges.length, one.pageInfo.hasNextPage]).toEqual([1, true])
+    const all = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 200')))
+    expect(all.edges.length).toBeGreaterThanOrEqual(3)
+    const rest = pageOf(
+      connection,
+      await ask(game.platformKey, documentOf(connection, `first: 200, after: "${one.pageInfo.endCursor}"`)),
+    )
+    expect([...one.edges, ...rest.edges].map(({ cursor }) => cursor)).toEqual(all.edges.map(({ cursor }) => cursor))
+  })
+
+  it.each(connections)('$path refuses any other size by its name', async (connection) => {
+    const isForward = FORWARD.includes(connection.path)
+    for (const size of [0, -1, 201, 2 ** 31 - 1, -(2 ** 31)]) {
+      for (const end of ['first', 'last']) {
+        const page = `${end}: ${size}`
+        expect([page, refusal(await ask(game.platformKey, documentOf(connection, page)))]).toEqual([
+          page,
+          ['INVALID_REQUEST', [end]],
+        ])
+      }
+    }
+    const both = refusal(await ask(game.platformKey, documentOf(connection, 'first: 1, last: 1')))
+    expect(both).toEqual(['INVALID_REQUEST', ['last']])
+    if (isForward) {
+      expect(refusal(await ask(game.platformKey, documentOf(connection, 'last: 1')))).toEqual([
+        'INVALID_REQUEST',
+        ['last'],
+      ])
+    }
+  })
+
+  it.each(connections)(
+    '$path refuses a cursor that it never gave by its name: no error of ours, no empty page',
+    async (connection) => {
+      for (const cursor of FORGED) {
+        for (const page of [
+          `first: 2, after: ${JSON.stringify(cursor)}`,
+          `last: 2, before: ${JSON.stringify(cursor)}`,
+        ]) {
+          const named = page.startsWith('first') ? 'after' : 'before'
+          const [code, paths] = refusal(await ask(game.platformKey, documentOf(connection, page))) as [string, string[]]
+          expect([page, code]).toEqual([page, 'INVALID_REQUEST'])
+          expect(paths).toContain(named)
+        }
+      }
+    },
+  )
+
+  it.each(connections)('$path shows nothing of this project to another, by whatever cursor', async (connection) => {
+    const { pageInfo } = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 1')))
+    const edgesOf = async (page: string): Promise<{ cursor: string }[]> => {
+      const { data } = await ask(stranger, documentOf(connection, page))
+      return (connection.parent === 'Query' ? data?.[connection.name] : data?.player)?.edges ?? []
+    }
+    const shown = await edgesOf(`first: 5, after: "${pageInfo.endCursor}"`)
+    const own = await edgesOf('first: 200')
+    const ours = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 200'))).edges
+    expect(shown.filter(({ cursor }) => !own.some((edge) => edge.cursor === cursor))).toEqual([])
+    expect(own.filter(({ cursor }) => ours.some((edge) => edge.cursor === cursor))).toEqual([])
+  })
+
+  it('refuses a cursor that names what cannot be stored', async () => {
+    for (const name of ['a\0b', '\ud800']) {
+      const after = base64(`GPC:J:${JSON.stringify([game.environmentId, name])}`)
+      expect(
+        refusal(await ask(game.platformKey, `{ scenarios(environment: "production", after: "${after}") ${SELECTED} }`)),
+      ).toEqual(['INVALID_REQUEST', ['after']])
+    }
+  })
+
+  it('refuses a page that makes no sense before a mutation changes anything', async () => {
+    const ban = (runs: string) =>
+      `mutation { banPlayer(input: { playerId: "${player.playerId}", reason: "x" }) { player { runs(${runs}) { edges { cursor } } } } }`
+    expect(refusal(await ask(game.platformKey, ban('first: 0')))).toEqual(['INVALID_REQUEST', ['first']])
+    const fragment = `mutation { banPlayer(input: { playerId: "${player.playerId}", reason: "x" }) { ...more } }
+      fragment more on PlayerPayload { player { ... on Player { all: runs(last: 201) { edges { cursor } } } } }`
+    const { errors } = await ask(game.platformKey, fragment)
+    expect(errors?.[0]?.extensions.details).toEqual([{ path: 'player.all.last', message: 'must be 1 to 200' }])
+    const { data } = await ask(game.platformKey, `{ player(id: "${player.playerId}") { status } }`)
+    expect(data.player.status).toBe('active')
+  })
+
+  it('tells whoever may not see a list that it may not, whatever page is asked for', async () => {
+    for (const page of ['first: 0', 'after: "x"'])
+      expect(refusal(await ask(await game.key('viewer'), `{ auditLog(${page}) { edges { cursor } } }`))).toEqual([
+        'FORBIDDEN',
+        [],
+      ])
+  })
+
+  it('names all that is wrong with a list at once', async () => {
+    const { errors } = await ask(game.platformKey, '{ auditLog(first: 0, action: "", actor: "") { edges { cursor } } }')
+    const details = errors?.[0]?.extensions.details as { path: string }[]
+    expect(details.map(({ path }) => path).sort()).toEqual(['action', 'actor', 'first'])
+  })
+
+  it('goes on from an entry that is gone meanwhile', async () => {
+    const list = (page: string) => ask(game.platformKey, `{ loginLog(environment: "production", ${page}) ${SELECTED} }`)
+    const three = (await list('first: 3')).data.loginLog
+    const [, second, third] = three.edges
+    await game.app.pool.query(
+      'DELETE FROM login_log WHERE id = (SELECT id FROM login_log ORDER BY id DESC OFFSET 1 LIMIT 1)',
+    )
+    const next = (await list(`first: 1, after: "${second.cursor}"`)).data.loginLog
+    expect(next.edges).toEqual([third])
+    const back = (await list(`last: 1, before: "${second.cursor}"`)).data.loginLog
+    expect(back.edges).toEqual([three.edges[0]])
+  })
+
+  it('refuses ranges that are reversed or empty, by name', async () => {
+    const at = (time: string) => `"2026-01-0${time}T00:00:00Z"`
+    for (const [from, to] of [
+      [at('2'), at('1')],
+      [at('1'), at('1')],
+    ]) {
+      for (const list of [
+        'auditLog(',
+        'events(environment: "production", ',
+        'loginStatistics(environment: "production", ',
+      ]) {
+        const selected = list.startsWith('login') ? '{ from }' : '{ edges { cursor } }'
+        const [code, paths] = refusal(
+          await ask(game.platformKey, `{ ${list}from: ${from}, to: ${to}) ${selected} }`),
+        ) as [string, string[]]
+        expect([list, code, paths.length, ['from', 'to'].includes(paths[0] ?? '')]).toEqual([
+          list,
+          'INVALID_REQUEST',
+          1,
+          true,
+        ])
+      }
+    }
+  })
+})

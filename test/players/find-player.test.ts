@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type PlayerSearch, searchPlayers } from '../../src/players/find-player.ts'
+import type { Status } from '../../src/players/standing.ts'
+import { type Game, startGame } from '../support/game.ts'
+
+/** More than are put in order, all of them old, since behind them come more than are looked through. */
+const CROWD = 10_076
+const NEWCOMERS = 20_100
+
+interface Known {
+  readonly id: string
+  readonly nickname: string
+  readonly status: Status
+}
+
+let game: Game
+/** The newest first. */
+let known: Known[]
+
+beforeAll(async () => {
+  game = await startGame()
+  const { rows } = await game.app.pool.query<Known>(
+    `INSERT INTO players (environment_id, id, nickname, status)
+     SELECT $1, (lpad(to_hex(n), 12, '0') || '7000a000000000000000')::uuid,
+       CASE WHEN n > $3::int THEN 'Newcomer ' WHEN n % 400 = 0 THEN 'Lonely ' WHEN n % 2 = 0 THEN 'Crowd ' ELSE 'CROWD ' END || n,
+       CASE WHEN n % 50 = 7 THEN 'banned' WHEN n % 5000 = 3 THEN 'deleted' ELSE 'active' END
+     FROM generate_series(1, $2::int) AS n RETURNING id, nickname, status`,
+    [game.environmentId, CROWD + NEWCOMERS, CROWD],
+  )
+  known = rows.sort((a, b) => (a.id < b.id ? 1 : -1))
+  // A stranger to the crowd whose subject is what others are called, and one of another environment.
+  await game.app.pool.query(
+    `INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, 'custom', 'crowd', $2)`,
+    [game.environmentId, known.find(({ nickname }) => nickname.startsWith('Lonely'))?.id],
+  )
+  await game.app.pool.query("INSERT INTO players (environment_id, id, nickname) VALUES ($1, $2, 'Crowd of staging')", [
+    game.stagingId,
+    known[0]?.id,
+  ])
+  await game.app.pool.query('ANALYZE players')
+})
+afterAll(() => game?.stop())
+
+async function pages(search: Omit<PlayerSearch, 'environmentId'>, size: number, most: number): Promise<string[]> {
+  const found: string[] = []
+  for (let after: string | null = null; found.length < most; ) {
+    const page: string[] = await searchPlayers(
+      game.app.pool,
+      { environmentId: game.environmentId, ...search },
+      { after, limit: size },
+    )
+    found.push(...page)
+    after = page.at(-1) ?? null
+    if (page.length < size) break
+  }
+  return found
+}
+
+describe('a search of players', () => {
+  test.each([
+    ['a beginning that more share than are put in order', 'newcomer', null],
+    ['a beginning that more share, all of them old', 'crowd', null],
+    ['a beginning that more share, all of them old, of the active', 'crowd', 'active'],
+    ['a beginning that many share', 'crowd 1', null],
+    ['a beginning that few share', 'cRoWd 100', null],
+    ['a beginning that nobody has', 'crowds', null],
+    ['a beginning that many share, of the banned', 'crowd', 'banned'],
+    ['a beginning that more share, of the active', 'newcomer', 'active'],
+    ['a beginning that many share, of the deleted', 'crowd', 'deleted'],
+    ['nothing, of the banned', null, 'banned'],
+    ['nothing, of the deleted', null, 'deleted'],
+    ['nothing', null, null],
+  ] as const)('finds by %s whom it should, the newest first, page after page', async (_what, text, status) => {
+    const bySubject = known.find(({ nickname }) => nickname.startsWith('Lonely'))
+    const expected = known.filter(
+      (player) =>
+        (text === null ||
+          player.nickname.toLowerCase().startsWith(text.toLowerCase()) ||
+          (text === 'crowd' && player === bySubject)) &&
+        (status === null || player.status === status),
+    )
+    const found = await pages({ text, status }, 700, 2 * known.length)
+    expect(found).toEqual(expected.map(({ id }) => id))
+  })
+
+  test('finds one by its id among them, if its standing is what is asked for', async () => {
+    const banned = known.find(({ status }) => status === 'banned')
+    const search = (status: Status | null) => pages({ text: banned?.id ?? '', status }, 10, 10)
+    expect(await search(null)).toEqual([banned?.id])
+    expect(await search('banned')).toEqual([banned?.id])
+    expect(await search('active')).toEqual([])
+  })
+})

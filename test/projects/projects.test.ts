@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createProject } from '../../src/projects/projects.ts'
+import { auditRows, newOperator, type Operator } from '../liveops/desk.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame, times } from '../support/game.ts'
+import { approve, startOperator, type Operator as Webhook } from '../support/operator.ts'
+
+let game: Game
+let webhook: Webhook
+let admin: Operator
+let viewer: Operator
+let operator: Operator
+/** An admin of a project with no environment at all. */
+let stranger: Operator
+
+beforeAll(async () => {
+  game = await startGame()
+  webhook = await startOperator(approve({ subject: 'ada' }))
+  const { pool } = game.app
+  const { projectId } = await createProject(pool, { name: 'Other', environments: [] })
+  ;[admin, operator, viewer, stranger] = await Promise.all([
+    newOperator(pool, game.projectId, 'admin'),
+    newOperator(pool, game.projectId, 'operator'),
+    newOperator(pool, game.projectId, 'viewer'),
+    newOperator(pool, projectId, 'admin'),
+  ])
+})
+afterAll(async () => {
+  await webhook.close()
+  await game.stop()
+})
+
+let names = 0
+const fresh = (): string => {
+  names += 1
+  return `env-${names}`
+}
+
+const CREATE = `mutation ($input: CreateEnvironmentInput!) {
+  createEnvironment(input: $input) { environment { id name createdAt sdkKeys } } }`
+const create = (name: string, { key = admin.key, reason = 'a new world' } = {}): Promise<GraphqlAnswer> =>
+  game.graphql(key, CREATE, { input: { name, reason } })
+
+const RENAME = `mutation ($input: RenameProjectInput!) { renameProject(input: $input) { project { id name } } }`
+const rename = (name: string, { key = admin.key, reason = 'a better name' } = {}): Promise<GraphqlAnswer> =>
+  game.graphql(key, RENAME, { input: { name, reason } })
+
+const PROJECT =
+  '{ project { id name createdAt environments { name sdkKeys } platformKeys { role keys } } environments { id name } }'
+
+const codeOf = ({ errors }: GraphqlAnswer): string => errors?.[0]?.extensions.code ?? 'ok'
+
+describe('project and environments', () => {
+  it('are those of the key, with its environments by name and its keys by role, and of no other project', async () => {
+    const { data } = await game.graphql(viewer.key, PROJECT)
+    expect(data.project).toMatchObject({ id: game.projectId, createdAt: expect.stringMatching(/^20.*Z$/) })
+    expect(data.environments.map(({ name }: { name: string }) => name)).toEqual(
+      data.project.environments.map(({ name }: { name: string }) => name),
+    )
+    expect(data.environments).toEqual(
+      expect.arrayContaining([
+        { id: game.environmentId, name: 'production' },
+        { id: game.stagingId, name: 'staging' },
+      ]),
+    )
+    const other = (await game.graphql(stranger.key, PROJECT)).data
+    expect(other.environments).toEqual([])
+    expect(other.project).toMatchObject({ id: stranger.caller.projectId, name: 'Other', environments: [] })
+    expect(other.project.platformKeys).toEqual([
+      { role: 'viewer', keys: 0 },
+      { role: 'operator', keys: 0 },
+      { role: 'admin', keys: 1 },
+    ])
+  })
+
+  it('count keys that are good, not those that are revoked', async () => {
+    const counts = async () => {
+      const { project } = (await game.graphql(admin.key, PROJECT)).data
+      const { sdkKeys } = project.environments.find(({ name }: { name: string }) => name === 'staging')
+      return [sdkKeys, project.platformKeys.find(({ role }: { role: string }) => role === 'operator').keys]
+    }
+    const [sdkKeys, keys] = await counts()
+    const made = await game.graphql(
+      admin.key,
+      `mutation { sdk: createSdkKey(input: { environment: "staging", reason: "x" }) { id }
+        platform: createPlatformKey(input: { role: operator, reason: "x" }) { id } }`,
+    )
+    expect(await counts()).toEqual([sdkKeys + 1, keys + 1])
+    await game.graphql(
+      admin.key,
+      `mutation { revokeSdkKey(input: { id: "${made.data.sdk.id}", reason: "x" }) { id }
+        revokePlatformKey(input: { id: "${made.data.platform.id}", reason: "x" }) { id } }`,
+    )
+    expect(await counts()).toEqual([sdkKeys, keys])
+  })
+})
+
+describe('createEnvironment', () => {
+  it('makes an environment and one audit row, in one', async () => {
+    const name = fresh()
+    const { data } = await create(name, { reason: 'for the "beta" 💎' })
+    const { environment } = data.createEnvironment
+    expect(environment).toMatchObject({ name, sdkKeys: 0 })
+    expect(await auditRows(game.app.pool, game.projectId, name)).toEqual([
+      {
+        action: 'environment.create',
+        actor: admin.actor,
+        environmentId: environment.id,
+        before: null,
+        after: { name },
+        reason: 'for the "beta" 💎',
+      },
+    ])
+  })
+
+  it('makes one that can be used at once: keys, providers, scenarios, logins, events', async () => {
+    const name = fresh()
+    await create(name)
+    const { data } = await game.graphql(
+      admin.key,
+      `mutation { createSdkKey(input: { environment: "${name}", reason: "x" }) { key } }`,
+    )
+    const sdkKey = data.createSdkKey.key
+    const { url, secret } = webhook
+    expect((await game.setProviders({ default: { enabled: true, url, secret } }, name)).status).toBe(200)
+    const published = await game.request(
+      'PUT',
+      `/platform/v1/projects/${game.projectId}/scenarios/season?environment=${name}`,
+      { headers: { authorization: `Bearer ${admin.key}` }, body: JSON.stringify(season()) },
+    )
+    expect(published.status).toBe(200)
+    const { streamCursor } = (await game.graphql(admin.key, `{ streamCursor(environment: "${name}") }`)).data
+    const { status, body } = await game.login({}, { sdkKey })
+    expect(status).toBe(200)
+    const started = await game.request('POST', '/sdk/v1/scenarios/start', {
+      headers: { authorization: `Bearer ${body.accessToken}` },
+      body: '{"scenarioId":"season"}',
+    })
+    expect(started.status).toBe(200)
+    const events = game.subscribe(
+      admin.key,
+      `subscription { events(environment: "${name}", after: "${streamCursor}") { __typename } }`,
+    )
+    expect(await events.next()).toEqual({ __typename: 'PlayerCreatedEvent' })
+    await events.close()
+  })
+
+  it('of one name at once, twenty times, makes one and says of each other that it exists', async () => {
+    const name = fresh()
+    const answers = await Promise.all(times(20, () => create(name)))
+    expect(answers.map(codeOf).sort()).toEqual([...times(19, () => 'ENVIRONMENT_ALREADY_EXISTS'), 'ok'])
+    const { rows } = await game.app.pool.query(
+      `SELECT (SELECT count(*) FROM streams s WHERE s.environment_id = e.id) AS streams FROM environments e
+       WHERE project_id = $1 AND name = $2`,
+      [game.projectId, name],
+    )
+    expect(rows).toEqual([{ streams: '1' }])
+    expect(await auditRows(game.app.pool, game.projectId, name)).toHaveLength(1)
+  })
+
+  it('takes in one project the name that another has', async () => {
+    expect(codeOf(await create('production'))).toBe('ENVIRONMENT_ALREADY_EXISTS')
+    expect(codeOf(await create('production', { key: stranger.key }))).toBe('ok')
+  })
+
+  it('names every fault of its input, and then makes nothing', async () => {
+    for (const name of ['', 'Beta', '-beta', '_x', 'a b', 'a'.repeat(33), 'é', 'a\0b', '\ud800', 'a\n']) {
+      const { errors } = await create(name, { reason: '' })
+      const details = errors?.[0]?.extensions.details as { path: string }[]
+      expect([name, codeOf({ data: null, errors }), details.map(({ path }) => path)]).toEqual([
+        name,
+        'INVALID_REQUEST',
+        ['name', 'reason'],
+      ])
+    }
+    expect(codeOf(await create('a'.repeat(32)))).toBe('ok')
+    expect(codeOf(await create('0'))).toBe('ok')
+  })
+
+  it('is for admins; whoever else tries changes nothing, and is in the audit log', async () => {
+    const name = fresh()
+    const player = await game.player()
+    for (const key of [viewer.key, operator.key, player.token])
+      expect(codeOf(await create(name, { key }))).toBe('FORBIDDEN')
+    const rows = await auditRows(game.app.pool, game.projectId, name)
+    expect(rows.map(({ action, actor }) => [action, actor])).toEqual(
+      [viewer.actor, operator.actor, `player:${player.playerId}`].map((actor) => ['environment.create.denied', actor]),
+    )
+    expect(codeOf(await create(name))).toBe('ok')
+  })
+
+  it('makes up to a hundred of a project, whatever comes at once', async () => {
+    const { projectId } = await createProject(game.app.pool, {
+      name: 'Full',
+      environments: times(95, (at) => `e${at}`),
+    })
+    const { key } = await newOperator(game.app.pool, projectId, 'admin')
+    const codes = (await Promise.all(times(10, (at) => create(`more-${at}`, { key })))).map(codeOf)
+    expect(codes.sort()).toEqual([...times(5, () => 'TOO_MANY_ENVIRONMENTS'), ...times(5, () => 'ok')])
+  })
+})
+
+describe('renameProject', () => {
+  it('gives the project another name, with what it was before in the audit log', async () => {
+    const before = (await game.graphql(admin.key, PROJECT)).data.project.name
+    const { data } = await rename('Ünïcøde 💎')
+    expect(data.renameProject.project).toEqual({ id: game.projectId, name: 'Ünïcøde 💎' })
+    expect((await auditRows(game.app.pool, game.projectId, game.projectId)).at(-1)).toMatchObject({
+      action: 'project.rename',
+      before: { name: before },
+      after: { name: 'Ünïcøde 💎' },
+      reason: 'a better name',
+    })
+    expect((await game.graphql(stranger.key, PROJECT)).data.project.name).toBe('Other')
+  })
+
+  it('refuses names that cannot be, and callers that may not', async () => {
+    const name = (await game.graphql(admin.key, PROJECT)).data.project.name
+    for (const bad of ['', 'x'.repeat(129), '\0', '\ud800']) expect(codeOf(await rename(bad))).toBe('INVALID_REQUEST')
+    for (const { key } of [viewer, operator]) expect(codeOf(await rename('mine', { key }))).toBe('FORBIDDEN')
+    expect((await game.graphql(admin.key, PROJECT)).data.project.name).toBe(name)
+  })
+})

@@ -1,0 +1,451 @@
+import { createHmac } from 'node:crypto'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type App, createApp } from '../../src/app.ts'
+import { generateTokenKey } from '../../src/auth/tokens.ts'
+import { readConfig } from '../../src/config.ts'
+import { purgeExpiredSecrets } from '../../src/providers/rotate-secret.ts'
+import { generateSecretsKey } from '../../src/providers/secrets.ts'
+import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/webhook.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { type Hit, type Operator, type Respond, signatureOf, startOperator } from '../support/operator.ts'
+import { until } from '../support/until.ts'
+
+// How the secret of a provider is replaced without a login that is refused for it. docs/webhook.md tells studios.
+
+const ROTATE = `mutation ($input: RotateProviderSecretInput!) { rotateProviderSecret(input: $input) {
+  secret provider { name enabled url hasSecret updatedAt replacedSecretsExpireAt } } }`
+const READ = '{ authProviders(environment: "production") { custom { name updatedAt replacedSecretsExpireAt } } }'
+const DAY_MS = 86_400_000
+
+const keys = {
+  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
+  SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+}
+let game: Game
+let operator: Operator
+/** A second instance on the same database. */
+let second: App
+let secondUrl: string
+
+beforeAll(async () => {
+  game = await startGame(keys)
+  second = await startApp(keys)
+  secondUrl = `http://127.0.0.1:${await second.listen()}`
+})
+afterAll(async () => {
+  await second?.stop()
+  await game?.stop()
+})
+beforeEach(async () => {
+  operator = await startOperator()
+  await sql('TRUNCATE auth_providers, replaced_secrets, audit_log')
+  await game.setProviders({ default: provider('one'), other: provider('the other') })
+})
+afterEach(() => operator?.close())
+
+async function startApp(env: Record<string, string>): Promise<App> {
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    HOST: '127.0.0.1',
+    DATABASE_URL: game.databaseUrl,
+    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
+    ...env,
+  })
+  return createApp({
+    config,
+    log: pino({ level: 'silent' }),
+    databaseUrl: game.databaseUrl,
+    tokenKeys: config.tokenKeys ?? [],
+    secretsKeys: config.secretsKeys ?? [],
+  })
+}
+
+const sql = async (text: string, values: unknown[] = []) => (await game.app.pool.query(text, values)).rows
+const provider = (secret: string) => ({ enabled: true, url: operator.url, secret })
+const auditRows = () => sql("SELECT * FROM audit_log WHERE action LIKE 'auth_providers.rotate_secret%' ORDER BY id")
+
+async function rotate(input: object = {}, credentials = game.platformKey, baseUrl = game.baseUrl) {
+  const response = await fetch(`${baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${credentials}` },
+    body: JSON.stringify({
+      query: ROTATE,
+      variables: { input: { environment: 'production', name: 'default', reason: 'it leaked', ...input } },
+    }),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape.
+  const { data, errors } = (await response.json()) as any
+  return { ...data?.rotateProviderSecret, code: errors?.[0]?.extensions.code, details: errors?.[0]?.extensions.details }
+}
+
+async function loginAt(baseUrl: string, name = 'default'): Promise<number> {
+  const { status } = await fetch(`${baseUrl}/sdk/v1/authorization/custom`, {
+    method: 'POST',
+    headers: { 'x-sdk-key': game.sdkKey },
+    body: JSON.stringify({ customData: { player: 'ada' }, provider: name }),
+  })
+  return status
+}
+
+/** Logs in and gives what the endpoint received. */
+async function hitOf(baseUrl = game.baseUrl, name = 'default'): Promise<Hit> {
+  expect(await loginAt(baseUrl, name)).toBe(200)
+  const hit = operator.hits.at(-1)
+  if (!hit) throw new Error('the endpoint was not asked')
+  return hit
+}
+
+/** `webhook-signature` with these secrets, none of them of the form `whsec_…`. */
+function standardSignature({ headers, body }: Hit, secret: string): string {
+  const signed = createHmac('sha256', secret).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`)
+  return `v1,${signed.update(body).digest('base64')}`
+}
+
+/** Signed by these alone: `X-Signature` with the first, `webhook-signature` with each, in this order. */
+function expectSigned(hit: Hit, ...secrets: string[]): void {
+  expect(hit.headers['x-signature']).toBe(signatureOf(secrets[0] ?? '', hit.body))
+  expect(hit.headers['webhook-signature']).toBe(secrets.map((secret) => standardSignature(hit, secret)).join(' '))
+}
+
+const verifiesX = ({ headers, body }: Hit, secret: string): boolean =>
+  verifyWebhookSignature(secret, body, headers['x-signature'])
+
+const verifiesStandard = ({ headers, body }: Hit, secret: string): boolean =>
+  verifyStandardWebhook(secret, body, {
+    id: headers['webhook-id'],
+    timestamp: headers['webhook-timestamp'],
+    signature: headers['webhook-signature'],
+  })
+
+/** Lets time pass for all secrets that were replaced, as the database tells it. */
+const pass = (interval: string) => sql(`UPDATE replaced_secrets SET expires_at = expires_at - interval '${interval}'`)
+
+async function expiries(): Promise<number[]> {
+  const { data } = await game.graphql(game.platformKey, READ)
+  const [shown] = data.authProviders[0].custom
+  return shown.replacedSecretsExpireAt.map(Date.parse)
+}
+
+describe('replacing the secret of a provider', () => {
+  it('counts for the very next login on every instance: the new signs, and for the overlap the old beside it', async () => {
+    for (const round of times(20, (index) => index)) {
+      const [current, fresh] = [round === 0 ? 'one' : `secret ${round - 1}`, `secret ${round}`]
+      await rotate({ secret: fresh, overlapSeconds: 60 })
+      for (const baseUrl of [secondUrl, game.baseUrl]) {
+        const hit = await hitOf(baseUrl)
+        expectSigned(hit, fresh, current)
+        expect([verifiesX(hit, fresh), verifiesX(hit, current)]).toEqual([true, false])
+        expect([verifiesStandard(hit, fresh), verifiesStandard(hit, current)]).toEqual([true, true])
+      }
+      await pass('1 minute')
+    }
+    expectSigned(await hitOf(game.baseUrl, 'other'), 'the other')
+  })
+
+  it('makes a secret when none is given, shows it once, and keeps it nowhere else', async () => {
+    const { secret, provider: shown } = await rotate()
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    expect(shown).toMatchObject({ name: 'default', enabled: true, url: operator.url, hasSecret: true })
+    const hit = await hitOf()
+    for (const verifies of [verifiesX, verifiesStandard]) expect(verifies(hit, secret)).toBe(true)
+    expect(verifiesStandard(hit, 'one')).toBe(true)
+    const again = await rotate()
+    expect(again.secret).not.toBe(secret)
+    expect((await rotate({ secret: 'given' })).secret).toBeNull()
+
+    const heard = [JSON.stringify(await game.graphql(game.platformKey, READ))]
+    for (const { tablename } of await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")) {
+      for (const { row } of await sql(`SELECT t::text AS row FROM "${tablename}" t`)) heard.push(row)
+    }
+    for (const told of [secret, again.secret, '"given"', '"one"']) {
+      expect(heard.filter((text) => text.includes(told))).toEqual([])
+    }
+  })
+
+  it('ends the overlap when it was told to, by the clock of the database, and erases the secret', async () => {
+    await rotate({ secret: 'two', overlapSeconds: 3600 })
+    await rotate({ name: 'other', secret: 'another', overlapSeconds: 7200 })
+    await pass('59 minutes')
+    expectSigned(await hitOf(), 'two', 'one')
+    await pass('1 minute')
+    for (const baseUrl of [game.baseUrl, secondUrl]) expectSigned(await hitOf(baseUrl), 'two')
+    expect(await expiries()).toEqual([])
+    expect(await purgeExpiredSecrets(game.app.pool)).toBe(1)
+    expect(await purgeExpiredSecrets(game.app.pool)).toBe(0)
+    expectSigned(await hitOf(game.baseUrl, 'other'), 'another', 'the other')
+  })
+
+  it('ends it by itself', async () => {
+    await rotate({ secret: 'two', overlapSeconds: 1 })
+    await until('the new secret signs alone', async () => {
+      const { headers } = await hitOf()
+      return headers['webhook-signature']?.includes(' ') === false
+    })
+    expectSigned(await hitOf(secondUrl), 'two')
+  })
+
+  it('lasts a day unless said otherwise, and tells when it ends', async () => {
+    const { provider: shown } = await rotate({ secret: 'two' })
+    const [at = 0] = await expiries()
+    expect(Math.abs(at - Date.now() - DAY_MS)).toBeLessThan(60_000)
+    expect(shown.replacedSecretsExpireAt.map(Date.parse)).toEqual([at])
+    const [other] = (await game.graphql(game.platformKey, READ)).data.authProviders[0].custom.slice(1)
+    expect(other.replacedSecretsExpireAt).toEqual([])
+  })
+
+  it('without an overlap is a change at once', async () => {
+    await rotate({ secret: 'two', overlapSeconds: 0 })
+    expectSigned(await hitOf(), 'two')
+    expect(await sql('SELECT * FROM replaced_secrets')).toEqual([])
+  })
+
+  it('refuses no login of an endpoint that verifies webhook-signature and learns the new secret during the overlap', async () => {
+    let secret = 'one'
+    const answer: Respond = (hit, response) =>
+      void response.writeHead(verifiesStandard(hit, secret) ? 200 : 401).end('{"subject":"ada"}')
+    operator.answer(answer)
+    const logins = (): Promise<number>[] => times(20, (index) => loginAt(index % 2 === 0 ? game.baseUrl : secondUrl))
+    const underWay = logins()
+    const rotated = await rotate()
+    const statuses = await Promise.all([...underWay, ...logins()])
+    secret = rotated.secret
+    statuses.push(...(await Promise.all(logins())))
+    await pass('1 day')
+    statuses.push(...(await Promise.all(logins())))
+    expect(new Set(statuses)).toEqual(new Set([200]))
+  })
+
+  it('refuses no login of an endpoint that verifies X-Signature and took both secrets before', async () => {
+    operator.answer((hit, response) => {
+      const isSigned = ['one', 'two'].some((secret) => verifiesX(hit, secret))
+      response.writeHead(isSigned ? 200 : 401).end('{"subject":"ada"}')
+    })
+    const logins = (): Promise<number>[] => times(20, (index) => loginAt(index % 2 === 0 ? game.baseUrl : secondUrl))
+    const underWay = logins()
+    await rotate({ secret: 'two' })
+    expect(new Set(await Promise.all([...underWay, ...logins()]))).toEqual(new Set([200]))
+  })
+
+  it('signs dry runs the same way', async () => {
+    await rotate({ secret: 'two' })
+    const test = 'mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { status } }'
+    const input = { environment: 'production', customData: '{"player":"ada"}' }
+    expect((await game.graphql(game.platformKey, test, { input })).data.testAuthProvider.status).toBe(200)
+    expectSigned(operator.hits[0] as Hit, 'two', 'one')
+  })
+
+  it('is not seen over REST, whose contract knows none of it', async () => {
+    const path = `/platform/v1/projects/${game.projectId}/auth-providers?environment=production`
+    const headers = { authorization: `Bearer ${game.platformKey}` }
+    await rotate({ secret: 'two' })
+    const { body, text } = await game.request('GET', path, { headers })
+    expect(Object.keys(body.authProviders.custom.default)).toEqual(['enabled', 'url', 'hasSecret', 'updatedAt'])
+    // And what was read there, written again, leaves the overlap as it is.
+    const sent = await game.request('PUT', path.replace(/\?.*/, ''), { headers, body: text })
+    expect(sent.text).toBe(text)
+    expectSigned(await hitOf(), 'two', 'one')
+  })
+})
+
+describe('replacing it again during an overlap', () => {
+  it('keeps to what was told: each secret signs until its own time is over', async () => {
+    await rotate({ secret: 'two', overlapSeconds: 3600 })
+    await rotate({ secret: 'three', overlapSeconds: 7200 })
+    await rotate({ secret: 'four', overlapSeconds: 60 })
+    expectSigned(await hitOf(), 'four', 'three', 'two', 'one')
+    expect(await expiries()).toHaveLength(3)
+    await pass('1 minute')
+    expectSigned(await hitOf(), 'four', 'two', 'one')
+    await pass('1 hour')
+    expectSigned(await hitOf(), 'four', 'two')
+    await pass('1 hour')
+    expectSigned(await hitOf(), 'four')
+  })
+
+  it('is refused while five secrets sign, and changes nothing; at once it can always be', async () => {
+    for (const secret of ['two', 'three', 'four', 'five']) expect((await rotate({ secret })).code).toBeUndefined()
+    expect((await rotate({ secret: 'six' })).code).toBe('TOO_MANY_SECRETS')
+    expectSigned(await hitOf(), 'five', 'four', 'three', 'two', 'one')
+    expect(await auditRows()).toHaveLength(4)
+    await rotate({ secret: 'six', overlapSeconds: 0 })
+    expectSigned(await hitOf(), 'six')
+    expect(await expiries()).toEqual([])
+  })
+
+  it('is done once however often it is sent: an answer that was lost may be asked for again', async () => {
+    const first = await rotate({ secret: 'two' })
+    const again = await rotate({ secret: 'two', overlapSeconds: 60 })
+    expect(again).toEqual(first)
+    expectSigned(await hitOf(), 'two', 'one')
+    expect(await auditRows()).toHaveLength(1)
+    // A made secret that nobody saw does no harm either: the one that the endpoint has still signs.
+    await rotate()
+    await rotate({ secret: 'three' })
+    expect(verifiesStandard(await hitOf(), 'one')).toBe(true)
+  })
+
+  it('can go back: the old secret is current again, and signs once', async () => {
+    await rotate({ secret: 'two' })
+    await rotate({ secret: 'one' })
+    expectSigned(await hitOf(), 'one', 'two')
+  })
+
+  it('with the current secret and no overlap ends the overlap', async () => {
+    await rotate({ secret: 'two' })
+    await rotate({ secret: 'two', overlapSeconds: 0 })
+    expectSigned(await hitOf(), 'two')
+    expect((await auditRows()).map(({ after }) => JSON.parse(after).secretChanged)).toEqual([true, false])
+  })
+
+  it('on two instances at once is done one after the other, each with its audit row', async () => {
+    for (const _ of times(5, (index) => index)) {
+      await rotate({ secret: 'start', overlapSeconds: 0 })
+      await sql('TRUNCATE audit_log')
+      const secrets = ['a', 'b', 'c', 'd']
+      const rotations = await Promise.all(
+        secrets.map((secret, index) => rotate({ secret }, game.platformKey, index % 2 ? secondUrl : game.baseUrl)),
+      )
+      expect(rotations.map(({ code }) => code)).toEqual(times(4, () => undefined))
+      const hit = await hitOf(secondUrl)
+      for (const secret of ['start', ...secrets]) expect(verifiesStandard(hit, secret), secret).toBe(true)
+      expect(secrets.filter((secret) => verifiesX(hit, secret))).toHaveLength(1)
+      expect((await auditRows()).map(({ after }) => JSON.parse(after).replacedSecretsExpireAt.length)).toEqual([
+        1, 2, 3, 4,
+      ])
+    }
+  })
+})
+
+describe('setting providers during an overlap', () => {
+  it('ends it when it changes the secret: that is a change at once (spec 4.3)', async () => {
+    await rotate({ secret: 'two' })
+    await rotate({ name: 'other', secret: 'another' })
+    await game.setProviders({ default: provider('three'), other: { enabled: true, url: operator.url } })
+    expectSigned(await hitOf(), 'three')
+    expectSigned(await hitOf(game.baseUrl, 'other'), 'another', 'the other')
+    const [row] = await sql("SELECT after FROM audit_log WHERE action = 'auth_providers.set' ORDER BY id DESC LIMIT 1")
+    expect(JSON.parse(row?.after).custom.default).toMatchObject({ secretChanged: true, replacedSecretsExpireAt: [] })
+  })
+
+  it('leaves it alone when the secret is the same, or not sent', async () => {
+    await rotate({ secret: 'two' })
+    const before = await expiries()
+    for (const sent of [{ secret: 'two' }, {}, { secret: null }]) {
+      await game.setProviders({ default: { enabled: true, url: `${operator.url}?v=2`, ...sent } })
+      expectSigned(await hitOf(), 'two', 'one')
+    }
+    expect(await expiries()).toEqual(before)
+  })
+
+  it('and removing one forgets its secrets, also for another of that name', async () => {
+    await rotate({ secret: 'two' })
+    await game.setProviders({})
+    expect(await sql('SELECT * FROM replaced_secrets')).toEqual([])
+    await game.setProviders({ default: provider('two') })
+    expectSigned(await hitOf(), 'two')
+  })
+})
+
+describe('secrets that were replaced', () => {
+  it('are encrypted, each for its own place: none can be swapped for another, nor with the current one', async () => {
+    await rotate({ secret: 'two' })
+    await rotate({ secret: 'three' })
+    const stored = await sql('SELECT secret FROM replaced_secrets ORDER BY id')
+    for (const { secret } of stored) expect(secret).toMatch(/^v1\.[\w-]+\.[\w-]{16}\.[\w-]+$/)
+    const [older, newer] = stored.map(({ secret }) => secret)
+    const [{ secret: current }] = (await sql("SELECT secret FROM auth_providers WHERE name = 'default'")) as [
+      { secret: string },
+    ]
+
+    // What does not open signs nothing; the current one goes on.
+    for (const [put, instead] of [
+      [older, newer],
+      [newer, current],
+    ]) {
+      await sql('UPDATE replaced_secrets SET secret = $2 WHERE secret = $1', [put, instead])
+      const signed = (await hitOf()).headers['webhook-signature']
+      expect(String(signed).split(' ')).toHaveLength(2)
+      await sql(
+        'UPDATE replaced_secrets SET secret = $1 WHERE secret = $2 AND id = (SELECT min(id::text)::uuid FROM replaced_secrets WHERE secret = $2)',
+        [put, instead],
+      )
+      expectSigned(await hitOf(), 'three', 'two', 'one')
+    }
+    await sql("UPDATE auth_providers SET secret = $1 WHERE name = 'default'", [newer])
+    expect(await loginAt(game.baseUrl)).toBe(503)
+    // A new one mends it; what cannot be opened cannot be kept.
+    await rotate({ secret: 'four' })
+    expectSigned(await hitOf(), 'four', 'two', 'one')
+  })
+
+  it('are gone for an instance without their key, which signs with what it can open', async () => {
+    const fresh = generateSecretsKey()
+    await rotate({ secret: 'two' })
+    const app = await startApp({ ...keys, SECRETS_KEYS: JSON.stringify([fresh]) })
+    try {
+      const baseUrl = `http://127.0.0.1:${await app.listen()}`
+      expect(await loginAt(baseUrl)).toBe(503)
+      await rotate({ secret: 'three' }, game.platformKey, baseUrl)
+      expectSigned(await hitOf(baseUrl), 'three')
+    } finally {
+      await app.stop()
+    }
+  })
+})
+
+describe('what is refused', () => {
+  it.each([
+    [{ environment: '', name: '', reason: '' }, ['environment', 'name', 'reason']],
+    [{ name: 'x'.repeat(33), reason: 'x'.repeat(501) }, ['name', 'reason']],
+    [{ secret: '', overlapSeconds: -1 }, ['secret', 'overlapSeconds']],
+    [{ secret: 'x'.repeat(513), overlapSeconds: 2_592_001 }, ['secret', 'overlapSeconds']],
+    [{ secret: 'a\0b' }, ['secret']],
+  ])('%j, with every fault at once', async (input, paths) => {
+    const { code, details } = await rotate(input)
+    expect(code).toBe('INVALID_REQUEST')
+    expect(details.map(({ path }: { path: string }) => path)).toEqual(paths)
+    expectSigned(await hitOf(), 'one')
+  })
+
+  it('a provider that is not there, in an environment or at all', async () => {
+    for (const name of ['nobody', 'google', 'Bad name']) expect((await rotate({ name })).code).toBe('NOT_FOUND')
+    expect((await rotate({ environment: 'staging' })).code).toBe('NOT_FOUND')
+    expect((await rotate({ environment: 'nowhere' })).code).toBe('ENVIRONMENT_NOT_FOUND')
+    expect(await auditRows()).toEqual([])
+  })
+
+  it('whoever is no admin; who tries is in the audit log', async () => {
+    for (const credentials of [await game.key('viewer'), await game.key('operator'), (await game.player()).token]) {
+      expect((await rotate({ secret: 'two' }, credentials)).code).toBe('FORBIDDEN')
+    }
+    expect((await auditRows()).map(({ action, target }) => [action, target])).toEqual(
+      times(3, () => ['auth_providers.rotate_secret.denied', 'default']),
+    )
+    expectSigned(await hitOf(), 'one')
+  })
+})
+
+describe('the audit log', () => {
+  it('has a row for each change of a secret: who, what, where and why, never the secret', async () => {
+    await rotate({ secret: 'tell nobody' })
+    const [row] = await auditRows()
+    expect(row).toMatchObject({
+      project_id: game.projectId,
+      environment_id: game.environmentId,
+      action: 'auth_providers.rotate_secret',
+      target: 'default',
+      reason: 'it leaked',
+    })
+    expect(row?.actor).toMatch(/^platform_key:/)
+    const shown = { enabled: true, url: operator.url, hasSecret: true, updatedAt: expect.any(String) }
+    expect(JSON.parse(row?.before)).toEqual({ ...shown, replacedSecretsExpireAt: [] })
+    expect(JSON.parse(row?.after)).toEqual({
+      ...shown,
+      replacedSecretsExpireAt: [expect.any(String)],
+      secretChanged: true,
+    })
+    expect(JSON.stringify(row)).not.toContain('tell nobody')
+  })
+})
