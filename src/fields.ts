@@ -26,9 +26,9 @@ export class Fields {
     this.lookUp = lookUp
   }
 
-  /** The members of a JSON object, given by its text: all of them, or these alone. */
-  static ofJson(text: string, names?: readonly string[]): Fields {
-    const raw = members(text, names && { names })
+  /** The members of a JSON object, given by its text. */
+  static ofJson(text: string): Fields {
+    const raw = members(text)
     return new Fields((name) => jsonValue(raw.get(name)))
   }
 

@@ -103,10 +103,43 @@ const CLOSE_BRACKET = 0x5d
  * For what others answer, which may be long; a short text is told faster by `JSON.parse`.
  */
 export function isJson(text: string): boolean {
+  return walkMembers(text, 0, () => true)
+}
+
+/** Where a member of an object stands: its key with the quotes, and its value. */
+export interface MemberPlace {
+  /** 1 for the members of the outermost object. */
+  readonly depth: number
+  readonly keyFrom: number
+  readonly keyTo: number
+  readonly valueFrom: number
+  readonly valueTo: number
+  /** The place of the member that it is inside of; undefined at depth 1, and inside of an array. */
+  readonly parent: MemberPlace | undefined
+}
+
+/**
+ * Goes through a JSON text once and shows each member down to a depth as soon as its value has ended. Says whether the
+ * text is JSON; stops with true, and looks at nothing of the rest, when it is told so by false.
+ */
+export function walkMembers(text: string, maxDepth: number, visit: (member: MemberPlace) => boolean): boolean {
   let at = skipSpace(text, 0)
   // What is open: 1 for an object, 0 for an array.
   let open = new Uint8Array(64)
   let depth = 0
+  const places: ({ -readonly [K in keyof MemberPlace]: MemberPlace[K] } | undefined)[] = []
+
+  /** Reads the key at this place, and says where its value starts. */
+  function enter(keyFrom: number): number {
+    const keyTo = text.charCodeAt(keyFrom) === QUOTE ? strictStringEnd(text, keyFrom) : -1
+    if (keyTo === -1) return -1
+    const colon = skipSpace(text, keyTo)
+    if (text.charCodeAt(colon) !== COLON) return -1
+    const valueFrom = skipSpace(text, colon + 1)
+    if (depth <= maxDepth) places[depth] = { depth, keyFrom, keyTo, valueFrom, valueTo: -1, parent: places[depth - 1] }
+    return valueFrom
+  }
+
   for (;;) {
     // A value.
     const code = text.charCodeAt(at)
@@ -114,10 +147,11 @@ export function isJson(text: string): boolean {
       const isObject = code === OPEN_BRACE
       at = skipSpace(text, at + 1)
       if (text.charCodeAt(at) !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
-        if (isObject) at = keyEnd(text, at)
-        if (at === -1) return false
         if (depth === open.length) open = grown(open)
         open[depth++] = isObject ? 1 : 0
+        if (isObject) at = enter(at)
+        else if (depth <= maxDepth) places[depth] = undefined
+        if (at === -1) return false
         continue
       }
       at += 1
@@ -127,13 +161,18 @@ export function isJson(text: string): boolean {
     }
     // What follows it.
     for (;;) {
+      const place = depth <= maxDepth ? places[depth] : undefined
+      if (place) {
+        place.valueTo = at
+        if (!visit(place)) return true
+      }
       at = skipSpace(text, at)
       if (depth === 0) return at === text.length
       const isObject = open[depth - 1] === 1
       const next = text.charCodeAt(at)
       if (next === COMMA) {
         at = skipSpace(text, at + 1)
-        if (isObject) at = keyEnd(text, at)
+        if (isObject) at = enter(at)
         if (at === -1) return false
         break
       }
@@ -156,15 +195,6 @@ function skipSpace(text: string, start: number): number {
   return at
 }
 
-/** Where the value of a member starts, behind its key and colon; -1 when there is no such. */
-function keyEnd(text: string, start: number): number {
-  if (text.charCodeAt(start) !== QUOTE) return -1
-  const end = strictStringEnd(text, start)
-  if (end === -1) return -1
-  const colon = skipSpace(text, end)
-  return text.charCodeAt(colon) === COLON ? skipSpace(text, colon + 1) : -1
-}
-
 /** The end, exclusive, of the string that starts at a quote; -1 when it is none. */
 function strictStringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
@@ -174,7 +204,7 @@ function strictStringEnd(text: string, start: number): number {
     if (code !== BACKSLASH) continue
     at += 1
     if (text[at] === 'u') {
-      if (!/^[\dA-Fa-f]{4}$/.test(text.slice(at + 1, at + 5))) return -1
+      for (let digit = at + 1; digit <= at + 4; digit += 1) if (!isHexDigit(text.charCodeAt(digit))) return -1
       at += 4
     } else if (!'"\\/bfnrt'.includes(text[at] ?? ' ')) {
       return -1
@@ -183,10 +213,16 @@ function strictStringEnd(text: string, start: number): number {
   return -1
 }
 
+const isHexDigit = (code: number): boolean =>
+  (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66)
+
+/** By their first characters. */
+const WORDS: ReadonlyMap<number, string> = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]))
+
 /** The end, exclusive, of a number, `true`, `false` or `null`; -1 when it is none. */
 function wordEnd(text: string, start: number): number {
-  const word = ['true', 'false', 'null'].find((known) => text.startsWith(known, start))
-  if (word) return start + word.length
+  const word = WORDS.get(text.charCodeAt(start))
+  if (word) return text.startsWith(word, start) ? start + word.length : -1
   let at = text[start] === '-' ? start + 1 : start
   const whole = digitsEnd(text, at)
   // One digit, or several of which the first is no zero.
@@ -212,30 +248,14 @@ function digitsEnd(text: string, start: number): number {
   return at
 }
 
-/** Which members are wanted, of an object that may have millions. */
-interface WantedMembers {
-  /** These alone; nothing is made of the others. */
-  readonly names?: readonly string[]
-  /** Reading ends once there are more. */
-  readonly max?: number
-}
-
 /** The raw text of each member of a JSON object, by its decoded key. The text is valid JSON; the last duplicate wins. */
-export function members(
-  text: string,
-  { names, max = Number.POSITIVE_INFINITY }: WantedMembers = {},
-): Map<string, string> {
-  // With its quotes, and every character an escape of six.
-  const longest = names ? 2 + 6 * Math.max(...names.map((name) => name.length)) : Number.POSITIVE_INFINITY
+export function members(text: string): Map<string, string> {
   const found = new Map<string, string>()
   for (const [from, to] of parts(text)) {
     const keyFrom = text.indexOf('"', from)
     const keyTo = stringEnd(text, keyFrom)
-    if (keyTo - keyFrom > longest) continue
     const key: string = JSON.parse(text.slice(keyFrom, keyTo))
-    if (names && !names.includes(key)) continue
     found.set(key, text.slice(text.indexOf(':', keyTo) + 1, to).trim())
-    if (found.size > max) break
   }
   return found
 }

@@ -8,13 +8,16 @@ import {
   isIntegerText,
   isJson,
   type Json,
+  kindOf,
   MAX_INT64,
+  type MemberPlace,
   MIN_INT64,
   members,
   print,
   RawJson,
   readInt,
   thaw,
+  walkMembers,
 } from '../src/json.ts'
 
 /** Any value that JSON can say, with bigints and verbatim texts in it. */
@@ -160,6 +163,61 @@ describe('isJson', () => {
     expect(isJson('['.repeat(8_000_000) + ']'.repeat(8_000_000))).toBe(true)
     expect(isJson('['.repeat(8_000_000))).toBe(false)
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(128 * 2 ** 20)
+  })
+})
+
+describe('walkMembers', () => {
+  const shown = (text: string, depth: number) => {
+    const found: [string | undefined, string, string][] = []
+    const keyIn = ({ keyFrom, keyTo }: MemberPlace): string => JSON.parse(text.slice(keyFrom, keyTo))
+    const result = walkMembers(text, depth, (member) => {
+      const parent = member.parent && keyIn(member.parent)
+      found.push([parent, keyIn(member), text.slice(member.valueFrom, member.valueTo)])
+      return true
+    })
+    expect(result).toBe(true)
+    return found
+  }
+
+  it('shows what `members` reads, of the object and of the objects in it', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), anyText), (object) => {
+        const text = ` {${Object.entries(object)
+          .map(([key, value]) => `${JSON.stringify(key)} : ${value.text} `)
+          .join(',')}}`
+        const outer = shown(text, 1)
+        expect(new Map(outer.map(([, key, raw]) => [key, raw]))).toEqual(members(text))
+        for (const [, key, raw] of outer) {
+          const inner = shown(text, 2).filter(([parent]) => parent === key)
+          const isObject = kindOf(raw) === 'object'
+          expect(new Map(inner.map(([, name, value]) => [name, value]))).toEqual(isObject ? members(raw) : new Map())
+        }
+      }),
+    )
+  })
+
+  it('names no parent within an array, and each member when it ends', () => {
+    expect(shown('[{"a":1},{"b":{}}]', 2)).toEqual([
+      [undefined, 'a', '1'],
+      [undefined, 'b', '{}'],
+    ])
+    expect(shown('{"a":{"b":{"c":1},"d":[{"e":2}]},"f":[]}', 2)).toEqual([
+      ['a', 'b', '{"c":1}'],
+      ['a', 'd', '[{"e":2}]'],
+      [undefined, 'a', '{"b":{"c":1},"d":[{"e":2}]}'],
+      [undefined, 'f', '[]'],
+    ])
+  })
+
+  it('stops when it is told to, and looks at nothing of the rest', () => {
+    let seen = 0
+    const visit = () => {
+      seen += 1
+      return seen < 2
+    }
+    expect(walkMembers('{"a":1,"b":2 no JSON', 1, visit)).toBe(true)
+    expect(walkMembers('{"a":1,"b":2 no JSON', 0, visit)).toBe(false)
+    expect(seen).toBe(2)
   })
 })
 

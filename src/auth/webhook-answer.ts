@@ -1,6 +1,6 @@
 import { Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
-import { isJson, kindOf, members } from '../json.ts'
+import { kindOf, type MemberPlace, objectText, walkMembers } from '../json.ts'
 import { MAX_KEYS, storageFaults } from '../players/storage.ts'
 
 /** What a studio's endpoint says of a player (spec 2.3). Null where a field is to be left alone. */
@@ -10,6 +10,8 @@ export interface WebhookAnswer {
   readonly avatarUrl: string | null
   /** Storage keys and the raw text of their values. */
   readonly data: ReadonlyMap<string, string>
+  /** Whether `data` breaks a limit of spec 8 by itself. It was read up to there. */
+  readonly isOverLimits: boolean
 }
 
 const MAX_SUBJECT = 255
@@ -17,21 +19,45 @@ const MAX_NICKNAME = 128
 const MAX_AVATAR_URL = 2048
 
 const FIELDS = ['subject', 'nickname', 'avatarUrl', 'data']
+/** With its quotes, and every character an escape of six. */
+const LONGEST_NAME = 2 + 6 * Math.max(...FIELDS.map((name) => name.length))
+/** Members of an answer, known or not, and those of `data`, counted with each repetition of a key. */
+const MAX_MEMBERS = 10 * MAX_KEYS
 
-/** Reads the body of a 200; refuses with `custom auth invalid response` what is not such an answer (spec 2.3). */
-export function readWebhookAnswer(body: string): WebhookAnswer {
-  const text = body.trim()
-  if (kindOf(text) !== 'object' || !isJson(body)) throw new Refusal('customAuthInvalidResponse')
+/**
+ * Reads the body of a 200; refuses with `custom auth invalid response` what is not such an answer (spec 2.3). The text is
+ * gone through once, and only up to the first limit that it breaks: nothing is made of the rest, and it is not judged.
+ */
+export function readWebhookAnswer(text: string): WebhookAnswer {
+  if (kindOf(text.trimStart()) !== 'object') throw new Refusal('customAuthInvalidResponse')
+  const found = new Map<string, string>()
+  const data = new DataReader(text)
+  let count = 0
+
+  const isJson = walkMembers(text, 2, (member) => {
+    if (member.depth === 2) return data.take(member)
+    count += 1
+    if (count > MAX_MEMBERS) throw new Refusal('customAuthInvalidResponse')
+    const name = nameOf(text, member)
+    if (name !== undefined) found.set(name, text.slice(member.valueFrom, member.valueTo))
+    if (name === 'data') data.end(member)
+    return true
+  })
+  if (!isJson) throw new Refusal('customAuthInvalidResponse')
+  const { values, isOverLimits } = data
+  if (isOverLimits && !found.has('subject')) throw new Refusal('customAuthInvalidData')
+
+  // Its members are known already.
+  if (kindOf(found.get('data') ?? '') === 'object') found.delete('data')
   try {
-    // Of what may be a million members these alone are looked at.
-    const { data, ...answer } = Fields.ofJson(text, FIELDS).read((fields) => ({
+    const { data: _none, ...answer } = Fields.ofJson(objectText(found)).read((fields) => ({
       subject: fields.text('subject', { max: MAX_SUBJECT }),
       // An empty text leaves the field alone (spec 2.3).
       nickname: fields.optionalText('nickname', { min: 0, max: MAX_NICKNAME }) || null,
       avatarUrl: fields.optionalText('avatarUrl', { min: 0, max: MAX_AVATAR_URL }) || null,
-      data: fields.optionalObject('data') ?? '{}',
+      data: fields.optionalObject('data'),
     }))
-    return { ...answer, data: members(data, { max: MAX_KEYS }) }
+    return { ...answer, data: values, isOverLimits }
   } catch (cause) {
     if (cause instanceof Refusal) throw new Refusal('customAuthInvalidResponse', { cause })
     throw cause
@@ -39,6 +65,59 @@ export function readWebhookAnswer(body: string): WebhookAnswer {
 }
 
 /** Refuses with `custom auth invalid data` what breaks a limit of spec 8 by itself. */
-export function requireStorable({ data }: WebhookAnswer): void {
-  if (storageFaults(data).length > 0) throw new Refusal('customAuthInvalidData')
+export function requireStorable({ isOverLimits }: WebhookAnswer): void {
+  if (isOverLimits) throw new Refusal('customAuthInvalidData')
+}
+
+/** Gathers the members of the last `data`, of which there may be several, until one breaks a limit. */
+class DataReader {
+  values = new Map<string, string>()
+  isOverLimits = false
+  private readonly text: string
+  /** The member whose own members are coming. */
+  private place: MemberPlace | undefined
+  private isData = false
+  private count = 0
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** Takes a member of a member, and says whether there may be more. */
+  take(member: MemberPlace): boolean {
+    if (member.parent !== this.place) this.begin(member.parent)
+    if (!this.isData) return true
+    const key = keyOf(this.text, member)
+    const value = this.text.slice(member.valueFrom, member.valueTo)
+    this.values.set(key, value)
+    this.count += 1
+    this.isOverLimits =
+      this.count > MAX_MEMBERS || this.values.size > MAX_KEYS || storageFaults(new Map([[key, value]])).length > 0
+    return !this.isOverLimits
+  }
+
+  /** Told of each `data` that has ended: one without members has not begun. */
+  end(place: MemberPlace): void {
+    if (place !== this.place) this.begin(place)
+  }
+
+  private begin(place: MemberPlace | undefined): void {
+    this.place = place
+    this.isData = place !== undefined && nameOf(this.text, place) === 'data'
+    if (!this.isData) return
+    this.values = new Map()
+    this.count = 0
+  }
+}
+
+/** Which of the fields a member is; undefined for one that nobody knows. */
+function nameOf(text: string, member: MemberPlace): string | undefined {
+  if (member.keyTo - member.keyFrom > LONGEST_NAME) return undefined
+  const key = keyOf(text, member)
+  return FIELDS.includes(key) ? key : undefined
+}
+
+function keyOf(text: string, { keyFrom, keyTo }: MemberPlace): string {
+  const raw = text.slice(keyFrom, keyTo)
+  return raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1)
 }

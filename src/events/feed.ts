@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import type { Bus } from './bus.ts'
@@ -207,6 +208,8 @@ class Following implements AsyncIterableIterator<StreamEvent> {
         this.position = event.position
         if (matches(event)) return { done: false, value: event }
       }
+      // A page at a time, then the others: what is at hand would keep everybody waiting until one has it all.
+      if (this.batch.length === PAGE) await nextTurn()
       try {
         this.batch = feed.recentAfter(this.position) ?? (await pageAfter(this.position))
       } catch (error) {

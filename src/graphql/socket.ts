@@ -39,9 +39,11 @@ const MAX_SUBSCRIPTIONS = 100
 /** Time for `connection_init`; then the socket is closed with 4408. */
 const INIT_TIMEOUT_MS = 3_000
 /** A ping that is not answered by the next one ends the socket. */
-const PING_MS = 12_000
+const PING_SECONDS = 12
 /** A reader that takes nothing for so long is closed. It may come back with its cursor. */
-const STALL_MS = 10_000
+const STALL_SECONDS = 10
+/** With so much on its way out nothing more is read: whoever asks on and on and takes no answer waits for itself. */
+const MAX_BUFFERED_BYTES = 1024 * 1024
 /** Of the WebSocket protocol: try again later. Clients of graphql-ws do. */
 const TRY_AGAIN_LATER = 1013
 const GOING_AWAY = 1001
@@ -74,6 +76,7 @@ export function createSocketServer(options: SocketOptions) {
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
+    autoPong: false,
     handleProtocols,
   })
 
@@ -127,9 +130,7 @@ export function createSocketServer(options: SocketOptions) {
     execute: (args) => (args.rootValue as Execution).execute(args),
     subscribe: (args) => (args.rootValue as Execution).subscribe(args),
     onOperation: ({ extra }, id, _payload, _args, result) =>
-      Symbol.asyncIterator in result
-        ? sending(id, result as AsyncGenerator<ExecutionResult>, extra.send, tidy)
-        : undefined,
+      Symbol.asyncIterator in result ? sending(id, result as AsyncGenerator<ExecutionResult>, extra, tidy) : undefined,
     onError: (_context, _id, _payload, errors) => tidy(errors),
     onNext: (_context, _id, _payload, _args, result) => {
       if (result.errors) tidy(result.errors)
@@ -204,47 +205,65 @@ export function createSocketServer(options: SocketOptions) {
 /** The way out of a socket. A message counts as sent when the network has taken it. */
 interface Outlet {
   readonly send: (message: string) => Promise<void>
-  /** Since when the network has taken nothing of what waits for it; null when nothing waits. */
-  readonly stalledSince: number | null
+  /** How many messages wait for the network, and how many it has taken. */
+  readonly waiting: number
+  readonly taken: number
 }
 
 function createOutlet(socket: WebSocket): Outlet {
   let waiting = 0
-  let stalledSince: number | null = null
+  let taken = 0
+
+  function track(send: (done: () => void) => void): Promise<void> {
+    return new Promise((resolve) => {
+      if (socket.readyState !== socket.OPEN) return resolve()
+      waiting += 1
+      send(() => {
+        waiting -= 1
+        taken += 1
+        if (socket.isPaused && socket.bufferedAmount <= MAX_BUFFERED_BYTES) socket.resume()
+        // An error closes the socket, which ends whoever waits for more.
+        resolve()
+      })
+      if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.pause()
+    })
+  }
+
+  // Not left to ws, which would answer without an end whoever takes no answer.
+  socket.on('ping', (data) => void track((done) => socket.pong(data, false, done)))
   return {
-    get stalledSince() {
-      return stalledSince
+    get waiting() {
+      return waiting
     },
-    send: (message) =>
-      new Promise((resolve) => {
-        if (socket.readyState !== socket.OPEN) return resolve()
-        waiting += 1
-        stalledSince ??= Date.now()
-        socket.send(message, () => {
-          waiting -= 1
-          stalledSince = waiting > 0 ? Date.now() : null
-          // An error closes the socket, which ends whoever waits for more.
-          resolve()
-        })
-      }),
+    get taken() {
+      return taken
+    },
+    send: (message) => track((done) => socket.send(message, done)),
   }
 }
 
-/** Notices whoever is gone without a word, and whoever does not read. */
+/**
+ * Notices whoever is gone without a word, and whoever does not read. The seconds are counted, not taken from a clock:
+ * those in which the service itself stood still are nobody's fault.
+ */
 function startHeartbeat(socket: WebSocket, outlet: Outlet): NodeJS.Timeout {
-  let pingedAt = Date.now()
+  let sincePing = 0
+  let stalled = 0
+  let taken = 0
   let isAlive = true
   socket.on('pong', () => {
     isAlive = true
   })
   return setInterval(() => {
-    const now = Date.now()
-    if (outlet.stalledSince !== null && now - outlet.stalledSince >= STALL_MS) socket.close(TRY_AGAIN_LATER, 'too slow')
-    if (now - pingedAt < PING_MS) return
+    stalled = outlet.waiting > 0 && outlet.taken === taken ? stalled + 1 : 0
+    taken = outlet.taken
+    if (stalled >= STALL_SECONDS) socket.close(TRY_AGAIN_LATER, 'too slow')
+    sincePing += 1
+    if (sincePing < PING_SECONDS) return
     // One that stalls cannot hear the ping before all the rest: it has its own limit.
-    if (!isAlive && outlet.stalledSince === null) return socket.terminate()
+    if (!isAlive && stalled === 0) return socket.terminate()
     isAlive = false
-    pingedAt = now
+    sincePing = 0
     if (socket.readyState === socket.OPEN) socket.ping()
   }, 1_000).unref()
 }
@@ -256,7 +275,7 @@ function startHeartbeat(socket: WebSocket, outlet: Outlet): NodeJS.Timeout {
 function sending(
   id: string,
   results: AsyncGenerator<ExecutionResult>,
-  send: (message: string) => Promise<void>,
+  { socket, send }: Extra,
   tidy: TidyErrors,
 ): AsyncGenerator<never> {
   const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`
@@ -268,6 +287,8 @@ function sending(
         if (done || ended) return undefined
         if (value.errors) tidy(value.errors)
         await send(`${head}${value instanceof SharedResult ? value.text : JSON.stringify(value)}}`)
+        // While it closes nothing is sent any more: a replay would be read for nobody.
+        if (socket.readyState !== socket.OPEN) return undefined
       }
     },
     () => {
@@ -301,8 +322,11 @@ function checked<T>(read: () => T): T | GraphQLError[] {
   }
 }
 
+/** Lets the connection go with the answer: one whose sender does not close would keep the service from stopping. */
 function refuse(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  // Whether or not its sender closes, too: nobody else keeps an eye on it, and the service could not stop.
+  socket.once('finish', () => socket.destroy())
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, () => socket.destroy())
 }
 
 function readAuthorization(params: Readonly<Record<string, unknown>> | undefined): string | null {

@@ -1,19 +1,24 @@
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import type { Plugin } from 'graphql-yoga'
 import { SharedResult } from './fan-out.ts'
 
 const PING_MS = 12_000
 /** A reader that takes nothing for so long is let go. It may come back with its cursor. */
-const STALL_MS = 10_000
+const STALL_SECONDS = 10
+
+const COMMENT = ':\n\n'
+const COMPLETE = 'event: complete\ndata:\n\n'
 
 type Results = AsyncIterableIterator<unknown>
 
 /** Sends subscriptions as server-sent events whose `id` is their cursor: it comes back as `Last-Event-ID`. */
-export function serverSentEvents(): Plugin {
+export function serverSentEvents(): Plugin<object, { res?: ServerResponse }> {
   return {
-    onResultProcess({ result, acceptableMediaTypes, setResultProcessor }) {
+    onResultProcess({ result, acceptableMediaTypes, setResultProcessor, serverContext: { res } }) {
       if (!isResults(result) || !acceptableMediaTypes.includes('text/event-stream')) return
-      setResultProcessor((results, { Response, ReadableStream }) => {
+      setResultProcessor((results, { Response }) => {
         const headers = {
           'content-type': 'text/event-stream',
           'cache-control': 'no-cache',
@@ -22,71 +27,71 @@ export function serverSentEvents(): Plugin {
           // Proxies that gather what passes would hold events back.
           'x-accel-buffering': 'no',
         }
-        return new Response(new ReadableStream(sending(results as unknown as Results)), { headers })
+        if (res?.socket) dropStalled(res.socket)
+        // Of Node's own kind, which is piped into Node's response and waits for it.
+        return new Response(framesOf(results as unknown as Results) as never, { headers })
       }, 'text/event-stream')
     },
   }
 }
 
-/** Ends the connection of a reader that takes nothing: what has left towards it waits for it alone. */
-export function dropStalled(response: ServerResponse): void {
-  let stalledSince: number | null = null
+/**
+ * Ends the connection of a reader that takes nothing, also of one that ignores its end. Not in words: they would wait
+ * behind what it does not take. What the network itself holds, some megabytes, counts as taken.
+ */
+function dropStalled(socket: Socket): void {
+  let taken = 0
+  // Counted, not taken from a clock: seconds in which the service itself stood still are nobody's fault.
+  let stalled = 0
   const timer = setInterval(() => {
-    if (!response.writableNeedDrain) stalledSince = null
-    else stalledSince ??= Date.now()
-    if (stalledSince !== null && Date.now() - stalledSince >= STALL_MS) response.destroy()
+    const now = socket.bytesWritten - socket.writableLength
+    stalled = socket.writableLength > 0 && now === taken ? stalled + 1 : 0
+    taken = now
+    if (stalled >= STALL_SECONDS) socket.destroy()
   }, 1_000).unref()
-  response.once('close', () => clearInterval(timer))
+  socket.once('close', () => clearInterval(timer))
 }
 
-/** Takes the next event when the last one has left: whoever does not read is sent nothing, and keeps nothing waiting. */
-function sending(results: Results): UnderlyingDefaultSource<Uint8Array> {
-  const encoder = new TextEncoder()
-  let ping: NodeJS.Timeout | undefined
-  let stalled: NodeJS.Timeout | undefined
-
-  function finish(): void {
-    clearInterval(ping)
-    clearTimeout(stalled)
-  }
-
-  return {
-    start(controller) {
-      // Some clients take the answer for begun only with its first bytes.
-      controller.enqueue(encoder.encode(':\n\n'))
-      ping = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(':\n\n'))
-      }, PING_MS).unref()
-    },
-    async pull(controller) {
-      clearTimeout(stalled)
+/** Takes the next event when the last one has left: whoever does not read keeps nothing waiting but two of its own. */
+function framesOf(results: Results): Readable {
+  let asked = false
+  const frames = new Readable({
+    highWaterMark: 1,
+    async read() {
+      // A comment between two events is no reason to ask for another.
+      if (asked) return
+      asked = true
       try {
         const { done, value } = await results.next()
-        if (done) {
-          finish()
-          controller.enqueue(encoder.encode('event: complete\ndata:\n\n'))
-          controller.close()
-          return
-        }
-        const isShared = value instanceof SharedResult
-        const id = isShared ? `id: ${value.cursor}\n` : ''
-        const text = isShared ? value.text : JSON.stringify(value)
-        controller.enqueue(encoder.encode(`${id}event: next\ndata: ${text}\n\n`))
-        stalled = setTimeout(() => {
-          finish()
-          void results.return?.()
-          controller.close()
-        }, STALL_MS).unref()
-      } catch (error) {
-        finish()
-        controller.error(error)
+        asked = false
+        frames.push(done ? COMPLETE : frameOf(value))
+        if (done) frames.push(null)
+      } catch {
+        // Errors are told as results. What else goes wrong ends the stream without a last word: it is asked for again.
+        frames.push(null)
       }
     },
-    async cancel() {
-      finish()
-      await results.return?.()
+    destroy(error, callback) {
+      clearInterval(ping)
+      Promise.resolve(results.return?.()).then(
+        () => callback(error),
+        () => callback(error),
+      )
     },
-  }
+  })
+  // Some clients take the answer for begun only with its first bytes.
+  frames.push(COMMENT)
+  const ping = setInterval(() => {
+    if (frames.readableLength === 0) frames.push(COMMENT)
+  }, PING_MS).unref()
+  return frames
+}
+
+function frameOf(value: unknown): string {
+  const isShared = value instanceof SharedResult
+  const id = isShared ? `id: ${value.cursor}\n` : ''
+  const text = isShared ? value.text : JSON.stringify(value)
+  return `${id}event: next\ndata: ${text}\n\n`
 }
 
 function isResults(result: unknown): result is Results {

@@ -21,7 +21,7 @@ import { createTidyErrors, mask, tidyResults } from './failures.ts'
 import { fanOut } from './fan-out.ts'
 import { createFindDocument, type PersistedOperations, persistedOperations } from './persisted-operations.ts'
 import { createSocketServer } from './socket.ts'
-import { dropStalled, serverSentEvents } from './sse.ts'
+import { serverSentEvents } from './sse.ts'
 
 export interface GraphqlOptions {
   readonly config: Config
@@ -115,8 +115,6 @@ export async function createGraphql(options: GraphqlOptions) {
       if (length === undefined) return refuse(response, 411, 'length required')
       if (Number(length) > config.maxBodyBytes) return refuse(response, ...REFUSALS.payloadTooLarge)
     }
-    // A subscription is a stream for whoever takes anything, too.
-    if (/text\/event-stream|\*\/\*/.test(request.headers.accept ?? '*/*')) dropStalled(response)
     return yoga.handle(request, response)
   }
 

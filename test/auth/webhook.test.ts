@@ -580,6 +580,7 @@ describe('the body of a 200', () => {
     'a subject of spaces': { body: '{"subject":"  "}' },
     'an escaped subject': { body: '{"\\u0073ubject":"\\ud83d\\ude00"}' },
     'the last of two subjects': { body: '{"subject":5,"subject":"body"}' },
+    'the last of two data': { body: '{"data":[],"subject":"body","data":{}}' },
     'white space around': { body: `\r\n\t ${valid} \n` },
     'null for nickname, avatarUrl and data': {
       body: '{"subject":"body","nickname":null,"avatarUrl":null,"data":null}',
@@ -597,6 +598,13 @@ describe('the body of a 200', () => {
     'an encoding that is no property': { body: valid, headers: { 'content-encoding': '__proto__' } },
     'an encoding that changes nothing': { body: valid, headers: { 'content-encoding': 'identity' } },
   }
+
+  it('with more than ten thousand members is an invalid response, and with as many an approval', async () => {
+    const body = (count: number) => `{"subject":"body"${',"":0'.repeat(count - 1)}}`
+    const seen = await loginForEach([{ body: body(10_001) }, { body: body(10_000) }])
+    expect(refusalOf(seen[0]?.answer as Answer)).toEqual(INVALID_RESPONSE)
+    expectTokens(seen[1]?.answer as Answer)
+  })
 
   it('is an approval in every form that spec 2.3 allows, compressed or not', async () => {
     const seen = await loginForEach(Object.values(VALID))
@@ -677,6 +685,8 @@ describe('data over the limits of storage (spec 8: 401, and nothing is written)'
     'a value of 65,537 bytes in escapes': `{${good},"v":"${'\\u0041'.repeat(10_922)}xxx"}`,
     '1,001 keys': keys(1001),
     '100,000 keys': keys(100_000),
+    'a key ten thousand times': `{${times(10_001, (index) => `"a":${index}`).join(',')}}`,
+    'a second data over them': `{"a":1},"data":${keys(1001)}`,
   }
 
   it.each(Object.entries(EXCEEDING))('refuses %s, for a new player and a known one', async (_what, data) => {
@@ -693,6 +703,29 @@ describe('data over the limits of storage (spec 8: 401, and nothing is written)'
     expect(await playersOf('unknown')).toEqual([])
     expect(await playersOf('known')).toEqual(player)
     expect(await storageOf('known')).toEqual({ old: '"value"' })
+  })
+
+  // What follows is no JSON: whoever looked at it would call the answer invalid.
+  it.each([
+    ['1,001 keys', keys(1001)],
+    ['a key ten thousand times', `{${times(10_001, (index) => `"a":${index}`).join(',')}}`],
+    ['a key of 129 characters', `{"${'k'.repeat(129)}":1}`],
+    ['an empty key', '{"":1}'],
+    ['a value of 65,537 bytes', `{"v":"${'x'.repeat(65_535)}"}`],
+  ])('looks at nothing behind %s: a million more would cost nothing', async (_what, data) => {
+    const rest = `${data.slice(0, -1)},${':'.repeat(1_000_000)}`
+    for (const body of [`{"subject":"unseen","data":${rest}`, `{"data":${rest}`]) {
+      operator.answer(approve(body))
+      expect(refusalOf(await game.login({}, { provider: 'data' }))).toEqual(INVALID_DATA)
+    }
+    expect(await playersOf('unseen')).toEqual([])
+  })
+
+  it('counts neither members of members nor those of another field: what nobody looks at may be long', async () => {
+    const inner = `{${times(20_000, (index) => `"${index}":{}`).join(',')}}`
+    operator.answer(approve(`{"more":${inner},"data":{"list":[${'1,'.repeat(30_000)}1]},"subject":"wide"}`))
+    expectTokens(await game.login({}, { provider: 'data' }))
+    expect(Object.keys(await storageOf('wide'))).toEqual(['list'])
   })
 
   it('asks an endpoint once whose data is over the limits (spec 7.1: not retried)', async () => {

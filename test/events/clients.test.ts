@@ -20,6 +20,7 @@ import { createDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'
 import { type PostgresProxy, startProxy } from '../support/proxy.ts'
+import { buildService, createWorld, startService, stopService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -197,7 +198,7 @@ describe('a client in one process, whose connection breaks again and again (deci
     const ends: number[] = []
     const heard: Event[] = []
     async function token(): Promise<string> {
-      const exp = Math.floor(Date.now() / 1_000) + 2
+      const exp = Math.floor(Date.now() / 1_000) + 4
       ends.push(exp)
       return new SignJWT({ prj: game.projectId, env: game.environmentId })
         .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: tokenKey.kid })
@@ -209,15 +210,22 @@ describe('a client in one process, whose connection breaks again and again (deci
         .setJti(randomUUID())
         .sign(await importJWK({ ...tokenKey }, 'EdDSA'))
     }
+    let end: Event
     const ended = (async () => {
       const url = `${game.baseUrl.replace('http', 'ws')}/graphql`
       for await (const event of programs.listen({ url, token, after })) heard.push(event)
-    })().catch((error: Event) => error)
-    for (let events = 1; ends.length < 4; events += 1) {
-      await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 1, source: 'quest' })
-      // Others' events are none of its business.
-      await game.player()
-      await until('it is heard', () => heard.length >= events)
+    })().catch((error: Event) => {
+      end = error
+    })
+    for (const logins of [1, 2, 3]) {
+      await until('it has said who it is', () => ends.length >= logins || end !== undefined)
+      for (const event of times(20, Number)) {
+        await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 1, source: 'quest' })
+        // Others' events are none of its business.
+        await game.player()
+        await until('it is heard', () => heard.length > (logins - 1) * 20 + event || end !== undefined)
+      }
+      expect(end).toBeUndefined()
     }
     const { rows } = await game.app.pool.query(
       'SELECT position FROM events WHERE player_id = $1 AND position > $2 ORDER BY position',
@@ -228,7 +236,8 @@ describe('a client in one process, whose connection breaks again and again (deci
       rows.map(({ position }) => printCursor(game.environmentId, BigInt(position))),
     )
     await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [player.playerId])
-    expect(await ended).toMatchObject({ code: 4403 })
+    await ended
+    expect(end).toMatchObject({ code: 4403 })
   })
 
   it('Apollo Client shows a history and goes on live from its end, in one list without a gap', async () => {
@@ -472,6 +481,58 @@ const examples = {
   'examples/listener-sse.mjs, over server-sent events': 'listener-sse.mjs',
 }
 for (const [title, name] of Object.entries(examples)) describe(title, () => testListener(() => example(name)))
+
+describe('an instance that is killed', () => {
+  test('has its listeners go on at the next one, once and in order, through three kills (decisions 8)', async () => {
+    await buildService()
+    const database = await createDatabase()
+    const world = await createWorld(database.url)
+    await world.publish('season', season())
+    const { rows } = await world.pool.query('SELECT project_id FROM environments WHERE id = $1', [world.environmentId])
+    const { key } = await createPlatformKey(world.pool, rows[0].project_id, 'viewer')
+    let service = await startService(world.env)
+    const { origin, port } = new URL(service.baseUrl)
+    const listeners = await Promise.all(
+      Object.values(examples).map(async (name) => {
+        const cursorFile = newCursorFile()
+        return { cursorFile, listener: startListener(await example(name), { url: origin, key, cursorFile }) }
+      }),
+    )
+    let writing = true
+    try {
+      for (const { cursorFile } of listeners) {
+        await until('it has its first cursor', async () => (await cursorIn(cursorFile)) !== '')
+      }
+      const work = (async () => {
+        while (writing) await world.player('season')
+      })()
+      for (const kill of times(3, Number)) {
+        const before = listeners.map(({ listener }) => listener.events.length)
+        await until(`both hear more before kill ${kill}`, () =>
+          listeners.every(({ listener }, index) => listener.events.length > (before[index] ?? 0)),
+        )
+        service.kill('SIGKILL')
+        await service.exited
+        service = await startService({ ...world.env, PORT: port })
+      }
+      writing = false
+      await work
+      const { rows: events } = await world.pool.query('SELECT position FROM events ORDER BY position')
+      for (const { listener } of listeners) {
+        await until('all is heard', () => listener.events.length >= events.length)
+        expect(listener.events.map(({ cursor }) => cursor)).toEqual(
+          events.map(({ position }) => printCursor(world.environmentId, BigInt(position))),
+        )
+      }
+    } finally {
+      writing = false
+      await Promise.all(listeners.map(({ listener }) => listener.kill()))
+      await stopService(service)
+      await world.close()
+      await database.drop()
+    }
+  }, 120_000)
+})
 
 describe.concurrent('a connection that has died without a word is noticed, and another taken', () => {
   for (const [title, name] of Object.entries(examples)) {

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { scenario } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
@@ -24,6 +27,7 @@ const AWAY_MS = 10_000
 /** A follower is a second behind the database while Redis is away; the rest is for a busy machine. */
 const LATE_MS = 4_000
 const MB = 2 ** 20
+const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url))
 
 async function withFleet(test: (fleet: Fleet) => Promise<void>): Promise<void> {
   const fleet = await createFleet()
@@ -161,6 +165,55 @@ describe.skipIf(withoutRedis !== '')(
         expect(listener.positions).toEqual(range(start + 1, start + 70))
       }))
 
+    it.concurrent('when an instance stands still for longer than anybody may be silent: its listeners stay, and are told what they missed (decisions 8)', () =>
+      withFleet(async (fleet) => {
+        const [frozen, writer] = await Promise.all([fleet.start(), fleet.start()])
+        const player = await fleet.climber()
+        const start = await fleet.end()
+        const ask = {
+          token: fleet.platformKey,
+          variables: { environment: 'production', after: fleet.cursorAt(start) },
+        }
+        const followers = [listen(frozen, ask), stream(frozen, ask)]
+        const beside = listen(writer, ask)
+        await Promise.all([subscribed(frozen, 2), subscribed(writer, 1)])
+        frozen.kill('SIGSTOP')
+        const stopped = performance.now()
+        for (const _ of times(100, String)) expect((await climb(writer, player)).status).toBe(200)
+        await beside.heard(100)
+        await pause(stopped + 26_000 - performance.now())
+        frozen.kill('SIGCONT')
+        await Promise.all(followers.map((follower) => follower.heard(100)))
+        for (const { positions, closed } of [...followers, beside])
+          expect([positions, closed]).toEqual([range(start + 1, start + 100), undefined])
+      }))
+
+    const kills = 50
+    it.concurrent(`when a writer is killed ${kills} times between COMMIT and the signal: every committed event is told once, in order (decisions 8)`, () =>
+      withFleet(async (fleet) => {
+        const readers = await Promise.all([fleet.start(), fleet.start()])
+        const start = await fleet.end()
+        const ask = {
+          token: fleet.platformKey,
+          variables: { environment: 'production', after: fleet.cursorAt(start) },
+        }
+        const followers = readers.flatMap((reader) => [listen(reader, ask), listen(reader, ask), stream(reader, ask)])
+        await Promise.all(readers.map((reader) => subscribed(reader, 3)))
+
+        let acknowledged = 0
+        const killOften = async (): Promise<void> => {
+          for (const _ of times(kills / 2, String)) acknowledged += await writeUntilKilled(fleet)
+        }
+        // Two at a time: what one leaves untold stands between the events of the other.
+        await Promise.all([killOften(), killOften()])
+        const stored = await fleet.stored(start)
+        expect(stored).toEqual(range(start + 1, start + stored.length))
+        // Each left at least the group behind that it was killed over.
+        expect(stored.length - acknowledged).toBeGreaterThanOrEqual(kills)
+        await until('all is heard', () => followers.every(({ positions }) => positions.length >= stored.length))
+        for (const { positions } of followers) expect(positions).toEqual(stored)
+      }))
+
     it.concurrent('when readers stall during 20,000 events: 48 others lose nothing, memory is bounded, and the slow are closed (1013) and go on from their cursor (decisions 8)', () =>
       withFleet(async (fleet) => {
         const count = 20_000
@@ -252,6 +305,30 @@ describe.skipIf(withoutRedis !== '')(
       }))
   },
 )
+
+/** Runs a process that writes until it is killed in the midst of it; says how many events it was told are written. */
+async function writeUntilKilled({ world, redis, environmentId }: Fleet): Promise<number> {
+  const child = spawn(process.execPath, [WRITER], {
+    env: {
+      ...world.env,
+      REDIS_URL: redis.url,
+      ENVIRONMENT_ID: environmentId,
+      LAST_GROUP: String(1 + Math.floor(Math.random() * 10)),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const [, signal] = await once(child, 'close')
+  expect([signal, errors]).toEqual(['SIGKILL', ''])
+  return output.length
+}
 
 /** A stream of server-sent events whose answer is not read until it is told to. */
 function stallingStream(

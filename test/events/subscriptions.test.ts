@@ -610,6 +610,44 @@ describe('followers do not wait for each other', () => {
     expect(waits.sort((a, b) => a - b)[Math.floor(waits.length * 0.95)]).toBeLessThan(500)
     slow.terminate()
   })
+
+  it('takes turns: of twenty that come back at once for 6,000 events, nobody has all before the others have most', async () => {
+    const count = 6_000
+    const server = await startGame()
+    try {
+      const { app, environmentId } = server
+      const follow = (after: bigint) => app.feeds.follow({ environmentId, after, matches: () => true })
+      // One that is there already sees to it that all of them are at hand.
+      const first = await follow(0n)
+      await app.pool.query(
+        `WITH moved AS (UPDATE streams SET position = $2::int WHERE environment_id = $1)
+         INSERT INTO events (environment_id, position, type, player_id, data)
+         SELECT $1, n, 'player.created', gen_random_uuid(), '{}' FROM generate_series(1, $2::int) n`,
+        [environmentId, count],
+      )
+      for (const _ of times(count, String)) await first.next()
+
+      const heard = times(20, () => 0)
+      let whenOneHasAll: number[] | undefined
+      await Promise.all(
+        heard.map(async (_, index) => {
+          // Each in a turn of its own, as calls come.
+          await new Promise((resolve) => setImmediate(resolve))
+          const events = await follow(0n)
+          for (const _ of times(count, String)) {
+            await events.next()
+            heard[index] = (heard[index] ?? 0) + 1
+          }
+          whenOneHasAll ??= [...heard]
+          await events.return?.()
+        }),
+      )
+      expect(Math.min(...(whenOneHasAll ?? []))).toBeGreaterThan(count / 2)
+      await first.return?.()
+    } finally {
+      await server.stop()
+    }
+  })
 })
 
 describe('signals that are lost', () => {

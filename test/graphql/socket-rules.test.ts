@@ -385,6 +385,7 @@ describe('the protocol is kept to the letter', () => {
   })
 })
 
+const PING = JSON.stringify({ type: 'ping', payload: { pad: 'x'.repeat(60_000) } })
 const LONG =
   'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor data } }'
 
@@ -403,6 +404,30 @@ async function fill({ app, environmentId }: Game, count: number, bytes: number):
 }
 
 describe('a handshake that is refused', () => {
+  it('leaves nothing open, also when its sender does not close: the service could not stop otherwise', async () => {
+    const server = await startGame()
+    const { hostname, port } = new URL(server.baseUrl)
+    const socket = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true })
+    try {
+      // What is sent to a connection that was let go comes back as a reset.
+      socket.on('error', () => undefined)
+      socket.resume()
+      const answered = once(socket, 'end')
+      const upgrade = 'connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13'
+      socket.write(
+        `GET / HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+      )
+      await answered
+      let stopped = false
+      void server.stop().then(() => {
+        stopped = true
+      })
+      await until('the service has stopped', () => stopped)
+    } finally {
+      socket.destroy()
+    }
+  })
+
   it('takes nobody with it when its sender has gone without a word', async () => {
     await buildService()
     const database = await createDatabase()
@@ -520,6 +545,37 @@ describe.concurrent('a socket', () => {
       await server.stop()
     }
   }, 60_000)
+
+  it.each([
+    ['of the protocol', 1_000, (socket: WebSocket) => socket.send(PING)],
+    ['of WebSockets', 500_000, (socket: WebSocket) => socket.ping(Buffer.alloc(125))],
+  ])(
+    'that sends pings %s and takes no answer is not listened to meanwhile, and is answered once it does',
+    async (_which, count, ping) => {
+      const talk = await open(game)
+      let pongs = 0
+      talk.socket.on('pong', () => {
+        pongs += 1
+      })
+      talk.socket.pause()
+      for (const _ of times(count, Number)) ping(talk.socket)
+      // Far more than the network holds: the rest leaves only if the service goes on reading.
+      let quiet = 0
+      let left = talk.socket.bufferedAmount
+      await until('nothing more is taken', () => {
+        const now = talk.socket.bufferedAmount
+        quiet = now === left ? quiet + 1 : 0
+        left = now
+        return quiet === 200
+      })
+      expect(left).toBeGreaterThan(0)
+      talk.socket.resume()
+      const answers = () => pongs + talk.received.filter(({ type }) => type === 'pong').length
+      await until('each is answered', () => answers() === count, { deadlineMs: 40_000 })
+      talk.socket.terminate()
+    },
+    70_000,
+  )
 
   it('that never reads again is ended all the same, and nothing of it is kept', async () => {
     const server = await startGame()
