@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { ROLES, type Role } from './auth/callers.ts'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
 import { generateTokenKey } from './auth/tokens.ts'
@@ -108,6 +108,54 @@ program
     report(options, { playerId, accessToken: token }, token)
   })
 
+program
+  .command('seed')
+  .description('add players who have played a season up to now, for demos, dashboards and benchmarks')
+  .option('--players <count>', 'how many', readCount(1, 1_000_000), 10_000)
+  .option('--days <count>', 'how long the season has been running', readCount(1, 366), 60)
+  .option('--seed <number>', 'the same seed plays the same season', readCount(0, 2 ** 31 - 1), 1)
+  .option('--project <id>', 'the demo project unless given')
+  .option('--environment <name>', 'the environment of the players', 'production')
+  .option(
+    '--scenario <id>',
+    'a scenario with a battle pass; the demo season is published where there is none',
+    'season-1',
+  )
+  .option('--force', 'also with NODE_ENV=production')
+  .addOption(json())
+  .action(async (options) => {
+    const config = readConfig(process.env)
+    if (config.production && !options.force) {
+      throw new Error('Seeded players cannot be told from real ones: with NODE_ENV=production this needs --force.')
+    }
+    const projectId = options.project ?? (await readDemo(config.dataDir))?.projectId
+    if (projectId === undefined) throw new Error('There is no demo project: start the service once, or give --project.')
+    const { ensureScenario, seedSeason } = await import('./seed-season.ts')
+    const { createProgressBar } = await import('./progress-bar.ts')
+    const bar = createProgressBar()
+    const stop = new AbortController()
+    // A second one ends the process as ever.
+    process.once('SIGINT', () => stop.abort())
+    const { players, days, seed, scenario: scenarioId } = options
+    const started = performance.now()
+    const counts = await withDatabase(config, async (pool, url) => {
+      const environmentId = await findEnvironment(pool, projectId, options.environment)
+      await ensureScenario(pool, environmentId, scenarioId)
+      return seedSeason({
+        ...{ url, environmentId, scenarioId, players, days, seed },
+        eventRetentionDays: config.eventRetentionDays,
+        onProgress: ({ doing, done, of }) => bar.draw(done, of, `${done.toLocaleString('en')} ${doing}`),
+        signal: stop.signal,
+      })
+    })
+    bar.clear()
+    const seconds = Math.round((performance.now() - started) / 100) / 10
+    const { players: made, xpGrants, claims, events } = counts
+    const text = `${made} players, ${xpGrants} grants of xp, ${claims} claims and ${events} events in ${seconds} s`
+    report(options, { ...counts, seconds }, counts.complete ? text : `${text}; stopped before all were there`)
+    if (!counts.complete) process.exitCode = 130
+  })
+
 try {
   await program.parseAsync()
 } catch (error) {
@@ -116,6 +164,14 @@ try {
     error instanceof ConfigError || error instanceof Refusal || (error instanceof Error && !('code' in error))
   process.stderr.write(`${isPlain ? error.message : error instanceof Error ? (error.stack ?? error.message) : error}\n`)
   process.exitCode = 1
+}
+
+function readCount(low: number, high: number): (text: string) => number {
+  return (text) => {
+    const count = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (count >= low && count <= high) return count
+    throw new InvalidArgumentError(`It must be a whole number from ${low} to ${high}.`)
+  }
 }
 
 function readCredit(text: string): { currency: string; amount: bigint } {

@@ -20,7 +20,7 @@ const LEVELS = {
   contents: /^(routes|schema|openapi)\.ts$/,
   surfaces: /^(http\/(rest|health)|graphql\/(yoga|socket))\.ts$/,
   app: /^app\.ts$/,
-  development: /^(season|seed|demo-operator|development-players)\.ts$/,
+  development: /^(season|seed(-[a-z]+)?|progress-bar|demo-operator|development-players)\.ts$/,
   serve: /^serve\.ts$/,
   entries: /^(server|cli|demo|schema\.print|docs\.copy)\.ts$/,
 } as const

@@ -18,12 +18,12 @@ export async function openDatabase({ databaseUrl, dataDir }: Config, { adopt = f
 }
 
 /** Beside a running service its database is used; alone, the embedded one is started, and stopped again afterwards. */
-export async function withDatabase<T>(config: Config, work: (pool: Pool) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(config: Config, work: (pool: Pool, url: string) => Promise<T>): Promise<T> {
   const database = await openDatabase(config)
   const pool = createPool({ url: database.url, connections: 4, onError: () => {} })
   try {
     if (database.embedded) await migrate(pool)
-    return await work(pool)
+    return await work(pool, database.url)
   } finally {
     await pool.end()
     await database.stop()

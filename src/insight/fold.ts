@@ -13,7 +13,7 @@ const ROWS = 20_000
 const OTHER = 'other'
 const SOURCES_AN_HOUR = 100
 /** Any number that nothing else locks. */
-const FOLDING_LOCK = 7_274_410_001
+export const FOLDING_LOCK = 7_274_410_001
 
 /** Folds each second. Any number of instances may: one of them does at a time, the others find nothing to do. */
 export function createFolding({ pool, onError }: { pool: Pool; onError: (error: unknown) => void }): Folding {

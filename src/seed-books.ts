@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import type { ClientBase } from 'pg'
+import { type CopyValue, copyInto, copyLine } from './db/copy.ts'
+import { FOLDING_LOCK } from './insight/fold.ts'
+import { BUCKETS, type Measure } from './insight/tally.ts'
+
+/** What a batch of seeded players leaves, by table, in the order in which the tables are written. */
+const COLUMNS = {
+  players: 'environment_id, id, status, nickname, avatar_url, region, language, created_at',
+  identities: 'environment_id, player_id, provider, subject, created_at',
+  player_storage: 'environment_id, player_id, key, value, updated_at',
+  runs: 'environment_id, player_id, id, scenario_id, active, plan, started_at',
+  passes: `environment_id, player_id, scenario_id, node_id, xp, level, premium_owned, max_level_crossed, completed,
+    completed_nodes, active_on`,
+  xp_ledger: 'environment_id, player_id, id, scenario_id, node_id, run_id, amount, source, created_at',
+  tier_claims: 'environment_id, player_id, scenario_id, node_id, level, track, granted, run_id, claimed_at',
+  wallets: 'environment_id, player_id, currency, balance',
+  wallet_ledger: 'environment_id, player_id, id, currency, amount, balance, reason, reference, created_at',
+  inventory: 'environment_id, player_id, item_id, amount',
+  login_log: `environment_id, id, created_at, operation, provider, subject, player_id, outcome, milliseconds,
+    attempts`,
+  // Of the connection's own, until all players are there: a stream is in the order of time.
+  seeded_events: 'environment_id, at, type, handle, player_id, scenario_id, node_id, run_id, data',
+} as const
+
+export type SeededTable = keyof typeof COLUMNS
+const TABLES = Object.keys(COLUMNS) as SeededTable[]
+
+/** The rows of a batch. */
+export class SeededBooks {
+  private readonly environmentId: string
+  private readonly lines: Record<SeededTable, string[]>
+
+  constructor(environmentId: string) {
+    this.environmentId = environmentId
+    this.lines = Object.fromEntries(TABLES.map((table) => [table, []])) as never
+  }
+
+  /** Adds a row: its values in the order of the table's columns, behind the environment. */
+  add(table: SeededTable, values: readonly CopyValue[]): void {
+    this.lines[table].push(`${this.environmentId}\t${copyLine(values)}`)
+  }
+
+  count(table: SeededTable): number {
+    return this.lines[table].length
+  }
+
+  async write(client: ClientBase): Promise<void> {
+    for (const table of TABLES) await copyInto(client, table, COLUMNS[table], this.lines[table])
+  }
+}
+
+/** What is counted of: a node of a scenario, or a provider. */
+export interface SeededPlace {
+  readonly scenarioId: string
+  readonly nodeId: string
+}
+
+interface Total {
+  readonly key: readonly CopyValue[]
+  count: number
+  amount: bigint
+}
+
+/** Totals of one detail of a measure, by bucket and level. */
+type Totals = Map<number, Total>
+
+const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const
+const MAX_LEVELS = 2 ** 16
+
+/** What dashboards count of seeded players: what the service would have counted at the time. */
+export class SeededTotals {
+  private readonly environmentId: string
+  /** By the place itself, which is one object each: there are many millions of counts, and texts to be put together cost. */
+  private readonly places = new Map<SeededPlace, Map<Measure, Map<string, Totals>>>()
+
+  constructor(environmentId: string) {
+    this.environmentId = environmentId
+  }
+
+  add(
+    place: SeededPlace,
+    measure: Measure,
+    atMs: number,
+    { level = 0, detail = '', count = 1, amount = 0n } = {},
+  ): void {
+    const length = LENGTH_MS[BUCKETS[measure]]
+    const bucket = Math.floor(atMs / length)
+    const key = bucket * MAX_LEVELS + level
+    const totals = this.totalsOf(place, measure, detail)
+    const total = totals.get(key)
+    if (total) {
+      total.count += count
+      total.amount += amount
+      return
+    }
+    const at = new Date(bucket * length).toISOString()
+    totals.set(key, { key: [place.scenarioId, place.nodeId, measure, at, level, detail], count, amount })
+  }
+
+  private totalsOf(place: SeededPlace, measure: Measure, detail: string): Totals {
+    const known = this.places.get(place)?.get(measure)?.get(detail)
+    if (known) return known
+    const measures = this.places.get(place) ?? new Map<Measure, Map<string, Totals>>()
+    const details = measures.get(measure) ?? new Map<string, Totals>()
+    const totals: Totals = new Map()
+    this.places.set(place, measures.set(measure, details.set(detail, totals)))
+    return totals
+  }
+
+  private all(): Total[] {
+    const measures = [...this.places.values()].flatMap((place) => [...place.values()])
+    return measures.flatMap((details) => [...details.values()]).flatMap((totals) => [...totals.values()])
+  }
+
+  /** Adds all of it to the totals of the database, within a transaction that ends soon, and forgets it. */
+  async write(client: ClientBase): Promise<void> {
+    const changed = this.all().filter(({ count, amount }) => count !== 0 || amount !== 0n)
+    this.places.clear()
+    const lines = changed.map((total) => copyLine([this.environmentId, ...total.key, total.count, total.amount]))
+    const key = 'environment_id, scenario_id, node_id, measure, bucket, level, detail'
+    await client.query('CREATE TEMPORARY TABLE IF NOT EXISTS seeded_totals (LIKE insight_totals) ON COMMIT DELETE ROWS')
+    await copyInto(client, 'seeded_totals', `${key}, count, amount`, lines)
+    // Totals are locked by one at a time, so that nobody waits for a row while holding another's.
+    await client.query(`SELECT pg_advisory_xact_lock(${FOLDING_LOCK})`)
+    await client.query(
+      `INSERT INTO insight_totals AS t SELECT * FROM seeded_totals
+       ON CONFLICT (${key})
+       DO UPDATE SET count = t.count + excluded.count, amount = t.amount + excluded.amount`,
+    )
+  }
+}
+
+const RANDOM_BYTES = 8
+const POOL_BYTES = RANDOM_BYTES * 4_096
+let pool = ''
+let used = 0
+
+/** A UUIDv7 of a moment. Of the same moment, those with a higher order come later. */
+export function idAt(atMs: number, order: number): string {
+  if (used === pool.length) {
+    pool = randomBytes(POOL_BYTES).toString('hex')
+    used = 0
+  }
+  const random = pool.slice(used, used + 2 * RANDOM_BYTES)
+  used += 2 * RANDOM_BYTES
+  const time = atMs.toString(16).padStart(12, '0')
+  const variant = '89ab'[Number.parseInt(random[0] ?? '0', 16) & 3]
+  const sequence = order.toString(16).padStart(3, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence}-${variant}${random.slice(1, 4)}-${random.slice(4)}`
+}
