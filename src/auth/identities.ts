@@ -11,8 +11,9 @@ export interface IdentityRef {
 /** How identities name a provider that settings call by its name. */
 export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
 
+/** Also what Postgres locks, which takes no NUL: the length tells where a provider ends that has a slash. */
 const identityKey = ({ environmentId, provider, subject }: IdentityRef): string =>
-  `${environmentId}/${provider}/${subject}`
+  `${environmentId}/${provider.length}/${provider}/${subject}`
 
 /**
  * The identities of a group. A subject is locked before it is read, also while nobody owns it: of logins that come at

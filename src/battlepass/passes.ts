@@ -23,8 +23,9 @@ export interface TierClaim extends TierRef {
   readonly runId: string
 }
 
-const passKey = (ref: PassRef): string => `${playerKey(ref)}/${ref.scenarioId}\n${ref.nodeId}`
-const claimKey = (ref: TierRef): string => `${passKey(ref)}\n${tierKey(ref.level, ref.track)}`
+// No id holds a NUL, so no two passes share a key.
+const passKey = (ref: PassRef): string => `${playerKey(ref)}/${ref.scenarioId}\0${ref.nodeId}`
+const claimKey = (ref: TierRef): string => `${passKey(ref)}\0${tierKey(ref.level, ref.track)}`
 
 type StoredPass = Omit<Pass, 'claimed'>
 
@@ -109,7 +110,7 @@ export class Passes implements Part {
     for (const tier of this.claimedTiers(ref)) this.countClaim({ ...ref, ...readTierKey(tier) }, -1)
     this.claims = this.claims.filter((claim) => passKey(claim) !== passKey(ref))
     this.claimed.set(passKey(ref), new Set())
-    for (const key of [...this.grants.keys()]) if (key.startsWith(`${passKey(ref)}\n`)) this.grants.delete(key)
+    for (const key of [...this.grants.keys()]) if (key.startsWith(`${passKey(ref)}\0`)) this.grants.delete(key)
     this.cleared.push(ref)
   }
 

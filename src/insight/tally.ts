@@ -53,7 +53,8 @@ export class Tally implements Part {
   private readonly rows = new Map<string, Row>()
 
   add({ environmentId, scenarioId, nodeId, measure, level = 0, detail = '' }: Count, count = 1, amount = 0n): void {
-    const key = [environmentId, scenarioId, nodeId, measure, level, detail].join('\n')
+    // None of them holds a NUL, so no two rows share a key.
+    const key = [environmentId, scenarioId, nodeId, measure, level, detail].join('\0')
     const row = this.rows.get(key)
     if (row) {
       row.count += count

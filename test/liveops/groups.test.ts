@@ -274,3 +274,38 @@ describe('calls that are decided in one group come to the same as one by one', (
     await expectAlike(times(SEQUENCES, () => ({ place: one(PLACES), names: times(8, () => one(NAMES)) })))
   })
 })
+
+describe('names that are alike but for where they are parted are told apart in one group', () => {
+  it('those of scenarios and nodes', async () => {
+    const places = [
+      { scenarioId: 'alike', nodeId: 'one\ntwo' },
+      { scenarioId: 'alike\none', nodeId: 'two' },
+    ]
+    for (const { scenarioId, nodeId } of places) {
+      const alike = scenario([passNode(nodeId)], [{ from: 'start', handle: 'onStart', to: nodeId }])
+      expect((await game.publish(encodeURIComponent(scenarioId), alike)).status).toBe(200)
+    }
+    const player = await ops().createPlayer(game.environmentId, 'Ada')
+    const calls = await Promise.all(
+      places.map(async (place) => ({ ...place, ...(await ops().startRun(player, place)), source: 'match' })),
+    )
+    const ten = calls.flatMap((one) => times(5, () => ops().addXp(player, { ...one, amount: 10n })))
+    await Promise.all([...ten, ...calls.slice(1).map((one) => ops().addXp(player, { ...one, amount: 7n }))])
+    const xp = await Promise.all(places.map(async (place) => (await ops().readProgress(player, place)).xp))
+    expect(xp).toEqual([50n, 57n])
+  })
+
+  it('those of providers and subjects', async () => {
+    const { environmentId, playerId } = await ops().createPlayer(game.environmentId, 'Ada')
+    const own = { provider: 'custom', subject: 'studio/7' }
+    await game.app.pool.query(
+      'INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, $2, $3, $4)',
+      [environmentId, own.provider, own.subject, playerId],
+    )
+    const other = { provider: 'custom/studio', subject: '7' }
+    const outcomes = [other, own, other].map((ref) =>
+      settle(ops().unlinkIdentity(call({ environmentId, playerId }), ref)),
+    )
+    expect(await Promise.all(outcomes)).toEqual(['not_found', 'null', 'not_found'])
+  })
+})
