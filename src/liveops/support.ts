@@ -287,9 +287,11 @@ function setPremium(call: SupportCall, name: string, input: NodeInput, owned: bo
 export function resetPass(call: SupportCall, input: NodeInput): Command<{ changed: boolean }> {
   return actOnPass(call, 'reset_pass', input, (group, place, ref) => {
     const passes = group.of(Passes)
-    const { xp, level, premiumOwned, activeOn } = passAt(group, ref, place.node)
+    const { xp, level, premiumOwned, activeOn, ...crossed } = passAt(group, ref, place.node)
     const claimedTiers = [...passes.claimedTiers(ref)].sort()
-    const changed = passes.stored(ref) !== undefined
+    const hasCrossed = crossed.maxLevelCrossed || crossed.completed || crossed.completedNodes.length > 0
+    const isAtStart = xp === 0n && level === newPass(place.node).level && !premiumOwned && !hasCrossed
+    const changed = passes.stored(ref) !== undefined && !(isAtStart && claimedTiers.length === 0)
     if (changed) {
       passes.clearClaims(ref)
       passes.set(ref, { ...newPass(place.node), activeOn })

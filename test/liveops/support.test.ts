@@ -1475,8 +1475,8 @@ describe('resetPass', () => {
 
   it('twice leaves nothing to take the second time', async () => {
     const player = await seasoned()
-    payload(await act('resetPass', player, pass))
-    payload(await act('resetPass', player, pass))
+    expect(payload(await act('resetPass', player, pass)).changed).toBe(true)
+    expect(payload(await act('resetPass', player, pass)).changed).toBe(false)
     expect(await xpLedger(player)).toHaveLength(2)
   })
 
