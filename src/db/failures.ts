@@ -28,6 +28,10 @@ const NETWORK_CODES = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  // Of Prisma, which keeps those of the network to itself: not reachable, too slow, closed.
+  'P1001',
+  'P1008',
+  'P1017',
 ])
 const CONNECTION_LOST =
   /^(Connection terminated|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
@@ -36,10 +40,19 @@ const CONNECTION_LOST =
 export function toRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (!(error instanceof Error)) return undefined
-  const { code } = error as { code?: unknown }
+  const code = codeOf(error)
   const away =
     (typeof code === 'string' &&
       (NETWORK_CODES.has(code) || code.startsWith('57P') || code.startsWith('08') || isTransient(code))) ||
     CONNECTION_LOST.test(error.message)
   return away ? new Refusal('unavailable', { cause: error }) : undefined
+}
+
+/** The code that the server or the network gave, also where Prisma has put one of its own in front of it. */
+function codeOf(error: Error): unknown {
+  const { code, meta } = error as {
+    code?: unknown
+    meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } }
+  }
+  return meta?.driverAdapterError?.cause?.originalCode ?? code
 }

@@ -89,6 +89,7 @@ function parseDateTime(value: unknown): Date {
   const date = new Date(text ?? Number.NaN)
   // JavaScript takes the thirtieth of February for the second of March.
   const isDay = day !== undefined && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day)
-  if (!isDay || Number.isNaN(date.getTime())) throw new TypeError('DateTime must be a date and time in RFC 3339')
+  // An offset can move the ends of time to years that have more than four digits.
+  if (!isDay || !RFC_3339.test(date.toJSON() ?? '')) throw new TypeError('DateTime must be a date and time in RFC 3339')
   return date
 }

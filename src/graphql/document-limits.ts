@@ -2,7 +2,14 @@ import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives'
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
-import { NoSchemaIntrospectionCustomRule } from 'graphql'
+import {
+  GraphQLError,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  type SelectionSetNode,
+  type ValidationContext,
+  type ValidationRule,
+} from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
 /** What a document may ask for. Every limit holds over HTTP and over WebSocket alike, for persisted operations too. */
@@ -10,6 +17,8 @@ const MAX_DEPTH = 10
 const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
 const MAX_DIRECTIVES = 50
+/** With each fragment written out wherever it is spread: a short document may spread some billions of times. */
+const MAX_SELECTIONS = 5_000
 
 export function documentLimits({ introspection }: { introspection: boolean }): Plugin[] {
   return [
@@ -17,11 +26,44 @@ export function documentLimits({ introspection }: { introspection: boolean }): P
     maxAliasesPlugin({ n: MAX_ALIASES }),
     maxTokensPlugin({ n: MAX_TOKENS }),
     maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
-    ...(introspection ? [] : [noIntrospection()]),
+    withRule(selectionsRule),
+    ...(introspection ? [] : [withRule(NoSchemaIntrospectionCustomRule)]),
   ]
 }
 
-/** Yoga's own plugin for this knows HTTP only: over a WebSocket it lets introspection through. */
-function noIntrospection(): Plugin {
-  return { onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule) }
+/** Holds over HTTP and over WebSocket alike, unlike Yoga's own plugins for such rules. */
+function withRule(rule: ValidationRule): Plugin {
+  return { onValidate: ({ addValidationRule }) => addValidationRule(rule) }
+}
+
+/** Counts each fragment once, whatever it is spread in. Whoever looks below a field goes through all of it. */
+function selectionsRule(context: ValidationContext) {
+  const counted = new Map<string, number>()
+
+  function count({ selections }: SelectionSetNode): number {
+    let sum = selections.length
+    for (const selection of selections) {
+      if (selection.kind === Kind.FRAGMENT_SPREAD) sum += countFragment(selection.name.value)
+      else if (selection.selectionSet) sum += count(selection.selectionSet)
+    }
+    return sum
+  }
+
+  function countFragment(name: string): number {
+    const known = counted.get(name)
+    if (known !== undefined) return known
+    // One that spreads itself is refused by another rule.
+    counted.set(name, 0)
+    const fragment = context.getFragment(name)
+    const sum = fragment ? count(fragment.selectionSet) : 0
+    counted.set(name, sum)
+    return sum
+  }
+
+  return {
+    OperationDefinition({ selectionSet }: { readonly selectionSet: SelectionSetNode }) {
+      if (count(selectionSet) <= MAX_SELECTIONS) return
+      context.reportError(new GraphQLError(`Syntax Error: Selections limit of ${MAX_SELECTIONS} exceeded.`))
+    },
+  }
 }

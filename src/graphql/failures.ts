@@ -9,10 +9,27 @@ import type { Logger } from '../log.ts'
 /** A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing. */
 export function mask(error: unknown, log: Logger): Error {
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
-  if (original instanceof GraphQLError) return original
+  if (original instanceof GraphQLError) return ofVariable(error, original)
   const refusal = toRefusal(original) ?? badPage(original) ?? new Refusal('internalError')
   if (refusal.kind === 'internalError') log.error({ err: original }, 'internal error')
   return refusalError(refusal, error)
+}
+
+/**
+ * A value of a variable that cannot be read, by its place. GraphQL tells that in front of the whole value, which may be
+ * long or a secret, so that only the place is kept.
+ */
+function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
+  const tail = `; ${fault.message}`
+  const told = error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
+  const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(told) ?? []
+  if (variable === undefined) return fault
+  const [, place = variable] = / at "(\w+[\w.[\]]+)"$/.exec(told) ?? []
+  const message = fault.message.replace(SUGGESTION, '')
+  return createGraphQLError(`"${place}": ${fault.message}`, {
+    // As in the faults of an input, which do not name the input itself.
+    extensions: { code: 'INVALID_REQUEST', details: [{ path: place.replace(/^\w+\./, ''), message }] },
+  })
 }
 
 /** A refusal in its GraphQL form, at the place where it was met, if that is known. */

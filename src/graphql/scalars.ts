@@ -11,8 +11,16 @@ export function parseInt64(value: unknown): bigint {
 }
 
 export function parseInt64Literal(node: ValueNode): bigint {
-  if (node.kind === Kind.INT || node.kind === Kind.STRING) return parseInt64(node.value)
-  throw new GraphQLError('Int64 must be an integer, or its decimal digits as a string')
+  return located(node, () => parseInt64(node.kind === Kind.INT || node.kind === Kind.STRING ? node.value : undefined))
+}
+
+/** Tells where in the document the literal stands that cannot be read. */
+function located<T>(node: ValueNode, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof GraphQLError ? new GraphQLError(error.message, { nodes: node }) : error
+  }
 }
 
 const OBJECT = 'JSONObject must be a JSON object, or its text as a string'
@@ -28,9 +36,11 @@ export function parseObject(value: unknown): RawJson {
 
 /** A JSON object from a document: numbers keep their digits. */
 export function parseObjectLiteral(node: ValueNode, variables?: Readonly<Record<string, unknown>> | null): RawJson {
-  if (node.kind === Kind.STRING) return readObject(node.value)
-  if (node.kind !== Kind.OBJECT) throw new GraphQLError(OBJECT)
-  return readObject(literalText(node, variables ?? {}))
+  return located(node, () => {
+    if (node.kind === Kind.STRING) return readObject(node.value)
+    if (node.kind !== Kind.OBJECT) throw new GraphQLError(OBJECT)
+    return readObject(literalText(node, variables ?? {}))
+  })
 }
 
 function readObject(text: string): RawJson {

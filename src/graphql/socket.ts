@@ -63,6 +63,8 @@ interface Extra {
   readonly send: (message: string) => Promise<void>
   expiry?: NodeJS.Timeout
   readonly watches: (() => void)[]
+  /** Every stream that is open, also those whose id was taken again before they began: nobody else knows of these. */
+  readonly streams: Set<AsyncGenerator<never>>
 }
 
 /**
@@ -101,12 +103,14 @@ export function createSocketServer(options: SocketOptions) {
       }
     },
 
-    onClose({ extra }) {
+    async onClose({ extra }) {
       letGo(extra)
+      await Promise.all([...extra.streams].map((results) => results.return(undefined)))
     },
 
     async onSubscribe({ connectionParams, extra, subscriptions }, _id, params) {
-      if (Object.keys(subscriptions).length > MAX_SUBSCRIPTIONS) return [tooMany()]
+      const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
+      if (underWay > MAX_SUBSCRIPTIONS) return [tooMany()]
       const { schema, execute, subscribe, parse, validate, contextFactory } = yoga.getEnveloped({
         request: undefined,
         authorization: readAuthorization(connectionParams),
@@ -181,7 +185,7 @@ export function createSocketServer(options: SocketOptions) {
             })
           }),
       },
-      { socket, send: outlet.send, watches: [] },
+      { socket, send: outlet.send, watches: [], streams: new Set() },
     )
     socket.once('close', (code, reason) => {
       metrics.sockets.dec()
@@ -275,12 +279,12 @@ function startHeartbeat(socket: WebSocket, outlet: Outlet): NodeJS.Timeout {
 function sending(
   id: string,
   results: AsyncGenerator<ExecutionResult>,
-  { socket, send }: Extra,
+  { socket, send, streams }: Extra,
   tidy: TidyErrors,
 ): AsyncGenerator<never> {
   const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`
   let ended = false
-  return stream<never>(
+  const sent = stream<never>(
     async () => {
       for (;;) {
         const { done, value } = await results.next()
@@ -293,9 +297,12 @@ function sending(
     },
     () => {
       ended = true
+      streams.delete(sent)
       return results.return(undefined)
     },
   )
+  streams.add(sent)
+  return sent
 }
 
 function tooMany(): GraphQLError {

@@ -27,9 +27,10 @@ export function serverSentEvents(): Plugin<object, { res?: ServerResponse }> {
           // Proxies that gather what passes would hold events back.
           'x-accel-buffering': 'no',
         }
-        if (res?.socket) dropStalled(res.socket)
+        const frames = framesOf(results as unknown as Results)
+        if (res) endWith(res, frames)
         // Of Node's own kind, which is piped into Node's response and waits for it.
-        return new Response(framesOf(results as unknown as Results) as never, { headers })
+        return new Response(frames as never, { headers })
       }, 'text/event-stream')
     },
   }
@@ -50,6 +51,16 @@ function dropStalled(socket: Socket): void {
     if (stalled >= STALL_SECONDS) socket.destroy()
   }, 1_000).unref()
   socket.once('close', () => clearInterval(timer))
+}
+
+/** Whoever has gone before its answer began is sent nothing, so nobody else would end what it asked for. */
+function endWith(response: ServerResponse, frames: Readable): void {
+  if (response.closed || response.destroyed) {
+    frames.destroy()
+    return
+  }
+  response.once('close', () => frames.destroy())
+  if (response.socket) dropStalled(response.socket)
 }
 
 /** Takes the next event when the last one has left: whoever does not read keeps nothing waiting but two of its own. */

@@ -109,6 +109,9 @@ export async function createGraphql(options: GraphqlOptions) {
   const sockets = createSocketServer({ yoga, config, tokens, pool, watch, metrics, log, tidy, findDocument })
 
   function serve(request: IncomingMessage, response: ServerResponse): unknown {
+    // Yoga builds a whole address from it, and would answer with the stack of what it cannot build.
+    if (!URL.canParse(`http://${request.headers.host ?? 'localhost'}`))
+      return refuse(response, ...REFUSALS.invalidRequest)
     if (request.method === 'POST') {
       const length = request.headers['content-length']
       // Yoga reads a body whole, so its length must be known to be bounded.
@@ -166,8 +169,10 @@ function jsonOnly(): Plugin {
   }
 }
 
-const DEFAULT_QUERY = `# Put a token into the headers below: {"authorization": "Bearer …"}
-# Keys of the demo project are in .tierway/demo.json; a player's token comes from a login, see the README.
+const DEFAULT_QUERY = `# Put a token into the headers below:
+# {"authorization": "Bearer …"}
+# Keys of the demo are in .tierway/demo.json;
+# a player's token comes from a login.
 
 subscription Live {
   events(environment: "production") {

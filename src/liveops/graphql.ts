@@ -531,8 +531,11 @@ interface Range {
 
 function readRange(fields: Fields, { from = null, to = null }: Partial<Range>): Range {
   if (from && to && from >= to) fields.fault('to', 'must be after from', null)
-  return { from, to }
+  return { from: from && sinceThe1970s(from), to: to && sinceThe1970s(to) }
 }
+
+/** Nothing is older, and Prisma writes years that Postgres does not have. */
+const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)
 
 const DAY_MS = 86_400_000
 

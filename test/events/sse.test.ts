@@ -234,6 +234,47 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
     }
     stream.close()
   })
+
+  it('leaves nothing behind for a reader that has gone before its answer began', async () => {
+    await until('nobody listens', async () => (await subscriptions()) === 0)
+    const { port } = new URL(game.baseUrl)
+    const body = JSON.stringify({ query: CURSORS, variables: production })
+    const request = [
+      'POST /graphql HTTP/1.1',
+      'host: localhost',
+      'accept: text/event-stream',
+      'content-type: application/json',
+      `authorization: Bearer ${game.platformKey}`,
+      `content-length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n')
+    const keys = await game.app.pool.connect()
+    try {
+      // Who asks is read from this table, so nobody is answered meanwhile.
+      await keys.query('BEGIN')
+      await keys.query('LOCK TABLE platform_keys')
+      const sockets = times(3, () => connect(Number(port), '127.0.0.1').on('error', () => {}))
+      for (const socket of sockets) socket.write(request)
+      const waiting = async () =>
+        (await keys.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'platform_keys'::regclass")).rowCount
+      await until('all of them are waited for', async () => (await waiting()) === sockets.length)
+      await Promise.all(sockets.map((socket) => once(socket.resetAndDestroy(), 'close')))
+      // Whatever the service does in the same turn comes after what the connections told.
+      await game.request('GET', '/livez')
+      await keys.query('COMMIT')
+    } finally {
+      keys.release()
+    }
+    const stream = await open(game.platformKey)
+    await game.player()
+    await stream.take(1)
+    try {
+      await until('this one alone is open', async () => (await subscriptions()) === 1, { deadlineMs: WITHIN_MS })
+    } finally {
+      stream.close()
+    }
+  })
 })
 
 describe('a stream that is resumed (decisions 8)', () => {

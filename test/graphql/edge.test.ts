@@ -486,6 +486,49 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     expect((graphql as { details: unknown[] }).details).toHaveLength(5)
   })
 
+  it('names the place of a variable that cannot be read, over HTTP and over WebSocket, and repeats no other value', async () => {
+    const token = game.platformKey
+    const input = { playerId: 'a-secret', currency: 'gold', amount: '1.0', reason: 'r', idempotencyKey: 'k' }
+    const credit = 'mutation ($input: CreditWalletInput!) { creditWallet(input: $input) { balance } }'
+    const audit = 'query ($from: DateTime) { auditLog(from: $from) { edges { cursor } } }'
+    const events =
+      'query ($types: [EventType!]) { events(environment: "production", types: $types) { edges { cursor } } }'
+    const cases = [
+      ['amount', credit, { input }],
+      ['reason', credit, { input: { ...input, amount: '1', reason: null } }],
+      ['reason', credit, { input: { ...input, amount: '1', reason: { at: ' at "currency"' } } }],
+      ['input', credit, { input: { ...input, amount: '1', amuont: 1 } }],
+      ['from', audit, { from: 'yesterday' }],
+      ['from', audit, { from: '9999-12-31T23:59:59-01:00' }],
+      ['types[1]', events, { types: ['crossing', 'none'] }],
+    ] as const
+    for (const [path, query, variables] of cases) {
+      const response = await send(game, {
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ query, variables }),
+      })
+      expect([path, response.status]).toEqual([path, 200])
+      for (const { errors } of [JSON.parse(response.text), await overSocket(game, token, query, variables)]) {
+        expect(errors).toMatchObject([{ extensions: { code: 'INVALID_REQUEST', details: [{ path }] } }])
+        expect(errors[0].message).toContain(path)
+        expect(JSON.stringify(errors)).not.toContain('a-secret')
+      }
+    }
+  })
+
+  it('tells where in the document a literal stands that cannot be read', async () => {
+    const credit = (amount: string) =>
+      `mutation { creditWallet(input: {playerId: "p", currency: "c", reason: "r", idempotencyKey: "k", amount: ${amount}}) { balance } }`
+    const store = (values: string) =>
+      `mutation { setPlayerStorage(input: {playerId: "p", reason: "r", values: ${values}}) { player { id } } }`
+    const bad = ['"ten"', '1.5', '9223372036854775808', 'TEN'].map((literal) => [credit(literal), literal] as const)
+    for (const [query, literal] of [...bad, ...['"{"', '"[]"', '[]', '1'].map((one) => [store(one), one] as const)]) {
+      const { errors } = await game.graphql(game.platformKey, query)
+      const locations = [{ line: 1, column: query.lastIndexOf(`: ${literal}}`) + 3 }]
+      expect([literal, errors]).toMatchObject([literal, [{ locations, extensions: { code: 'INVALID_REQUEST' } }]])
+    }
+  })
+
   it('refuses every bad text and number in every input as REST does', async () => {
     const player = await game.player()
     const runId = await player.start('season')
@@ -564,11 +607,25 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
       await broken.stop()
     }
   })
+
+  it('is unavailable, and not at fault, while the database keeps it waiting for what it lists', async () => {
+    const held = await game.app.pool.connect()
+    try {
+      await held.query('BEGIN')
+      await held.query('LOCK TABLE projects')
+      expect(codeOf(await game.graphql(game.platformKey, '{ project { name } }'))).toBe('UNAVAILABLE')
+    } finally {
+      await held.query('ROLLBACK')
+      held.release()
+    }
+  })
 })
 
 describe('limits hold over HTTP and over WebSocket alike', () => {
   const deep = (levels: number) => `{ ${'a { '.repeat(levels - 1)}a${' }'.repeat(levels - 1)} }`
   const fragments = `{ me { ...A } } ${times(12, (index) => `fragment ${String.fromCharCode(65 + index)} on Player { ...${String.fromCharCode(66 + index)} }`).join(' ')} fragment M on Player { id }`
+  const spread = (name: string) => `...${name} `.repeat(12)
+  const manySpreads = `{ project { ${spread('A')} } } fragment A on Project { ${spread('B')} } fragment B on Project { ${spread('C')} } fragment C on Project { ${spread('D')} } fragment D on Project { id }`
   const refused: Record<string, string> = {
     'a depth over 10': deep(11),
     'a depth of 3,000': deep(400),
@@ -576,6 +633,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     '16 aliases': `{ ${times(16, (index) => `a${index}: me { id }`).join(' ')} }`,
     '51 directives': `{ me { id ${'@include(if: true) '.repeat(51)} } }`,
     'over 1,000 tokens': `{ me { ${'id '.repeat(1000)} } }`,
+    'fragments that spread others again and again, before it looks through them': manySpreads,
     'a document that does not parse': '{ me { id ',
     'an empty document': '',
     'an unknown field': '{ me { nothing } }',
@@ -637,6 +695,20 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     const [response] = await once(chunked, 'response')
     expect(response.statusCode).toBe(411)
     response.resume()
+  })
+
+  it('refuses a host that is none, and says nothing of itself', async () => {
+    for (const host of ['[', 'a b', '%%%', 'localhost:99999']) {
+      const sent = request(`${game.baseUrl}/graphql?query=%7B__typename%7D`, { headers: { host } })
+      const [response] = await once(sent.end(), 'response')
+      let text = ''
+      for await (const chunk of response) text += chunk
+      expect([host, response.statusCode, text]).toEqual([
+        host,
+        400,
+        '{"errors":[{"message":"invalid request","extensions":{"code":"INVALID_REQUEST"}}]}',
+      ])
+    }
   })
 
   it('runs no mutation that a web page could send without asking: form, multipart, text, GET', async () => {

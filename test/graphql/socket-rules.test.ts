@@ -275,6 +275,20 @@ describe('a socket carries 100 operations at once', () => {
     for (const { socket } of [talk, beside]) socket.terminate()
     await until('none is left', async () => (await subscriptionsOf(game)) === 0)
   })
+
+  it('and leaves none behind, whichever ids are given up and taken again before they began', async () => {
+    const before = await subscriptionsOf(game)
+    const talk = await open(game, game.platformKey)
+    const ids = times(10, String)
+    for (const id of ids) {
+      talk.subscribe(id)
+      talk.send({ id, type: 'complete' })
+      talk.subscribe(id)
+    }
+    await until('they have begun', async () => (await subscriptionsOf(game)) >= before + ids.length)
+    talk.socket.terminate()
+    await until('none is open', async () => (await subscriptionsOf(game)) === before, { deadlineMs: WITHIN_MS })
+  })
 })
 
 describe('limits of a document hold over a socket as over HTTP (decisions 9)', () => {
