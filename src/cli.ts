@@ -4,12 +4,14 @@ import { ROLES, type Role } from './auth/callers.ts'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
 import { generateTokenKey } from './auth/tokens.ts'
 import { ConfigError, readConfig } from './config.ts'
+import { toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
 import { withDevelopmentPlayers } from './development-players.ts'
 import { Refusal } from './errors.ts'
+import { isId } from './fields.ts'
 import { type Json, MAX_INT64, print, readInt } from './json.ts'
-import { createProject, findEnvironment } from './projects/projects.ts'
+import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 import { generateSecretsKey } from './providers/secrets.ts'
 import { readDemo } from './seed.ts'
 
@@ -48,19 +50,28 @@ program
   .argument('<name>')
   .option('--environment <name...>', 'names of its environments', ['production'])
   .addOption(json())
-  .action((name: string, options) =>
-    withDatabase(readConfig(process.env), async (pool) => {
+  .action((name: string, options) => {
+    if (!isProjectName(name)) throw new Error('The name of a project has 1 to 128 characters.')
+    const wrong = options.environment.find((environment: string) => !isEnvironmentName(environment))
+    if (wrong !== undefined) {
+      throw new Error(`"${wrong}" names no environment: a-z or 0-9, then up to 31 of a-z, 0-9, _ and -`)
+    }
+    return withDatabase(readConfig(process.env), async (pool) => {
       const { projectId, environments } = await createProject(pool, { name, environments: options.environment })
       report(options, { projectId, environments: Object.fromEntries(environments) }, `project ${projectId}`)
-    }),
-  )
+    })
+  })
 
 const key = program.command('key').description('keys')
 key
   .command('create')
   .description('make an SDK key or a platform key; it is shown once')
-  .addOption(new Option('--kind <kind>').choices(['sdk', 'platform']).makeOptionMandatory())
-  .requiredOption('--project <id>')
+  .addOption(
+    new Option('--kind <kind>', 'who calls with it: game clients, or dashboards and tools')
+      .choices(['sdk', 'platform'])
+      .makeOptionMandatory(),
+  )
+  .requiredOption('--project <id>', 'the project, as `project create` has shown it', readProjectId)
   .option('--environment <name>', 'the environment of an SDK key', 'production')
   .addOption(new Option('--role <role>', 'the role of a platform key').choices(ROLES).default('admin'))
   .addOption(json())
@@ -92,9 +103,9 @@ program
   .description('players')
   .command('token')
   .description('make a player and print its access token, for development')
-  .option('--project <id>', 'the demo project unless given')
+  .option('--project <id>', 'the demo project unless given', readProjectId)
   .option('--environment <name>', 'the environment of the player', 'production')
-  .option('--nickname <name>')
+  .option('--nickname <name>', 'what the player is called')
   .option('--credit <currency=amount...>', 'what its wallet starts with, such as gems=1000')
   .addOption(json())
   .action(async (options) => {
@@ -114,7 +125,7 @@ program
   .option('--players <count>', 'how many', readCount(1, 1_000_000), 10_000)
   .option('--days <count>', 'how long the season has been running', readCount(1, 366), 60)
   .option('--seed <number>', 'the same seed plays the same season', readCount(0, 2 ** 31 - 1), 1)
-  .option('--project <id>', 'the demo project unless given')
+  .option('--project <id>', 'the demo project unless given', readProjectId)
   .option('--environment <name>', 'the environment of the players', 'production')
   .option(
     '--scenario <id>',
@@ -159,11 +170,23 @@ program
 try {
   await program.parseAsync()
 } catch (error) {
-  // What a person did wrong is told in a line; anything else is a bug and shows where.
-  const isPlain =
-    error instanceof ConfigError || error instanceof Refusal || (error instanceof Error && !('code' in error))
-  process.stderr.write(`${isPlain ? error.message : error instanceof Error ? (error.stack ?? error.message) : error}\n`)
+  process.stderr.write(`${describe(error)}\n`)
   process.exitCode = 1
+}
+
+/** What a person can mend is told in a line: what was asked, or a database that is away. A bug shows where it is. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof ConfigError || error instanceof Refusal || !('code' in error)) return error.message
+  // A server that turns the connection away, for a wrong password or a missing database, says FATAL.
+  const turnedAway = 'severity' in error && error.severity === 'FATAL'
+  if (!turnedAway && toRefusal(error) === undefined) return error.stack ?? error.message
+  return `The database cannot be used: ${error.message || error.code}`
+}
+
+function readProjectId(text: string): string {
+  if (isId(text)) return text
+  throw new InvalidArgumentError('It must be the id of a project.')
 }
 
 function readCount(low: number, high: number): (text: string) => number {

@@ -2,7 +2,7 @@ import { createApp } from './app.ts'
 import { loadSecretsKeys, loadTokenKeys } from './auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { migrate } from './db/migrate.ts'
-import { openDatabase } from './db/open.ts'
+import { type Database, openDatabase } from './db/open.ts'
 import { startDemoOperator } from './demo-operator.ts'
 import { createLog, type Logger } from './log.ts'
 import { createSecrets } from './providers/secrets.ts'
@@ -43,7 +43,7 @@ async function start(config: Config, log: Logger): Promise<void> {
   const secretsKeys = await loadSecretsKeys(config)
   const app = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys }).catch(
     async (error) => {
-      await database.stop()
+      await giveUp(database)
       throw error
     },
   )
@@ -77,9 +77,15 @@ async function start(config: Config, log: Logger): Promise<void> {
   } catch (error) {
     await app.stop()
     await operator?.close()
-    await database.stop()
-    throw error
+    await giveUp(database)
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    throw new ConfigError([`PORT ${config.port} is in use: stop what listens there, or set PORT to another`])
   }
+}
+
+/** A start that fails leaves a server that it found alone: a service may be running on it. */
+async function giveUp(database: Database): Promise<void> {
+  if (!database.reused) await database.stop()
 }
 
 /** What runs where, and what to try next. Machines that read the log get the log alone. */

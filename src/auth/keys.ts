@@ -49,10 +49,12 @@ export async function createPlatformKey(
   createdBy: string | null = null,
 ): Promise<NewKey> {
   const { id, key, hash, prefix } = newKey(PLATFORM_PREFIX)
-  await pool.query(
-    'INSERT INTO platform_keys (id, project_id, role, prefix, hash, created_by) VALUES ($1, $2, $3, $4, $5, $6)',
+  const { rowCount } = await pool.query(
+    `INSERT INTO platform_keys (id, project_id, role, prefix, hash, created_by)
+     SELECT $1, id, $3, $4, $5, $6 FROM projects WHERE id = $2`,
     [id, projectId, role, prefix, hash, createdBy],
   )
+  if (rowCount === 0) throw new Refusal('projectNotFound')
   return { id, key, prefix }
 }
 

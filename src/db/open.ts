@@ -7,14 +7,16 @@ import { createPool } from './pool.ts'
 export interface Database {
   readonly url: string
   readonly embedded: boolean
+  /** It ran before it was opened. */
+  readonly reused: boolean
   stop(): Promise<void>
 }
 
 /** The database of the configuration; without one, the embedded Postgres. `adopt` is for its owner, the service. */
 export async function openDatabase({ databaseUrl, dataDir }: Config, { adopt = false } = {}): Promise<Database> {
-  if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => {} }
-  const { url, stop } = await startEmbeddedPostgres({ dataDir, adopt })
-  return { url, embedded: true, stop }
+  if (databaseUrl !== null) return { url: databaseUrl, embedded: false, reused: true, stop: async () => {} }
+  const { url, reused, stop } = await startEmbeddedPostgres({ dataDir, adopt })
+  return { url, embedded: true, reused, stop }
 }
 
 /** Beside a running service its database is used; alone, the embedded one is started, and stopped again afterwards. */

@@ -37,6 +37,10 @@ async function insertEnvironment(
 
 const MAX_PROJECT_NAME = 128
 const ENVIRONMENT_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/
+
+export const isProjectName = (name: string): boolean => name !== '' && [...name].length <= MAX_PROJECT_NAME
+export const isEnvironmentName = (name: string): boolean => ENVIRONMENT_NAME.test(name)
+
 /** Lists of them are whole, never in pages. */
 export const MAX_ENVIRONMENTS = 100
 
@@ -44,7 +48,7 @@ export const readProjectName = (fields: Fields): string => fields.text('name', {
 
 export function readEnvironmentName(fields: Fields): string {
   const name = fields.text('name', { max: 32 })
-  return name === '' || ENVIRONMENT_NAME.test(name)
+  return name === '' || isEnvironmentName(name)
     ? name
     : fields.fault('name', 'must begin with a-z or 0-9, and go on with a-z, 0-9, _ or -', '')
 }

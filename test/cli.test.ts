@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { generateTokenKey } from '../src/auth/tokens.ts'
+import { generateSecretsKey } from '../src/providers/secrets.ts'
+import { type Game, startGame } from './support/game.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const NOWHERE = '00000000-0000-7000-8000-000000000000'
+
+let game: Game
+let dataDir: string
+let keys: Record<string, string>
+beforeAll(async () => {
+  game = await startGame()
+  keys = {
+    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
+    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+  }
+  dataDir = await mkdtemp(join(tmpdir(), 'tierway-cli-'))
+})
+afterAll(async () => {
+  await game?.stop()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+async function tierway(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, DATABASE_URL: game.databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let error = ''
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    error += chunk
+  })
+  const [code] = await once(child, 'close')
+  return { code, out, error }
+}
+
+describe('the command line', () => {
+  test('makes a project, and keys of it that the service takes at once', async () => {
+    const made = await tierway(['project', 'create', 'My game', '--environment', 'production', 'qa-1', '--json'])
+    expect(made.code, made.error).toBe(0)
+    const { projectId, environments } = JSON.parse(made.out)
+    expect(Object.keys(environments)).toEqual(['production', 'qa-1'])
+    const { code, out, error } = await tierway(['key', 'create', '--kind', 'platform', '--project', projectId])
+    expect(code, error).toBe(0)
+    const { data } = await game.graphql(out.trim(), '{ project { name environments { name } } }')
+    expect(data.project).toEqual({ name: 'My game', environments: [{ name: 'production' }, { name: 'qa-1' }] })
+  })
+
+  test.each([
+    [
+      'a project id that is none',
+      ['key', 'create', '--kind', 'sdk', '--project', 'nope'],
+      /must be the id of a project/,
+    ],
+    ['the same for a player', ['player', 'token', '--project', 'nope'], /must be the id of a project/],
+    ['the same for a seed', ['seed', '--project', 'nope'], /must be the id of a project/],
+    ['a key of no project', ['key', 'create', '--kind', 'platform', '--project', NOWHERE], /^project not found\n$/],
+    ['a name of an environment', ['project', 'create', 'X', '--environment', 'Bad name'], /^"Bad name" names no env/],
+    ['a project without a name', ['project', 'create', ''], /^The name of a project has 1 to 128 characters/],
+  ])('says in words what is wrong with %s', async (_what, args, message) => {
+    const { code, out, error } = await tierway(args)
+    expect(code, out).toBe(1)
+    expect(error).toMatch(message)
+    expect(error).not.toMatch(/^ +at /m)
+  })
+
+  test.each([
+    ['is away', 'postgres://127.0.0.1:1/tierway'],
+    ['turns it away', null],
+  ])('tells in one line that the database %s', async (_what, url) => {
+    const missing = new URL(game.databaseUrl)
+    missing.pathname = '/not_there'
+    const { code, error } = await tierway(['migrate'], { DATABASE_URL: url ?? missing.href })
+    expect(code).toBe(1)
+    expect(error).toMatch(/^The database cannot be used: .+\n$/)
+  })
+})
