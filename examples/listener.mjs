@@ -1,5 +1,5 @@
-// Listens to an environment and prints every event as one line of JSON. The cursor of the last one is kept in a file, so
-// that nothing is lost or repeated when the connection breaks, or when this program is started again:
+// Listens to an environment and prints every event as one line of JSON. The cursor of the last one is kept in a file,
+// so that nothing is lost or repeated when the connection breaks, or when this program is started again:
 //
 //   TIERWAY_URL=http://127.0.0.1:4000 TIERWAY_KEY=twplat_… ENVIRONMENT=production CURSOR_FILE=production.cursor \
 //     node examples/listener.mjs

@@ -1,0 +1,94 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { RawJson } from '../src/json.ts'
+import { demoSeason } from '../src/season.ts'
+import { startGame } from './support/game.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const readme = read('README.md')
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(ROOT, 'docs')).map((f) => `docs/${f}`),
+]
+const withoutCode = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
+const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
+
+describe('the pages', () => {
+  test.each(pages)('%s leads only to files and headings that there are', (page) => {
+    for (const [, target = ''] of withoutCode(page).matchAll(/\]\(([^)]+)\)/g)) {
+      if (target.startsWith('https://')) continue
+      const [path = '', heading] = target.split('#')
+      const file = path === '' ? page : join(dirname(page), path)
+      expect([target, existsSync(join(ROOT, file))]).toEqual([target, true])
+      if (heading === undefined) continue
+      const headings = [...withoutCode(file).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+        title
+          .toLowerCase()
+          .replaceAll(/[^\w\- ]/g, '')
+          .replaceAll(' ', '-'),
+      )
+      expect(headings).toContain(heading)
+    }
+  })
+
+  test.each(pages)('%s has lines of up to 120 columns, tables aside', (page) => {
+    const long = withoutCode(page)
+      .split('\n')
+      .filter((line) => line.length > 120 && !line.startsWith('|'))
+    expect(long).toEqual([])
+  })
+
+  // The name is nobody's there: whoever took it would be asked for by those who follow the page.
+  test.each(pages)('%s has nobody install from the registry what is not on it', (page) => {
+    expect(read(page)).not.toMatch(/npm (install|i|add) tierway\b/)
+  })
+})
+
+test('the README and .env.example have every variable that the configuration reads, and no other', () => {
+  const reads = read('src/config.ts').matchAll(/\b(?:text|flag|integer|oneOf)\(\s*'([A-Z_]+)'/g)
+  const known = [...new Set([...reads].map(([, name]) => name))]
+  expect(known.length).toBeGreaterThan(20)
+  const table = readme.slice(readme.indexOf('| variable |')).split('\n\n')[0] ?? ''
+  const first = table.split('\n').map((row) => row.split('|')[1] ?? '')
+  const told = first.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name))
+  expect(told.toSorted()).toEqual(known.toSorted())
+  const example = [...read('.env.example').matchAll(/^#([A-Z_]+)=/gm)].map(([, name]) => name)
+  expect(example.toSorted()).toEqual(known.toSorted())
+})
+
+test.skipIf(withoutCurl !== '')(`the README's first calls run as they stand${withoutCurl}`, async () => {
+  const game = await startGame()
+  const home = await mkdtemp(join(tmpdir(), 'tierway-readme-'))
+  try {
+    await game.publish('season-1', new RawJson(demoSeason()))
+    const { token } = await game.player({ wallet: { gems: 1000n } })
+    await mkdir(join(home, '.tierway'))
+    await writeFile(join(home, '.tierway/demo.json'), JSON.stringify({ sdkKey: game.sdkKey }))
+    const [, commands = ''] = /### A first call\n\n```sh\n([\s\S]*?)^```$/m.exec(readme) ?? []
+    // The login is that of the demo studio, which runs with `npm start` alone.
+    const script = commands
+      .replace(/^TOKEN=.*\n.*$/m, `TOKEN=${token}`)
+      .replaceAll('http://127.0.0.1:4000', game.baseUrl)
+    const shell = spawn('sh', ['-eu'], { cwd: home, stdio: ['pipe', 'pipe', 'inherit'] })
+    shell.stdin.end(script)
+    const [printed] = await Promise.all([text(shell.stdout), once(shell, 'close')])
+    const answers = printed
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(answers).toMatchObject([{ level: 1 }, { xp: 1200, leveledUp: true }, { success: true }, { success: true }])
+  } finally {
+    await game.stop()
+    await rm(home, { recursive: true, force: true })
+  }
+})
