@@ -274,9 +274,10 @@ describe('a start that cannot be', () => {
   it('ends with code 1 and says why when the port is taken', async () => {
     const first = await startService(world.env)
     try {
-      service = spawnService({ ...world.env, PORT: new URL(first.baseUrl).port })
+      const { port } = new URL(first.baseUrl)
+      service = spawnService({ ...world.env, PORT: port })
       expect(await service.exited).toEqual({ code: 1, signal: null })
-      expect(service.output).toContain('EADDRINUSE')
+      expect(service.output).toContain(`PORT ${port} is in use`)
     } finally {
       await stopService(first)
     }
