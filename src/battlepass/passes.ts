@@ -81,9 +81,10 @@ export class Passes implements Part {
 
   set({ environmentId, playerId, scenarioId, nodeId }: PassRef, { claimed: _, ...pass }: Pass): void {
     const ref = { environmentId, playerId, scenarioId, nodeId }
-    countMove(this.group.of(Tally), ref, this.stored(ref), pass)
-    this.passes.set(passKey(ref), pass)
-    this.changed.set(passKey(ref), { ...ref, ...pass })
+    const key = passKey(ref)
+    countMove(this.group.of(Tally), ref, this.passes.get(key), pass)
+    this.passes.set(key, pass)
+    this.changed.set(key, { ...ref, ...pass })
   }
 
   addClaim(claim: TierClaim): void {

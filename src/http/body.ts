@@ -24,9 +24,8 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
       }
     })
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
-    request.on('error', reject)
-    // A client that leaves in the middle is owed no answer, but whoever waits for the body is.
-    request.on('close', () => reject(invalidRequest({ path: '', message: 'the body must be whole' })))
+    // A client that leaves in the midst is owed no answer, but whoever waits for the body is, and it is nobody's fault here.
+    request.on('error', () => reject(invalidRequest({ path: '', message: 'the body must be whole' })))
   })
 }
 

@@ -4,6 +4,7 @@ import { type Json, print, RawJson } from '../../src/json.ts'
 import { season } from '../support/definitions.ts'
 import { type Answer, type Game, startGame, type TestPlayer } from '../support/game.ts'
 import { checkAnswer } from '../support/openapi.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1_048_576
 
@@ -218,6 +219,22 @@ describe('every body', () => {
   it.each(ENDPOINTS)('is 413 by its declared length alone: %s', async (path) => {
     const answer = await send(path, { 'content-length': String(2 ** 40) }, (call) => call.flushHeaders())
     expect([answer.status, answer.body.error]).toEqual([413, 'payload too large'])
+  })
+
+  it('is over for whoever leaves in the midst of it: counted as a bad request, and nothing waits for the rest', async () => {
+    const path = '/sdk/v1/battlepass/xp'
+    const refused = async () => {
+      const { values } = await game.app.metrics.requests.get()
+      return values.find(({ labels }) => labels.route === path && labels.status === 400)?.value ?? 0
+    }
+    const before = await refused()
+    const call = request(`${game.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${player.token}`, 'content-length': '100' },
+    })
+    call.on('error', () => undefined)
+    call.write('{"scenarioId":', () => call.destroy())
+    await until('it is counted', async () => (await refused()) === before + 1)
   })
 
   it('may be 1 MiB exactly, with a content length and chunked', async () => {
