@@ -16,6 +16,7 @@ import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { printCursor } from '../../src/events/cursor.ts'
+import { endWithTests } from '../support/children.ts'
 import { createDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'
@@ -316,10 +317,7 @@ function startListener(args: readonly string[], options: ListenerOptions): Liste
     said += chunk
   })
   const closed = new Promise((resolve) => child.once('close', resolve))
-  // A test run that ends early leaves nothing behind.
-  const end = () => child.kill('SIGKILL')
-  process.once('exit', end)
-  void closed.then(() => process.off('exit', end))
+  endWithTests(child)
   return {
     events,
     get said() {
@@ -329,7 +327,7 @@ function startListener(args: readonly string[], options: ListenerOptions): Liste
       return child.exitCode
     },
     async kill() {
-      end()
+      child.kill('SIGKILL')
       await closed
     },
   }

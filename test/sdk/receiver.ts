@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { signStandardWebhook, signWebhook } from '../../src/sdk/webhook.ts'
+import { endWithTests } from '../support/children.ts'
 import { until } from '../support/until.ts'
 
 const START_DEADLINE_MS = 30_000
@@ -40,10 +41,7 @@ export async function startReceiver(
   child.stdout?.on('data', append)
   child.stderr?.on('data', append)
   const exited = new Promise((resolve) => child.once('close', resolve))
-  // A test run that ends early leaves nothing behind.
-  const end = () => child.kill('SIGKILL')
-  process.once('exit', end)
-  void exited.then(() => process.off('exit', end))
+  endWithTests(child)
   const urlOf = () => /^listening on (http:\/\/[\d.]+:\d+\/login)$/m.exec(output)?.[1] ?? ''
   await until('the receiver listens', () => urlOf() !== '' || child.exitCode !== null, {
     deadlineMs: START_DEADLINE_MS,

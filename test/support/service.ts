@@ -18,6 +18,7 @@ import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { publishScenario } from '../../src/scenario/publish.ts'
 import { startRun } from '../../src/scenario/start-run.ts'
 import { adjustWallet } from '../../src/wallet/adjust.ts'
+import { endWithTests } from './children.ts'
 import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -131,10 +132,7 @@ export function spawnService(env: Readonly<Record<string, string>>): Service {
       resolve(exit)
     })
   })
-  // A test run that ends early leaves nothing behind.
-  const end = () => child.kill('SIGKILL')
-  process.once('exit', end)
-  void exited.then(() => process.off('exit', end))
+  endWithTests(child)
   return {
     child,
     exited,
