@@ -271,9 +271,10 @@ class Feed {
 
   begin(end: bigint): void {
     this.head = end
-    this.target = end
     this.begun = true
     this.absorb()
+    // More may have been told while the end was read.
+    this.reaches(end)
   }
 
   join(): void {
@@ -359,7 +360,8 @@ class Feed {
   }
 
   private async fill(): Promise<void> {
-    if (this.filling) return
+    // Without a beginning it would read all that was ever told, and take it for what is recent.
+    if (this.filling || !this.begun) return
     this.filling = true
     try {
       for (;;) {

@@ -165,6 +165,43 @@ describe.skipIf(withoutRedis !== '')(
         expect(listener.positions).toEqual(range(start + 1, start + 70))
       }))
 
+    it.concurrent('while the connection to Redis is renewed under somebody who begins to listen to a long history: what follows is heard, and the instance lives (decisions 8)', () =>
+      withFleet(async (fleet) => {
+        const { redis, platformKey, world } = fleet
+        const [a, b] = await Promise.all([fleet.start(), fleet.start()])
+        const player = await fleet.climber()
+        await world.pool.query(
+          `WITH moved AS (UPDATE streams SET position = position + $2 WHERE environment_id = $1 RETURNING position)
+           INSERT INTO events (environment_id, position, type, player_id, data)
+           SELECT $1, position - $2 + n, 'player.created', gen_random_uuid(), '{}'
+           FROM moved, generate_series(1, $2::int) AS n`,
+          [fleet.environmentId, 50_000],
+        )
+        const start = await fleet.end()
+        const ends = await world.pool.connect()
+        // Where the stream ends cannot be read until this is over.
+        await ends.query('BEGIN')
+        await ends.query('LOCK TABLE streams')
+        const listener = listen(a, {
+          token: platformKey,
+          variables: { environment: 'production', after: fleet.cursorAt(start) },
+        })
+        const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'streams'::regclass"
+        await until('it waits for the end', async () => (await world.pool.query(waiting)).rowCount === 1)
+        expect(await redis.ask('CLIENT', 'KILL', 'TYPE', 'pubsub')).toBe(1)
+        const channels = async () => ((await redis.ask('PUBSUB', 'CHANNELS')) as unknown[]).length
+        await until('signals are heard again', async () => (await channels()) === 1)
+        // Time enough to read on from a wrong place, and not enough to read all.
+        for (const _ of times(10, String)) await ready(b)
+        await ends.query('COMMIT')
+        ends.release()
+
+        for (const _ of times(20, String)) expect((await climb(b, player)).status).toBe(200)
+        await listener.heard(20)
+        expect(listener.positions).toEqual(range(start + 1, start + 20))
+        expect(await ready(a)).toEqual(READY)
+      }))
+
     it.concurrent('when an instance stands still for longer than anybody may be silent: its listeners stay, and are told what they missed (decisions 8)', () =>
       withFleet(async (fleet) => {
         const [frozen, writer] = await Promise.all([fleet.start(), fleet.start()])
