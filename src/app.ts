@@ -73,7 +73,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
           onChange: (isConnected) =>
             isConnected
               ? log.info('Redis carries the live signal between instances')
-              : log.warn('Redis is away: events of other instances come a second later, from Postgres'),
+              : log.warn('Redis is away or refuses: events of other instances come a second later, from Postgres'),
         })
   const feeds = createFeeds({
     pool,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type Bus, type BusListener, createLocalBus } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
 
@@ -14,6 +14,12 @@ export interface RedisBusOptions {
 const channelOf = (environmentId: string): string => `tierway:events:${environmentId}`
 /** A follower is let in without Redis after this long: it is told later then, by the look at Postgres each second. */
 const SUBSCRIBE_TIMEOUT_MS = 1_000
+/** How often Redis is asked whether it still carries signals: nothing breaks where it answers nothing, or refuses. */
+const BEAT_MS = 1_000
+/** A connection that owes an answer and brings nothing for so long is given up, and another one made. */
+const ANSWER_TIMEOUT_MS = 2_500
+/** Nobody listens to it. Its name is like that of the others, so that whoever may publish there may publish here. */
+const BEAT_CHANNEL = channelOf('beat')
 /** Signals under way to a Redis that does not answer. More are not sent: the look at Postgres makes them good. */
 const MAX_SIGNALS = 1_000
 /** A longer signal says only how far the stream reaches. */
@@ -21,6 +27,7 @@ const MAX_SIGNAL_LENGTH = 256 * 1024
 
 const OPTIONS: RedisOptions = {
   connectTimeout: 2_000,
+  socketTimeout: ANSWER_TIMEOUT_MS,
   keepAlive: 10_000,
   // What cannot be sent now is not worth sending later.
   enableOfflineQueue: false,
@@ -38,13 +45,19 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
   const instance = randomUUID()
   const local = createLocalBus()
   const listeners = new Map<string, Set<BusListener>>()
+  /** Environments whose signals arrive, by the word of Redis. */
+  const heard = new Set<string>()
   const publisher = new Redis(url, OPTIONS)
   // A connection that subscribes can do nothing else.
   const subscriber = new Redis(url, OPTIONS)
   let underWay = 0
+  // A Redis that answers may still let this user do neither.
+  let mayPublish = true
+  let maySubscribe = true
   let wasConnected: boolean | undefined
 
-  const isConnected = (): boolean => publisher.status === 'ready' && subscriber.status === 'ready'
+  const isConnected = (): boolean =>
+    publisher.status === 'ready' && subscriber.status === 'ready' && mayPublish && maySubscribe
 
   function changed(): void {
     if (isConnected() === wasConnected) return
@@ -52,20 +65,48 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
     onChange(wasConnected)
   }
 
+  async function hear(environmentIds: readonly string[]): Promise<void> {
+    try {
+      await subscriber.subscribe(...environmentIds.map(channelOf))
+      maySubscribe = true
+    } catch (error) {
+      if (error instanceof ReplyError) maySubscribe = false
+      return
+    }
+    for (const environmentId of environmentIds) {
+      const group = listeners.get(environmentId)
+      if (!group || heard.has(environmentId)) continue
+      heard.add(environmentId)
+      // Until now nothing was heard.
+      for (const listener of group) listener.gap()
+    }
+  }
+
+  async function speak(): Promise<void> {
+    try {
+      await publisher.publish(BEAT_CHANNEL, '')
+      mayPublish = true
+    } catch (error) {
+      if (error instanceof ReplyError) mayPublish = false
+    }
+  }
+
+  async function beat(): Promise<void> {
+    const missing = [...listeners.keys()].filter((environmentId) => !heard.has(environmentId))
+    const listening = missing.length > 0 ? hear(missing) : subscriber.ping().catch(() => undefined)
+    await Promise.all([speak(), listening])
+    // Of a connection that is not there its close has told, or will.
+    if (publisher.status === 'ready' && subscriber.status === 'ready') changed()
+  }
+
   for (const connection of [publisher, subscriber]) {
     // Unheard, it would end the process. What matters is told by the two below.
     connection.on('error', () => undefined)
-    connection.on('ready', changed)
+    connection.on('ready', beat)
     connection.on('close', changed)
   }
-
-  subscriber.on('ready', async () => {
-    const channels = [...listeners.keys()].map(channelOf)
-    if (channels.length === 0) return
-    await subscriber.subscribe(...channels).catch(() => undefined)
-    // Until now nothing was heard.
-    for (const group of listeners.values()) for (const listener of group) listener.gap()
-  })
+  subscriber.on('close', () => heard.clear())
+  const beating = setInterval(beat, BEAT_MS).unref()
 
   subscriber.on('message', (_channel, message) => {
     const signal = readSignal(message)
@@ -98,19 +139,22 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
       const group = listeners.get(environmentId) ?? new Set()
       listeners.set(environmentId, group.add(listener))
       if (group.size === 1 && subscriber.status === 'ready') {
-        const subscribed = subscriber.subscribe(channelOf(environmentId)).catch(() => undefined)
-        await Promise.race([subscribed, pause(SUBSCRIBE_TIMEOUT_MS, undefined, { ref: false })])
+        await Promise.race([hear([environmentId]), pause(SUBSCRIBE_TIMEOUT_MS, undefined, { ref: false })])
       }
       return () => {
         leaveLocal()
         group.delete(listener)
         if (group.size > 0) return
         listeners.delete(environmentId)
+        heard.delete(environmentId)
         if (subscriber.status === 'ready') subscriber.unsubscribe(channelOf(environmentId)).catch(() => undefined)
       }
     },
 
     async close() {
+      clearInterval(beating)
+      // An end that is wanted is no news.
+      wasConnected = false
       listeners.clear()
       await local.close()
       publisher.disconnect()

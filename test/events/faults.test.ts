@@ -100,7 +100,7 @@ describe.skipIf(withoutRedis !== '')(
         expect(instances.map(({ exit }) => exit)).toEqual([undefined, undefined])
       }))
 
-    it.concurrent('while Redis is frozen: no call waits for it, and nothing comes twice when it thaws (decisions 8)', () =>
+    it.concurrent('while Redis is frozen: no call waits for it, /readyz says so, and nothing comes twice when it thaws (decisions 8)', () =>
       withFleet(async (fleet) => {
         const { redis, platformKey } = fleet
         const [a, b] = await Promise.all([fleet.start(), fleet.start()])
@@ -120,6 +120,7 @@ describe.skipIf(withoutRedis !== '')(
         const heard = () => followers.every(({ positions }) => positions.length >= 100)
         await until('all is heard', heard)
         expect(performance.now() - written).toBeLessThan(LATE_MS)
+        await becomes('degraded', [a, b])
 
         // Who begins to follow now, and an instance that starts now.
         const c = await fleet.start()
@@ -132,6 +133,35 @@ describe.skipIf(withoutRedis !== '')(
         for (const _ of times(20, String)) await climb(c, player)
         await until('all is heard', () => followers.every(({ positions }) => positions.length >= 120))
         for (const { positions } of followers) expect(positions).toEqual(range(start + 1, start + 120))
+      }))
+
+    it.concurrent('while Redis lets nobody publish or subscribe: /readyz says so, and it is used again once it does (decisions 8)', () =>
+      withFleet(async (fleet) => {
+        const { redis, platformKey } = fleet
+        const instances = await Promise.all([fleet.start(), fleet.start()])
+        const [a, b] = instances
+        const player = await fleet.climber()
+        const start = await fleet.end()
+        const listener = listen(b, {
+          token: platformKey,
+          variables: { environment: 'production', after: fleet.cursorAt(start) },
+        })
+        await subscribed(b, 1)
+        await becomes('ready', instances)
+        // As with a user of Redis that was given no channels. Whoever has one that it lost is sent away.
+        await redis.ask('ACL', 'SETUSER', 'default', 'resetchannels')
+        await becomes('degraded', instances)
+        const channels = async () => ((await redis.ask('PUBSUB', 'CHANNELS')) as unknown[]).length
+        expect(await channels()).toBe(0)
+        for (const _ of times(20, String)) expect((await climb(a, player)).status).toBe(200)
+        await listener.heard(20)
+
+        await redis.ask('ACL', 'SETUSER', 'default', 'allchannels')
+        await becomes('ready', instances)
+        expect(await channels()).toBe(1)
+        for (const _ of times(20, String)) await climb(a, player)
+        await listener.heard(40)
+        expect(listener.positions).toEqual(range(start + 1, start + 40))
       }))
 
     it.concurrent('while nothing listens at REDIS_URL: instances start, and use it once it is there (decisions 8)', () =>
