@@ -7,6 +7,8 @@ import { SharedResult } from './fan-out.ts'
 const PING_MS = 12_000
 /** A reader that takes nothing for so long is let go. It may come back with its cursor. */
 const STALL_SECONDS = 10
+/** Readers get this long to take the end when the service stops. */
+const CLOSE_TIMEOUT_MS = 2_000
 
 const COMMENT = ':\n\n'
 const COMPLETE = 'event: complete\ndata:\n\n'
@@ -14,8 +16,10 @@ const COMPLETE = 'event: complete\ndata:\n\n'
 type Results = AsyncIterableIterator<unknown>
 
 /** Sends subscriptions as server-sent events whose `id` is their cursor: it comes back as `Last-Event-ID`. */
-export function serverSentEvents(): Plugin<object, { res?: ServerResponse }> {
-  return {
+export function serverSentEvents() {
+  const open = new Set<ServerResponse>()
+
+  const plugin: Plugin<object, { res?: ServerResponse }> = {
     onResultProcess({ result, acceptableMediaTypes, setResultProcessor, serverContext: { res } }) {
       if (!isResults(result) || !acceptableMediaTypes.includes('text/event-stream')) return
       setResultProcessor((results, { Response }) => {
@@ -28,10 +32,23 @@ export function serverSentEvents(): Plugin<object, { res?: ServerResponse }> {
           'x-accel-buffering': 'no',
         }
         const frames = framesOf(results as unknown as Results)
-        if (res) endWith(res, frames)
+        if (res) endWith(res, frames, open)
         // Of Node's own kind, which is piped into Node's response and waits for it.
         return new Response(frames as never, { headers })
       }, 'text/event-stream')
+    },
+  }
+
+  return {
+    plugin,
+    /** Once what is sent has ended: waits until it is taken, and for nobody too long. */
+    async stop(): Promise<void> {
+      const closed = Promise.all([...open].map((response) => new Promise((resolve) => response.once('close', resolve))))
+      const timer = setTimeout(() => {
+        for (const response of open) response.destroy()
+      }, CLOSE_TIMEOUT_MS)
+      await closed
+      clearTimeout(timer)
     },
   }
 }
@@ -54,12 +71,16 @@ function dropStalled(socket: Socket): void {
 }
 
 /** Whoever has gone before its answer began is sent nothing, so nobody else would end what it asked for. */
-function endWith(response: ServerResponse, frames: Readable): void {
+function endWith(response: ServerResponse, frames: Readable, open: Set<ServerResponse>): void {
   if (response.closed || response.destroyed) {
     frames.destroy()
     return
   }
-  response.once('close', () => frames.destroy())
+  open.add(response)
+  response.once('close', () => {
+    open.delete(response)
+    frames.destroy()
+  })
   if (response.socket) dropStalled(response.socket)
 }
 
@@ -76,10 +97,10 @@ function framesOf(results: Results): Readable {
         const { done, value } = await results.next()
         asked = false
         frames.push(done ? COMPLETE : frameOf(value))
-        if (done) frames.push(null)
+        if (done) end()
       } catch {
         // Errors are told as results. What else goes wrong ends the stream without a last word: it is asked for again.
-        frames.push(null)
+        end()
       }
     },
     destroy(error, callback) {
@@ -90,6 +111,12 @@ function framesOf(results: Results): Readable {
       )
     },
   })
+  // A reader may be long in taking the end, and after it nothing may be pushed, not even a comment.
+  function end(): void {
+    clearInterval(ping)
+    frames.push(null)
+  }
+
   // Some clients take the answer for begun only with its first bytes.
   frames.push(COMMENT)
   const ping = setInterval(() => {

@@ -67,6 +67,7 @@ export async function createGraphql(options: GraphqlOptions) {
     count: (isPersisted) => metrics.documents.inc({ kind: isPersisted ? 'persisted' : 'other' }),
   })
 
+  const streams = serverSentEvents()
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -84,7 +85,7 @@ export async function createGraphql(options: GraphqlOptions) {
       ...documentLimits(config),
       tidyResults(tidy),
       fanOut(metrics),
-      serverSentEvents(),
+      streams.plugin,
     ],
     context: ({ request, authorization, sdkKey, requestId }) => {
       const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
@@ -126,7 +127,7 @@ export async function createGraphql(options: GraphqlOptions) {
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
     /** Ends every socket with 1001 and every stream of events. */
     async stop() {
-      await Promise.all([sockets.stop(), feeds.close()])
+      await Promise.all([sockets.stop(), feeds.close().then(streams.stop)])
     },
   }
 }

@@ -535,6 +535,22 @@ describe.concurrent('a stream', () => {
     120_000,
   )
 
+  it('whose reader takes nothing keeps the service no longer than two seconds from stopping', async () => {
+    const server = await startGame()
+    await fill(server, 1_000, 40_000)
+    const slow = await ask(server, printCursor(server.environmentId, 0n))
+    await until('it takes nothing', async () => {
+      const sent = await sentBy(server)
+      await server.request('GET', '/livez')
+      return sent > 0 && sent === (await sentBy(server))
+    })
+    const started = performance.now()
+    await server.stop()
+    // It would be let go after ten for itself.
+    expect(performance.now() - started).toBeLessThan(8_000)
+    slow.socket.destroy()
+  })
+
   it('whose next events pass retention before they are read says CURSOR_EXPIRED, and does not fall silent', () =>
     withGame(async (server, zero) => {
       await fill(server, 1_200, 8_000)
