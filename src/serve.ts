@@ -1,9 +1,9 @@
-import { createApp } from './app.ts'
+import { type App, createApp } from './app.ts'
 import { loadSecretsKeys, loadTokenKeys } from './auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { migrate } from './db/migrate.ts'
-import { type Database, openDatabase } from './db/open.ts'
-import { startDemoOperator } from './demo-operator.ts'
+import { openDatabase } from './db/open.ts'
+import { type DemoOperator, startDemoOperator } from './demo-operator.ts'
 import { createLog, type Logger } from './log.ts'
 import { createSecrets } from './providers/secrets.ts'
 import { type Demo, seedDemo } from './seed.ts'
@@ -37,17 +37,7 @@ export async function serve(env: Readonly<Record<string, string | undefined>>): 
 
 async function start(config: Config, log: Logger): Promise<void> {
   const started = performance.now()
-  if (config.databaseUrl === null) log.info(`starting the embedded Postgres in ${config.dataDir}`)
-  const database = await openDatabase(config, { adopt: true })
-  const tokenKeys = await loadTokenKeys(config)
-  const secretsKeys = await loadSecretsKeys(config)
-  const app = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys }).catch(
-    async (error) => {
-      await giveUp(database)
-      throw error
-    },
-  )
-  const operator = database.embedded ? await startDemoOperator() : undefined
+  const opening = open(config, log)
 
   let stopping = false
   async function stop(signal: string): Promise<void> {
@@ -56,16 +46,17 @@ async function start(config: Config, log: Logger): Promise<void> {
     stopping = true
     log.info(`${signal}: answering what is under way, then stopping`)
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref()
-    await app.stop()
-    await operator?.close()
-    await database.stop()
-    log.info('stopped')
+    const opened = await opening.catch(() => undefined)
+    const inUse = await opened?.close()
+    log.info(inUse ? 'stopped; the embedded Postgres runs on for another process' : 'stopped')
     process.exit(0)
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
 
+  const { app, operator, secretsKeys, close } = await opening
   try {
+    if (stopping) return
     if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
     const port = await app.listen()
     const baseUrl = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`
@@ -75,17 +66,36 @@ async function start(config: Config, log: Logger): Promise<void> {
     log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     process.stdout.write(describe(baseUrl, config, demo))
   } catch (error) {
-    await app.stop()
-    await operator?.close()
-    await giveUp(database)
+    // What a stop has broken is no fault.
+    if (stopping) return
+    await close()
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
     throw new ConfigError([`PORT ${config.port} is in use: stop what listens there, or set PORT to another`])
   }
 }
 
-/** A start that fails leaves a server that it found alone: a service may be running on it. */
-async function giveUp(database: Database): Promise<void> {
-  if (!database.reused) await database.stop()
+/** All that a service rests on, in the order in which it is let go. What cannot be opened leaves nothing behind. */
+async function open(config: Config, log: Logger) {
+  if (config.databaseUrl === null) log.info(`starting the embedded Postgres in ${config.dataDir}`)
+  const database = await openDatabase(config)
+  let app: App | undefined
+  let operator: DemoOperator | undefined
+  /** Tells whether another process goes on with the embedded database. */
+  async function close(): Promise<boolean> {
+    await app?.stop()
+    await operator?.close()
+    return (await database.stop()).inUse
+  }
+  try {
+    const tokenKeys = await loadTokenKeys(config)
+    const secretsKeys = await loadSecretsKeys(config)
+    app = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys })
+    if (database.embedded) operator = await startDemoOperator()
+    return { app, operator, secretsKeys, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
 }
 
 /** What runs where, and what to try next. Machines that read the log get the log alone. */

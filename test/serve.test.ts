@@ -1,53 +1,113 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { until } from './support/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 let dataDir: string
-let first: ChildProcess | undefined
-beforeAll(async () => {
+let services: Service[]
+beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'tierway-serve-'))
+  // Under root, Postgres runs as another user, who must be able to pass.
+  await chmod(dataDir, 0o711)
+  services = []
 })
-afterAll(async () => {
-  if (first && first.exitCode === null) {
-    const closed = once(first, 'close')
-    first.kill('SIGTERM')
-    await closed
-  }
+afterEach(async () => {
+  for (const service of services) await service.stop()
   await rm(dataDir, { recursive: true, force: true })
 })
 
-function start(port: string): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH, TIERWAY_DATA_DIR: dataDir, PORT: port },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+interface Service {
+  readonly child: ChildProcess
+  readonly closed: Promise<unknown>
+  readonly said: () => string
+  readonly baseUrl: () => string
+  /** By SIGTERM, unless it has ended. */
+  stop(): Promise<unknown>
 }
 
-test('a second start in the same folder says that the port is taken, and leaves the first one its database', async () => {
-  first = start('0')
-  let said = ''
-  for await (const chunk of first.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
-    said += chunk
-    if (said.includes('ready at http')) break
-  }
-  first.stdout?.resume()
-  const [, baseUrl = '', port = ''] = /ready at (http:\/\/[\d.]+:(\d+))/.exec(said) ?? []
-  expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200)
-
-  const second = start(port)
-  let error = ''
-  second.stderr?.on('data', (chunk) => {
-    error += chunk
+/** A service on the test's folder, with the embedded Postgres. */
+function spawnHere(env: Record<string, string> = {}): Service {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, TIERWAY_DATA_DIR: dataDir, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  second.stdout?.resume()
-  expect(await once(second, 'close')).toEqual([1, null])
-  expect(error).toContain(`PORT ${port} is in use`)
-  expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200)
+  let said = ''
+  for (const output of [child.stdout, child.stderr]) {
+    output.on('data', (chunk) => {
+      said += chunk
+    })
+  }
+  const closed = once(child, 'close')
+  const service = {
+    child,
+    closed,
+    said: () => said,
+    baseUrl: () => /ready at (http:\/\/[\d.]+:\d+)/.exec(said)?.[1] ?? '',
+    stop() {
+      child.kill('SIGTERM')
+      return closed
+    },
+  }
+  services.push(service)
+  return service
+}
+
+async function startHere(): Promise<Service> {
+  const service = spawnHere()
+  await until('the service is ready', () => service.baseUrl() !== '', { deadlineMs: 30_000 })
+  return service
+}
+
+const isReady = async (service: Service) => (await fetch(`${service.baseUrl()}/readyz`)).status === 200
+
+/** Postgres removes this file as it ends. */
+const hasPostgres = () =>
+  readFile(join(dataDir, 'postgres', 'postmaster.pid')).then(
+    () => true,
+    () => false,
+  )
+
+test('a second start in the same folder says that the port is taken, and leaves the first one its database', async () => {
+  const first = await startHere()
+  const { port } = new URL(first.baseUrl())
+
+  const second = spawnHere({ PORT: port })
+  expect(await second.closed).toEqual([1, null])
+  expect(second.said()).toContain(`PORT ${port} is in use`)
+  expect(await isReady(first)).toBe(true)
 }, 60_000)
+
+test('services in one folder share its database, and the last to stop stops it', async () => {
+  const first = await startHere()
+  const second = await startHere()
+  const third = await startHere()
+
+  expect(await third.stop()).toEqual([0, null])
+  expect(third.said()).toContain('stopped; the embedded Postgres runs on for another process')
+  expect(await isReady(first)).toBe(true)
+  // The one that has started it.
+  expect(await first.stop()).toEqual([0, null])
+  expect(await isReady(second)).toBe(true)
+
+  expect(await second.stop()).toEqual([0, null])
+  expect(await hasPostgres()).toBe(false)
+}, 90_000)
+
+test('a start that is interrupted, or that fails, leaves no database behind', async () => {
+  const interrupted = spawnHere()
+  await until('Postgres runs', hasPostgres, { deadlineMs: 30_000 })
+  interrupted.child.kill('SIGINT')
+  expect(await interrupted.closed).toEqual([0, null])
+  expect(await hasPostgres()).toBe(false)
+
+  const failed = spawnHere({ PERSISTED_OPERATIONS: 'no-such-file.json' })
+  expect(await failed.closed).toEqual([1, null])
+  expect(await hasPostgres()).toBe(false)
+}, 90_000)

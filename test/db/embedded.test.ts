@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -21,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const child of processes) child.kill('SIGKILL')
-  const left = await startEmbeddedPostgres({ dataDir, adopt: true })
+  const left = await startEmbeddedPostgres({ dataDir })
   await left.stop()
   await removeDataDir()
 })
@@ -108,25 +109,76 @@ test('starts one server when four processes start at once in an empty directory'
   expect(started.filter(({ reused }) => !reused)).toHaveLength(1)
 })
 
-test('leaves a server that it reuses to its owner', async () => {
+test('leaves a server to another process that uses it', async () => {
   const owner = await startElsewhere()
 
   const guest = await startEmbeddedPostgres({ dataDir })
   expect(guest).toMatchObject({ reused: true, url: owner.url })
-  await guest.stop()
+  expect(await guest.stop()).toEqual({ inUse: true })
 
   expect(await query(owner.url, 'SELECT')).toHaveLength(1)
 })
 
-test('adopts the server of a process that was killed, and stops it in its place', async () => {
+test('stops the server with the last of those who use it, whoever has started it', async () => {
+  const first = await startEmbeddedPostgres({ dataDir })
+  const second = await startEmbeddedPostgres({ dataDir })
+  expect(await first.stop()).toEqual({ inUse: true })
+  expect(await query(second.url, 'SELECT')).toHaveLength(1)
+
+  expect(await second.stop()).toEqual({ inUse: false })
+  await expect(query(second.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
+})
+
+test('leaves no server behind when all who use it stop at once', async () => {
+  const users = [await startEmbeddedPostgres({ dataDir })]
+  for (let more = 0; more < 4; more += 1) users.push(await startEmbeddedPostgres({ dataDir }))
+
+  await Promise.all(users.map((user) => user.stop()))
+
+  await expect(query(users[0]?.url ?? '', 'SELECT')).rejects.toThrow('ECONNREFUSED')
+})
+
+test('gives a server that stays up to one who comes while the last is leaving', async () => {
+  let last = await startEmbeddedPostgres({ dataDir })
+  for (let round = 0; round < 5; round += 1) {
+    const [next] = await Promise.all([startEmbeddedPostgres({ dataDir }), last.stop()])
+    expect(await query(next.url, 'SELECT')).toHaveLength(1)
+    last = next
+  }
+  await last.stop()
+})
+
+test('counts one who was there before the server crashed', async () => {
+  const first = await startEmbeddedPostgres({ dataDir })
+  const [backend] = (await query(
+    first.url,
+    `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'`,
+  )) as { pid: number }[]
+  // Postgres then ends all its sessions and recovers.
+  process.kill(backend?.pid ?? 0, 'SIGKILL')
+  await until('its use is known again', async () => {
+    const users = await query(
+      first.url,
+      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid <> ${backend?.pid}`,
+    ).catch(() => [])
+    return users.length === 1
+  })
+
+  const second = await startEmbeddedPostgres({ dataDir })
+  expect(await second.stop()).toEqual({ inUse: true })
+  expect(await query(first.url, 'SELECT')).toHaveLength(1)
+  await first.stop()
+})
+
+test('stops the server of a process that was killed in its place', async () => {
   const killed = await startElsewhere()
   await query(killed.url, 'CREATE TABLE kept ()')
   await kill(killed.child)
 
-  const heir = await startEmbeddedPostgres({ dataDir, adopt: true })
+  const heir = await startEmbeddedPostgres({ dataDir })
   expect(heir).toMatchObject({ reused: true, url: killed.url })
   expect(await query(heir.url, 'TABLE kept')).toEqual([])
-  await heir.stop()
+  expect(await heir.stop()).toEqual({ inUse: false })
 
   await expect(query(heir.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
 })

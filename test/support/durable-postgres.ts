@@ -44,6 +44,7 @@ export async function startDurablePostgres(): Promise<DurablePostgres> {
       const pid = await postmaster()
       signal(pid, 'SIGQUIT')
       await until('Postgres has ended', () => !isAlive(pid))
+      await server.stop()
     },
     async restart() {
       server = await startEmbeddedPostgres({ dataDir, port: Number(new URL(url).port) })
@@ -82,7 +83,7 @@ async function removeAbandoned(): Promise<void> {
     const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN
     if (!(pid > 0) || isAlive(pid)) continue
     const dataDir = join(tmpdir(), name)
-    await startEmbeddedPostgres({ dataDir, adopt: true }).then(
+    await startEmbeddedPostgres({ dataDir }).then(
       ({ stop }) => stop(),
       () => undefined,
     )

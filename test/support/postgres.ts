@@ -98,7 +98,7 @@ async function removeAbandoned(parent: string): Promise<void> {
     const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN
     if (!(pid > 0) || isAlive(pid)) continue
     const dataDir = join(parent, name)
-    await startEmbeddedPostgres({ dataDir, adopt: true }).then(
+    await startEmbeddedPostgres({ dataDir }).then(
       ({ stop }) => stop(),
       () => undefined,
     )
