@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Pool } from 'pg'
 import { purgeLoginLog } from './auth/login-log.ts'
@@ -49,7 +50,10 @@ export interface App {
   readonly metrics: Metrics
   /** Resolves with the port once requests are served. */
   listen(): Promise<number>
-  /** Ends what is under way in order: new work is refused, running calls are answered, sockets closed, connections let go. */
+  /**
+   * Ends what is under way in order: unready for the grace of the configuration, then new work is refused, running calls
+   * are answered, sockets closed, connections let go.
+   */
   stop(): Promise<void>
 }
 
@@ -208,6 +212,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     },
     async stop() {
       stopping = true
+      if (server.listening) await delay(config.shutdownGraceMs)
       clearInterval(purging)
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()

@@ -37,6 +37,8 @@ export interface Config {
   /** Metrics on a port of their own, or on the main one behind a token; in development openly on the main one. */
   readonly metricsPort: number | null
   readonly metricsToken: string | null
+  /** From the signal to stop, so long is all served, while `/readyz` tells load balancers to send their calls elsewhere. */
+  readonly shutdownGraceMs: number
   readonly logLevel: LogLevel
 }
 
@@ -155,6 +157,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     persistedOperationsOnly,
     metricsPort,
     metricsToken,
+    shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 0, 0, 300_000),
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
   }
   if (faults.length > 0) throw new ConfigError(faults)

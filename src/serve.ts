@@ -8,7 +8,7 @@ import { createLog, type Logger } from './log.ts'
 import { createSecrets } from './providers/secrets.ts'
 import { type Demo, seedDemo } from './seed.ts'
 
-/** After this long a stop that hangs ends the process anyway. */
+/** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
 const STOP_DEADLINE_MS = 15_000
 
 /** Runs the service until SIGTERM or SIGINT. Faults of the configuration are told all at once, with exit code 1. */
@@ -44,8 +44,10 @@ async function start(config: Config, log: Logger): Promise<void> {
     // A second signal means now.
     if (stopping) process.exit(1)
     stopping = true
-    log.info(`${signal}: answering what is under way, then stopping`)
-    setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref()
+    const { shutdownGraceMs } = config
+    if (shutdownGraceMs > 0) log.info(`${signal}: not ready any more, stopping in ${shutdownGraceMs} ms`)
+    else log.info(`${signal}: answering what is under way, then stopping`)
+    setTimeout(() => process.exit(1), shutdownGraceMs + STOP_DEADLINE_MS).unref()
     const opened = await opening.catch(() => undefined)
     const inUse = await opened?.close()
     log.info(inUse ? 'stopped; the embedded Postgres runs on for another process' : 'stopped')

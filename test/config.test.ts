@@ -106,6 +106,7 @@ describe('faults of the configuration', () => {
     ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: 'https://a.example.com/, https://b.example.com' }],
     ['METRICS_TOKEN must have at least 16 characters', { METRICS_TOKEN: 'short' }],
     ['METRICS_PORT must be a whole number from 0 to 65535', { METRICS_PORT: 'metrics' }],
+    ['SHUTDOWN_GRACE_MS must be a whole number from 0 to 300000', { SHUTDOWN_GRACE_MS: '5s' }],
     ['LOG_LEVEL must be one of trace, debug, info, warn, error, silent', { LOG_LEVEL: 'loud' }],
   ]
 

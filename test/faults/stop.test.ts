@@ -173,6 +173,32 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     expect(await service.exited).toEqual({ code: 0, signal: null })
   })
 
+  it('serves on, unready, for SHUTDOWN_GRACE_MS, so that load balancers can turn away', async () => {
+    const player = await world.player('season')
+    // Longer than any machine is slow; the second signal ends it.
+    service = await startService({ ...world.env, SHUTDOWN_GRACE_MS: '120000' })
+    const { baseUrl } = service
+    service.kill('SIGTERM')
+    await until('it is not ready', async () => (await fetch(`${baseUrl}/readyz`)).status === 503)
+    const xp = { ...place, runId: player.runId, amount: 5, source: 'late' }
+    expect(await post(service, XP, player.token, xp)).toMatchObject({ status: 200, body: { xp: 5 } })
+    await openSocket(service, player)
+    service.kill('SIGTERM')
+    expect(await service.exited).toEqual({ code: 1, signal: null })
+  })
+
+  it('stops in order once the grace is over', async () => {
+    const player = await world.player('season')
+    service = await startService({ ...world.env, SHUTDOWN_GRACE_MS: '700' })
+    const socket = await openSocket(service, player)
+    const closed = once(socket, 'close')
+    const signalled = performance.now()
+    service.kill('SIGTERM')
+    expect((await closed)[0]).toBe(1001)
+    expect(performance.now() - signalled).toBeGreaterThan(650)
+    expect(await service.exited).toEqual({ code: 0, signal: null })
+  })
+
   it('answers whatever it has done: no call under load takes effect without its answer', async () => {
     const players = await Promise.all(times(16, () => world.player('season')))
     service = await startService(world.env)
