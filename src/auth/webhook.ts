@@ -259,7 +259,10 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
       body.on('error', () => undefined).destroy()
       throw new AnswerFault('too_large')
     }
-    const encoding = String(headers['content-encoding'] ?? '').toLowerCase()
+    // undici leaves the space behind a header's value, which is no part of it.
+    const encoding = String(headers['content-encoding'] ?? '')
+      .trim()
+      .toLowerCase()
     const decode = DECODERS.get(encoding)
     // The error of a broken body reaches whoever reads the end of the pipeline.
     const decoded = decode ? pipeline(body, decode(), () => undefined) : body
@@ -386,6 +389,7 @@ const ERRORS: Readonly<Record<string, AttemptError>> = {
   ETIMEDOUT: 'timeout',
   EPROTO: 'tls',
   UND_ERR_HEADERS_OVERFLOW: 'protocol',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
 }
 
 /** The class of an error, looked for from the outside in. Its text stays here: it may name addresses. */
