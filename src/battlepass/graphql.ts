@@ -1,7 +1,7 @@
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
-import { pageOf } from '../graphql/page.ts'
+import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { thaw } from '../json.ts'
 import { TRACKS, type Track } from '../scenario/definition.ts'
 import { ExecutionPlanType } from '../scenario/graphql.ts'
@@ -199,12 +199,14 @@ builder.prismaObject('Pass', {
     }),
     xpLedger: t.prismaConnection({
       type: 'XpEntry',
-      cursor: 'environmentId_playerId_id',
+      ...PLAYERS_LIST,
       description: 'Every grant of xp, the latest first.',
       resolve: (query, { environmentId, playerId, scenarioId, nodeId }, _args, context) => {
-        const scope = { environmentId, playerId }
-        const { page, beyond } = pageOf(query, { scope, order: 'desc' })
-        return context.prisma.xpEntry.findMany({ ...page, where: { ...scope, scenarioId, nodeId, ...beyond } })
+        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+        return context.prisma.xpEntry.findMany({
+          ...page,
+          where: { environmentId, playerId, scenarioId, nodeId, ...beyond },
+        })
       },
     }),
   }),

@@ -8,6 +8,12 @@ export const MAX_SIZE = 200
 /** What is said of a cursor that was not given for this very list. */
 export const FOREIGN_CURSOR = 'must be a cursor that this service gave'
 
+/** A list of what one player has. Its cursors say whose it is: below a mutation that is looked at before it begins. */
+export const PLAYERS_LIST = {
+  cursor: 'environmentId_playerId_id',
+  extensions: { cursorNames: ['environmentId', 'playerId', 'id'] },
+} as const
+
 /** The arguments of a connection. */
 export interface PageArgs {
   readonly first?: number | null

@@ -4,8 +4,10 @@ import SchemaBuilder, {
   PothosValidationError,
   type SchemaTypes,
 } from '@pothos/core'
+import { parsePrismaCursor } from '@pothos/plugin-prisma'
 import {
   type FieldNode,
+  type GraphQLField,
   type GraphQLFieldResolver,
   type GraphQLNamedType,
   type GraphQLResolveInfo,
@@ -14,6 +16,7 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
+import { isId } from '../fields.ts'
 import { FOREIGN_CURSOR, faultsOfPage, type PageArgs } from './page.ts'
 
 declare global {
@@ -26,7 +29,8 @@ declare global {
 
 /**
  * Refuses pages that make no sense, of every connection of the schema alike. Sizes are looked at below a query or a
- * mutation as a whole before it begins: a mutation whose answer could not be paged changes nothing.
+ * mutation as a whole before it begins, and below a mutation cursors, too: one whose answer could not be paged changes
+ * nothing.
  */
 class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(
@@ -37,7 +41,9 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const isRoot = kind === 'Query' || kind === 'Mutation'
     if (!isPaged && !isRoot) return resolver
     return (parent, args: PageArgs, context, info) => {
-      const faults = isRoot ? [...faultsBelow(info)] : []
+      const faults = isRoot
+        ? [...faultsBelow(info, kind === 'Mutation' ? (args as MutationArgs).input : undefined)]
+        : []
       // Nothing is changed for an answer that could not be paged.
       if (faults.length > 0 && kind === 'Mutation') throw invalidRequest(...faults)
       const withoutPage = async () => resolver(parent, { ...args, ...NO_PAGE }, context, info)
@@ -51,6 +57,12 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
+/** What a mutation is asked with. */
+type Input = Readonly<Record<string, unknown>>
+interface MutationArgs {
+  readonly input?: Input
+}
+
 const NO_PAGE: PageArgs = { first: null, last: null, after: null, before: null }
 
 SchemaBuilder.registerPlugin('pages', PagesPlugin)
@@ -58,42 +70,69 @@ SchemaBuilder.registerPlugin('pages', PagesPlugin)
 /** Relay's names: so end those of connections, and no others. */
 const isConnection = (typeName: string): boolean => typeName.endsWith('Connection')
 
-/** What is wrong with the pages that are asked for, in the root field itself and everywhere below it. */
-function* faultsBelow(info: GraphQLResolveInfo): Generator<Fault> {
-  for (const node of info.fieldNodes) yield* faultsOf(info, info.parentType, node, '')
+/** Where a look below a root field is: what it has to look with, and the path of the field. */
+interface Place {
+  readonly info: GraphQLResolveInfo
+  /** What a mutation is asked with; undefined of a query. */
+  readonly input: Input | undefined
+  readonly path: string
 }
 
-function* faultsOf(
-  info: GraphQLResolveInfo,
-  parent: GraphQLNamedType,
-  node: FieldNode,
-  path: string,
-): Generator<Fault> {
+/** What is wrong with the pages that are asked for, in the root field itself and everywhere below it. */
+function* faultsBelow(info: GraphQLResolveInfo, input: Input | undefined): Generator<Fault> {
+  for (const node of info.fieldNodes) yield* faultsOf({ info, input, path: '' }, info.parentType, node)
+}
+
+function* faultsOf(place: Place, parent: GraphQLNamedType, node: FieldNode): Generator<Fault> {
   const field = 'getFields' in parent ? parent.getFields()[node.name.value] : undefined
   if (!field || !('args' in field)) return
   const type = getNamedType(field.type)
   if (isConnection(type.name)) {
-    const args: PageArgs = getArgumentValues(field, node, info.variableValues)
-    for (const fault of faultsOfPage(args)) yield { ...fault, path: path + fault.path }
+    const args: PageArgs = getArgumentValues(field, node, place.info.variableValues)
+    const faults = [...faultsOfPage(args), ...(place.input ? faultsOfCursors(field, args, place.input) : [])]
+    for (const fault of faults) yield { ...fault, path: place.path + fault.path }
   }
-  if (node.selectionSet) yield* faultsAmong(info, type, node.selectionSet, path)
+  if (node.selectionSet) yield* faultsAmong(place, type, node.selectionSet)
 }
 
-function* faultsAmong(
-  info: GraphQLResolveInfo,
-  parent: GraphQLNamedType,
-  { selections }: SelectionSetNode,
-  path: string,
-): Generator<Fault> {
+function* faultsAmong(place: Place, parent: GraphQLNamedType, { selections }: SelectionSetNode): Generator<Fault> {
   for (const selection of selections) {
     if (selection.kind === 'Field') {
-      yield* faultsOf(info, parent, selection, `${path}${(selection.alias ?? selection.name).value}.`)
+      const path = `${place.path}${(selection.alias ?? selection.name).value}.`
+      yield* faultsOf({ ...place, path }, parent, selection)
       continue
     }
-    const fragment = selection.kind === 'FragmentSpread' ? info.fragments[selection.name.value] : selection
+    const fragment = selection.kind === 'FragmentSpread' ? place.info.fragments[selection.name.value] : selection
     const condition = fragment?.typeCondition?.name.value
-    const type = condition === undefined ? parent : info.schema.getType(condition)
-    if (fragment && type) yield* faultsAmong(info, type, fragment.selectionSet, path)
+    const type = condition === undefined ? parent : place.info.schema.getType(condition)
+    if (fragment && type) yield* faultsAmong(place, type, fragment.selectionSet)
+  }
+}
+
+/** What is wrong with the cursors of a list below a mutation: the list is one of what the mutation acts on. */
+function faultsOfCursors(field: GraphQLField<unknown, unknown>, args: PageArgs, input: Input): Fault[] {
+  const ends = faultOfEnds(args)
+  if (ends) return [ends]
+  // Of the others a cursor does not say whose it is.
+  const { cursorNames: names } = field.extensions as { readonly cursorNames?: readonly string[] }
+  return (['after', 'before'] as const).flatMap((path) => {
+    if (!isGiven(args[path])) return []
+    if (!names) return [{ path, message: 'is not taken below a mutation: read on with a query' }]
+    return isCursorOf(names, args[path], input) ? [] : [{ path, message: FOREIGN_CURSOR }]
+  })
+}
+
+/** Whether a cursor is one of ids, those that the input names among them. */
+function isCursorOf(names: readonly string[], cursor: unknown, input: Input): boolean {
+  try {
+    const parts = parsePrismaCursor(cursor)
+    if (!Array.isArray(parts) || parts.length !== names.length) return false
+    return names.every((name, index) => {
+      const part: unknown = parts[index]
+      return typeof part === 'string' && isId(part) && (!(name in input) || part === String(input[name]).toLowerCase())
+    })
+  } catch {
+    return false
   }
 }
 
@@ -120,11 +159,15 @@ async function readable<T>(read: () => Promise<T>, otherwise: () => Promise<neve
 }
 
 /** Which argument it is. */
-function faultOfPaging({ first, last, after, before }: PageArgs): Fault {
+const faultOfPaging = (args: PageArgs): Fault =>
+  faultOfEnds(args) ?? { path: isGiven(args.before) ? 'before' : 'after', message: FOREIGN_CURSOR }
+
+/** Cursors that are given with the wrong end of a list. */
+function faultOfEnds({ first, last, after, before }: PageArgs): Fault | undefined {
   if (isGiven(before) && isGiven(after)) return { path: 'before', message: 'must not be given beside after' }
   if (isGiven(before) && isGiven(first)) return { path: 'before', message: 'must be given with last, not with first' }
   if (isGiven(after) && isGiven(last)) return { path: 'after', message: 'must be given with first, not with last' }
-  return { path: isGiven(before) ? 'before' : 'after', message: FOREIGN_CURSOR }
+  return undefined
 }
 
 const isGiven = (value: unknown): boolean => value !== null && value !== undefined

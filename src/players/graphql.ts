@@ -1,7 +1,7 @@
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
-import { pageOf } from '../graphql/page.ts'
+import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import type { StoredValue } from './storage.ts'
 import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
@@ -64,12 +64,11 @@ export const PlayerType = builder.prismaObject('Player', {
     }),
     runs: t.prismaConnection({
       type: 'Run',
-      cursor: 'environmentId_playerId_id',
+      ...PLAYERS_LIST,
       description: 'Walks through scenarios, the latest first.',
       resolve: (query, { environmentId, id: playerId }, _args, context) => {
-        const scope = { environmentId, playerId }
-        const { page, beyond } = pageOf(query, { scope, order: 'desc' })
-        return context.prisma.run.findMany({ ...page, where: { ...scope, ...beyond } })
+        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+        return context.prisma.run.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
       },
     }),
     passes: t.relation('passes', {
@@ -78,12 +77,11 @@ export const PlayerType = builder.prismaObject('Player', {
     }),
     walletLedger: t.prismaConnection({
       type: 'WalletEntry',
-      cursor: 'environmentId_playerId_id',
+      ...PLAYERS_LIST,
       description: 'Every change of a balance, the latest first.',
       resolve: (query, { environmentId, id: playerId }, _args, context) => {
-        const scope = { environmentId, playerId }
-        const { page, beyond } = pageOf(query, { scope, order: 'desc' })
-        return context.prisma.walletEntry.findMany({ ...page, where: { ...scope, ...beyond } })
+        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+        return context.prisma.walletEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
       },
     }),
   }),

@@ -210,6 +210,50 @@ describe('every connection of the schema', () => {
     expect(data.player.status).toBe('active')
   })
 
+  it('refuses a cursor that cannot be one of the list before a mutation changes anything', async () => {
+    const end = async (playerId: string, list: string): Promise<string> => {
+      const { data } = await ask(
+        game.platformKey,
+        `{ player(id: "${playerId}") { ${list}(first: 1) { pageInfo { endCursor } } } }`,
+      )
+      return data.player[list].pageInfo.endCursor
+    }
+    const another = await game.player({ wallet: { gems: 1n } })
+    const ban = (page: string) =>
+      ask(
+        game.platformKey,
+        `mutation { banPlayer(input: { playerId: "${player.playerId}", reason: "x" }) { player { ${page} } } }`,
+      )
+    const foreign = await end(another.playerId, 'walletLedger')
+    for (const cursor of [...FORGED, foreign]) {
+      const text = JSON.stringify(cursor)
+      for (const [page, named] of [
+        [`walletLedger(after: ${text}) { edges { cursor } }`, 'after'],
+        [`runs(before: ${text}) { edges { cursor } }`, 'before'],
+        [`passes { xpLedger(after: ${text}) { edges { cursor } } }`, 'after'],
+      ] as const)
+        expect([page, refusal(await ban(page))]).toEqual([page, ['INVALID_REQUEST', [named]]])
+    }
+    const own = await end(player.playerId, 'walletLedger')
+    for (const [page, named] of [
+      [`walletLedger(first: 1, before: "${own}") { edges { cursor } }`, 'before'],
+      [`walletLedger(last: 1, after: "${own}") { edges { cursor } }`, 'after'],
+      [`walletLedger(after: "${own}", before: "${own}") { edges { cursor } }`, 'before'],
+    ] as const)
+      expect([page, refusal(await ban(page))]).toEqual([page, ['INVALID_REQUEST', [named]]])
+    const { data } = await ask(game.platformKey, `{ player(id: "${player.playerId}") { status } }`)
+    expect(data.player.status).toBe('active')
+
+    const ended = await ask(
+      game.platformKey,
+      `mutation { endSessions(input: { playerId: "${player.playerId.toUpperCase()}", reason: "x" }) {
+        player { walletLedger(first: 1, after: "${own}") { edges { cursor } } }
+      } }`,
+    )
+    expect(ended.errors).toBeUndefined()
+    expect(ended.data.endSessions.player.walletLedger.edges).toHaveLength(1)
+  })
+
   it('tells whoever may not see a list that it may not, whatever page is asked for', async () => {
     for (const page of ['first: 0', 'after: "x"'])
       expect(refusal(await ask(await game.key('viewer'), `{ auditLog(${page}) { edges { cursor } } }`))).toEqual([
