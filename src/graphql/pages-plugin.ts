@@ -13,6 +13,7 @@ import {
   type GraphQLResolveInfo,
   getArgumentValues,
   getNamedType,
+  Kind,
   type SelectionSetNode,
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
@@ -50,7 +51,7 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       if (faults.length > 0) return refuse(faults, withoutPage)
       if (!isPaged) return resolver(parent, args, context, info)
       return readable(
-        async () => resolver(parent, args, context, info),
+        async () => resolver(parent, args, context, withPageInfo(info)),
         () => refuse([faultOfPaging(args)], withoutPage),
       )
     }
@@ -69,6 +70,28 @@ SchemaBuilder.registerPlugin('pages', PagesPlugin)
 
 /** Relay's names: so end those of connections, and no others. */
 const isConnection = (typeName: string): boolean => typeName.endsWith('Connection')
+
+const PAGE_INFO: FieldNode = {
+  kind: Kind.FIELD,
+  name: { kind: Kind.NAME, value: 'pageInfo' },
+  selectionSet: {
+    kind: Kind.SELECTION_SET,
+    selections: [{ kind: Kind.FIELD, name: { kind: Kind.NAME, value: '__typename' } }],
+  },
+}
+
+/**
+ * A list of which nothing but its type is asked for is read like any other: Pothos would not ask its resolver, which
+ * knows who may see it.
+ */
+function withPageInfo(info: GraphQLResolveInfo): GraphQLResolveInfo {
+  const isBare = ({ selectionSet }: FieldNode) =>
+    selectionSet?.selections.every((node) => node.kind === 'Field' && node.name.value === '__typename')
+  const [first, ...more] = info.fieldNodes
+  if (!first || !info.fieldNodes.every(isBare)) return info
+  const selections = [...(first.selectionSet?.selections ?? []), PAGE_INFO]
+  return { ...info, fieldNodes: [{ ...first, selectionSet: { kind: Kind.SELECTION_SET, selections } }, ...more] }
+}
 
 /** Where a look below a root field is: what it has to look with, and the path of the field. */
 interface Place {

@@ -255,11 +255,15 @@ describe('every connection of the schema', () => {
   })
 
   it('tells whoever may not see a list that it may not, whatever page is asked for', async () => {
-    for (const page of ['first: 0', 'after: "x"'])
-      expect(refusal(await ask(await game.key('viewer'), `{ auditLog(${page}) { edges { cursor } } }`))).toEqual([
-        'FORBIDDEN',
-        [],
-      ])
+    const viewer = await game.key('viewer')
+    for (const list of ['auditLog', 'sdkKeys', 'platformKeys']) {
+      for (const asked of ['(first: 0) { edges { cursor } }', '(after: "x") { edges { cursor } }', '{ __typename }']) {
+        const document = `{ ${list} ${asked} }`
+        expect([document, refusal(await ask(viewer, document))]).toEqual([document, ['FORBIDDEN', []]])
+      }
+    }
+    const shown = await ask(game.platformKey, '{ auditLog { __typename } }')
+    expect(shown).toEqual({ data: { auditLog: { __typename: 'QueryAuditLogConnection' } } })
   })
 
   it('names all that is wrong with a list at once', async () => {
