@@ -9,25 +9,25 @@ import { getScenario, postCross, postRun, postStart, putScenario } from './scena
 export const routes: readonly Route[] = [
   // Battle pass (spec 4.1)
   playerPost('/sdk/v1/battlepass/progress', postProgress),
-  playerPost('/sdk/v1/battlepass/xp', postXp),
-  playerPost('/sdk/v1/battlepass/claim', postClaim),
-  playerPost('/sdk/v1/battlepass/premium', postPremium),
+  playerPost('/sdk/v1/battlepass/xp', postXp, 'battle_pass.add_xp'),
+  playerPost('/sdk/v1/battlepass/claim', postClaim, 'battle_pass.claim_tier'),
+  playerPost('/sdk/v1/battlepass/premium', postPremium, 'battle_pass.purchase_premium'),
 
   // Login (spec 4.2)
   clientPost('/sdk/v1/authorization/custom', postCustom),
-  linkPost('/sdk/v1/authorization/custom/link', postCustomLink),
+  linkPost('/sdk/v1/authorization/custom/link', postCustomLink, 'identity.link'),
   clientPost('/sdk/v1/authorization/refresh', postRefresh),
   clientPost('/sdk/v1/authorization/logout', postLogout),
 
   // The player and its storage
   playerPost('/sdk/v1/player/get', postPlayerGet),
   playerPost('/sdk/v1/storage/get', postStorageGet),
-  playerPost('/sdk/v1/storage/set', postStorageSet),
-  playerPost('/sdk/v1/storage/delete', postStorageDelete),
+  playerPost('/sdk/v1/storage/set', postStorageSet, 'storage.set'),
+  playerPost('/sdk/v1/storage/delete', postStorageDelete, 'storage.delete'),
 
   // Scenario runs
-  playerPost('/sdk/v1/scenarios/start', postStart),
-  playerPost('/sdk/v1/scenarios/cross', postCross),
+  playerPost('/sdk/v1/scenarios/start', postStart, 'run.start'),
+  playerPost('/sdk/v1/scenarios/cross', postCross, 'run.cross_handle'),
   playerPost('/sdk/v1/scenarios/run', postRun),
 
   // Provider settings (spec 4.3)

@@ -147,7 +147,7 @@ builder.queryFields((t) => ({
     description: "The SDK keys of the key's project, the latest first.",
     args: { environment: t.arg.string(), prefix: t.arg.string({ description: beginning }) },
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'admin')
+      const { projectId } = await requireKeeper(context, 'sdk_key.read')
       const { environment, prefix } = Fields.ofInput(args).read((fields) => ({
         environment: fields.optionalText('environment', { max: 32 }),
         prefix: readPrefix(fields),
@@ -166,7 +166,7 @@ builder.queryFields((t) => ({
     description: "The platform keys of the key's project, the latest first.",
     args: { role: t.arg({ type: RoleType }), prefix: t.arg.string({ description: beginning }) },
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'admin')
+      const { projectId } = await requireKeeper(context, 'platform_key.read')
       const prefix = Fields.ofInput(args).read(readPrefix)
       const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
       const where = { projectId, ...(args.role && { role: args.role }), ...prefix, ...beyond }

@@ -130,7 +130,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: AddXpInput, required: true }) },
     resolve: async (_root, { input }, context) =>
       context.operations.addXp(
-        await requirePlayer(context),
+        await requirePlayer(context, 'battle_pass.add_xp'),
         Fields.ofInput(input).read((fields) => ({ ...readAddXp(fields), idempotencyKey: readKey(fields) })),
       ),
   }),
@@ -140,7 +140,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: ClaimTierInput, required: true }) },
     resolve: async (_root, { input }, context) =>
       context.operations.claimTier(
-        await requirePlayer(context),
+        await requirePlayer(context, 'battle_pass.claim_tier'),
         Fields.ofInput(input).read((fields) => ({ ...readClaimTier(fields), idempotencyKey: readKey(fields) })),
       ),
   }),
@@ -149,14 +149,20 @@ builder.mutationFields((t) => ({
     description: 'Claims every tier of a pass that can be claimed now.',
     args: { input: t.arg({ type: ClaimAllInput, required: true }) },
     resolve: async (_root, { input }, context) =>
-      context.operations.claimAll(await requirePlayer(context), Fields.ofInput(input).read(readClaimAll)),
+      context.operations.claimAll(
+        await requirePlayer(context, 'battle_pass.claim_all'),
+        Fields.ofInput(input).read(readClaimAll),
+      ),
   }),
   purchasePremium: t.field({
     type: PurchasePremiumResultType,
     description: 'Buys premium for a pass from the wallet (spec 4.1).',
     args: { input: t.arg({ type: PurchasePremiumInput, required: true }) },
     resolve: async (_root, { input }, context) =>
-      context.operations.purchasePremium(await requirePlayer(context), Fields.ofInput(input).read(readPurchasePremium)),
+      context.operations.purchasePremium(
+        await requirePlayer(context, 'battle_pass.purchase_premium'),
+        Fields.ofInput(input).read(readPurchasePremium),
+      ),
   }),
 }))
 

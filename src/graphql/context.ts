@@ -26,17 +26,21 @@ export interface Context {
   readonly client: () => Promise<ClientRef>
 }
 
-/** The player that calls. Whether it is banned or deleted is read with the call itself. */
-export async function requirePlayer(context: Context): Promise<PlayerCaller> {
+/**
+ * The player that calls. Whether it is banned or deleted is read with the call itself. An operator is refused, and
+ * written down with the action when it would have changed something.
+ */
+export async function requirePlayer(context: Context, action?: string): Promise<PlayerCaller> {
   const caller = await context.caller()
-  if (caller.kind !== 'player') throw new Refusal('forbidden')
-  return caller
+  if (caller.kind === 'player') return caller
+  if (action !== undefined) await context.operations.auditDenied(caller, action, 'players')
+  throw new Refusal('forbidden')
 }
 
 /** The player that calls with an SDK key beside its token: both are of one environment. */
 export async function requireLink(context: Context): Promise<{ client: ClientRef; player: PlayerCaller }> {
   const client = await context.client()
-  const player = await requirePlayer(context)
+  const player = await requirePlayer(context, 'identity.link')
   if (player.environmentId !== client.environmentId) throw new Refusal('invalidToken')
   return { client, player }
 }

@@ -19,12 +19,18 @@ export async function findCaller(
   return isPlatformKey(token) ? findPlatformCaller(pool, token) : tokens.verifyAccessToken(token)
 }
 
-/** The player that calls. Whether it is banned or deleted is read with the call itself. */
-export function requirePlayer(
-  { tokens }: Authentication,
+/**
+ * The player that calls. Whether it is banned or deleted is read with the call itself. A platform key is no player's
+ * token; whose it is is told before it is refused.
+ */
+export async function requirePlayer(
+  { tokens, pool }: Authentication,
   authorization: string | null | undefined,
+  denied?: (caller: PlatformCaller) => Promise<void>,
 ): Promise<PlayerCaller> {
-  return tokens.verifyAccessToken(bearer(authorization))
+  const token = bearer(authorization)
+  if (denied && isPlatformKey(token)) await denied(await findPlatformCaller(pool, token))
+  return tokens.verifyAccessToken(token)
 }
 
 /** The project and environment that a client calls for, by its SDK key. */

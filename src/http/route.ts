@@ -36,13 +36,20 @@ export interface PlayerRequest {
 /** Without an answer it is a 204. */
 export type PlayerHandler = (request: PlayerRequest) => Promise<Json | undefined>
 
-/** A call of a player: bearer token, JSON object in, JSON out. */
-export function playerPost(path: string, handler: PlayerHandler): Route {
+/** How the audit log is told of an operator that calls what is a player's own. */
+const playersOwn =
+  ({ operations }: RestContext, action: string) =>
+  (caller: PlatformCaller): Promise<void> =>
+    operations.auditDenied(caller, action, 'players')
+
+/** A call of a player: bearer token, JSON object in, JSON out. One that changes something has an action to write down. */
+export function playerPost(path: string, handler: PlayerHandler, action?: string): Route {
   return {
     method: 'POST',
     path,
     async respond(context, request) {
-      const caller = await requirePlayer(context, request.headers.authorization)
+      const denied = action === undefined ? undefined : playersOwn(context, action)
+      const caller = await requirePlayer(context, request.headers.authorization, denied)
       const fields = await readFields(context, request)
       const { operations } = context
       return reply(await handler({ caller, fields, headers: request.headers, operations }))
@@ -75,13 +82,13 @@ export function clientPost(path: string, handler: ClientHandler): Route {
 export type LinkHandler = (request: ClientRequest & { readonly caller: PlayerCaller }) => Promise<Json | undefined>
 
 /** A call of a player that takes the SDK key, too: both are of one environment. */
-export function linkPost(path: string, handler: LinkHandler): Route {
+export function linkPost(path: string, handler: LinkHandler, action: string): Route {
   return {
     method: 'POST',
     path,
     async respond(context, request) {
       const client = await requireClient(context, request.headers)
-      const caller = await requirePlayer(context, request.headers.authorization)
+      const caller = await requirePlayer(context, request.headers.authorization, playersOwn(context, action))
       if (caller.environmentId !== client.environmentId) throw new Refusal('invalidToken')
       const fields = await readFields(context, request)
       return reply(await handler({ client, caller, fields, operations: context.operations }))

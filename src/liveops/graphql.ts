@@ -437,7 +437,8 @@ builder.queryFields((t) => ({
       to: t.arg({ type: 'DateTime', description: 'The first moment that does not count any more.' }),
     },
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'admin')
+      const attempt = { action: 'audit_log.read', target: 'audit_log' }
+      const { projectId } = await requireActor(context, 'admin', attempt)
       const { action, target, actor, from, to } = Fields.ofInput(args).read((fields) => ({
         action: fields.optionalText('action', { max: 128 }),
         target: fields.optionalText('target', { max: 255 }),

@@ -141,7 +141,7 @@ builder.mutationFields((t) => ({
     description: "Merges values into the calling player's storage, all or nothing.",
     args: { input: t.arg({ type: SetStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context)
+      const player = await requirePlayer(context, 'storage.set')
       const values = Fields.ofInput(input).read(readStorageValues)
       await context.operations.setStorage(player, values)
       return { storage: [...values].map(([key, value]) => ({ key, value })) }
@@ -152,7 +152,7 @@ builder.mutationFields((t) => ({
     description: "Removes keys from the calling player's storage. Those that it does not have are no fault.",
     args: { input: t.arg({ type: DeleteStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context)
+      const player = await requirePlayer(context, 'storage.delete')
       const keys = Fields.ofInput(input).read(readKeys)
       await context.operations.deleteStorage(player, keys)
       return { keys }

@@ -582,7 +582,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: StartRunInput, required: true }) },
     resolve: async (_root, { input }, context) =>
       context.operations.startRun(
-        await requirePlayer(context),
+        await requirePlayer(context, 'run.start'),
         Fields.ofInput(input).read((fields) => ({ scenarioId: readScenarioId(fields) })),
       ),
   }),
@@ -591,7 +591,10 @@ builder.mutationFields((t) => ({
     description: 'Crosses a handle of an active node that the client runs.',
     args: { input: t.arg({ type: CrossHandleInput, required: true }) },
     resolve: async (_root, { input }, context) =>
-      context.operations.crossHandle(await requirePlayer(context), Fields.ofInput(input).read(readCrossHandle)),
+      context.operations.crossHandle(
+        await requirePlayer(context, 'run.cross_handle'),
+        Fields.ofInput(input).read(readCrossHandle),
+      ),
   }),
   publishScenario: t.field({
     type: PublishScenarioPayload,
