@@ -101,6 +101,19 @@ builder.queryField('loginLog', (t) =>
   }),
 )
 
+builder.prismaObjectField('Player', 'loginLog', (t) =>
+  t.prismaConnection({
+    type: 'LoginLogEntry',
+    cursor: 'environmentId_id',
+    description: 'Its logins and links of the last 30 days, the latest first. For platform keys.',
+    resolve: async (query, { environmentId, id: playerId }, _args, context) => {
+      await requirePlatform(context, 'viewer')
+      const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
+      return context.prisma.loginLogEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+    },
+  }),
+)
+
 const keyActor = '`platform_key:` and its id; null when it was done on the command line.'
 
 builder.prismaObject('SdkKey', {

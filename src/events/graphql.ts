@@ -2,11 +2,12 @@ import { invalidRequest, Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, requirePlatform } from '../graphql/context.ts'
-import { readPage } from '../graphql/page.ts'
+import { type PageArgs, readPage } from '../graphql/page.ts'
 import { MAX_INT64, MIN_INT64, members, RawJson } from '../json.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import type { StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
+import type { EventFilter } from './history.ts'
 
 const MAX_NAMES = 100
 const MAX_CURSOR = 256
@@ -134,17 +135,20 @@ interface EventArgs {
 
 /** Whose events are asked for, of which place and kind. */
 async function readFilter(context: Context, args: EventArgs) {
-  const { environment, types, handles, ...place } = Fields.ofInput(args).read((fields) => ({
+  const { environment, ...filter } = Fields.ofInput(args).read((fields) => ({
     environment: fields.optionalText('environment', { max: 32 }),
     scenarioId: fields.optionalText('scenarioId', { max: 128 }),
     nodeId: fields.optionalText('nodeId', { max: 128 }),
     playerId: fields.optionalId('playerId')?.toLowerCase() ?? null,
-    types: fields.optionalTexts('types', { max: MAX_NAMES }),
-    handles: fields.optionalTexts('handles', { max: MAX_NAMES }),
+    ...readKinds(fields),
   }))
-  const scope = await readScope(context, { environment, playerId: place.playerId })
-  return { ...place, ...scope, types: setOf(types), handles: setOf(handles) }
+  return { ...filter, ...(await readScope(context, { environment, playerId: filter.playerId })) }
 }
+
+const readKinds = (fields: Fields) => ({
+  types: setOf(fields.optionalTexts('types', { max: MAX_NAMES })),
+  handles: setOf(fields.optionalTexts('handles', { max: MAX_NAMES })),
+})
 
 /**
  * The events that a caller may see, narrowed by its arguments: a player sees its own, a platform key its project's.
@@ -255,31 +259,55 @@ builder.queryField('events', (t) =>
     resolve: async (_root, args, context) => {
       const { from = null, to = null } = args
       if (from && to && from >= to) throw invalidRequest({ path: 'to', message: 'must be after from' })
-      const { size, backwards } = Fields.ofInput(args).read((fields) => readPage(fields, args))
-      const filter = { ...(await readFilter(context, args)), from: from ?? null, to: to ?? null }
-      const { environmentId } = filter
-      const cursorOf = (position: bigint) => printCursor(environmentId, position)
-      const positionOf = (path: 'after' | 'before') => {
-        const cursor = args[path] ?? null
-        return cursor === null ? null : readCursor(environmentId, cursor, path)
-      }
-      const page = { after: positionOf('after'), before: positionOf('before'), limit: size + 1, backwards }
-      const { events, end } = await context.operations.readEvents(filter, page)
-
-      const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))
-      if (backwards) edges.reverse()
-      const hasMore = events.length > size
-      // Without any, whoever goes on from here misses nothing.
-      const here = args.after ?? args.before ?? cursorOf(end)
-      return {
-        edges,
-        pageInfo: {
-          startCursor: edges[0]?.cursor ?? here,
-          endCursor: edges.at(-1)?.cursor ?? here,
-          hasPreviousPage: backwards ? hasMore : page.after !== null,
-          hasNextPage: backwards ? page.before !== null : hasMore,
-        },
-      }
+      const page = readEventPage(args)
+      return readHistory(context, { ...(await readFilter(context, args)), from, to }, page)
     },
   }),
 )
+
+builder.prismaObjectField('Player', 'events', (t) =>
+  t.connection({
+    type: EventInterface,
+    description:
+      'Its events in the order of the stream, as `Query.events` has them with its `playerId`: the same cursors, and `last` gives the latest.',
+    args: { types: t.arg({ type: [EventTypeEnum] }), handles: t.arg.stringList() },
+    resolve: ({ environmentId, id: playerId }, args, context) => {
+      const page = readEventPage(args)
+      const { types, handles } = Fields.ofInput(args).read(readKinds)
+      const anywhere = { scenarioId: null, nodeId: null, from: null, to: null }
+      return readHistory(context, { ...anywhere, environmentId, playerId, types, handles }, page)
+    },
+  }),
+)
+
+type AskedPage = PageArgs & ReturnType<typeof readPage>
+
+const readEventPage = (args: PageArgs): AskedPage => ({
+  ...args,
+  ...Fields.ofInput({ ...args }).read((fields) => readPage(fields, args)),
+})
+
+/** A page of a stream. Its cursors are the stream's own. */
+async function readHistory(context: Context, filter: EventFilter, { size, backwards, after, before }: AskedPage) {
+  const { environmentId } = filter
+  const cursorOf = (position: bigint) => printCursor(environmentId, position)
+  const positionOf = (path: 'after' | 'before', cursor: string | null = null) =>
+    cursor === null ? null : readCursor(environmentId, cursor, path)
+  const page = { after: positionOf('after', after), before: positionOf('before', before), limit: size + 1, backwards }
+  const { events, end } = await context.operations.readEvents(filter, page)
+
+  const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))
+  if (backwards) edges.reverse()
+  const hasMore = events.length > size
+  // Without any, whoever goes on from here misses nothing.
+  const here = after ?? before ?? cursorOf(end)
+  return {
+    edges,
+    pageInfo: {
+      startCursor: edges[0]?.cursor ?? here,
+      endCursor: edges.at(-1)?.cursor ?? here,
+      hasPreviousPage: backwards ? hasMore : page.after !== null,
+      hasNextPage: backwards ? page.before !== null : hasMore,
+    },
+  }
+}

@@ -26,6 +26,11 @@ export const PlayerStatus = builder.enumType('PlayerStatus', { values: ['active'
 export const PlayerType = builder.prismaObject('Player', {
   fields: (t) => ({
     id: t.exposeID('id'),
+    environment: t.string({
+      description: 'The name of its environment, such as `production`.',
+      select: { environment: { select: { name: true } } },
+      resolve: ({ environment }) => environment.name,
+    }),
     status: t.exposeString('status', { description: '`active`, `banned` or `deleted`.' }),
     nickname: t.exposeString('nickname', { nullable: true }),
     avatarUrl: t.exposeString('avatarUrl', { nullable: true }),

@@ -396,6 +396,9 @@ const PLAYER = `query ($id: ID!) { player(id: $id) {
   walletLedger(first: 200) { edges { node { id currency amount balance reason reference createdAt } } }
   inventory { itemId amount }
   storage { key value updatedAt }
+  environment
+  loginLog(first: 200) { edges { node { id operation provider subject outcome at playerId } } }
+  events(first: 200) { edges { node { type handle scenarioId nodeId runId occurredAt playerId } } }
   runs(first: 200) { edges { node { runId scenarioId status activeNodes startedAt endedAt } } }
   passes { scenarioId nodeId xp level premiumOwned completed
     claims { level track granted { amount currency itemId } runId claimedAt }
@@ -408,7 +411,8 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
   const query = async (sql: string) => (await game.app.pool.query(sql, [playerId])).rows
   const nodes = (rows: unknown[]) => ({ edges: rows.map((node) => ({ node })) })
   const [player] = await query(
-    `SELECT id, status, nickname, avatar_url AS "avatarUrl", region, language, created_at AS "createdAt" FROM players WHERE id = $1`,
+    `SELECT id, status, nickname, avatar_url AS "avatarUrl", region, language, created_at AS "createdAt",
+       'production' AS environment FROM players WHERE id = $1`,
   )
   const claims = await query(
     `SELECT scenario_id, node_id, level, track, granted, run_id AS "runId", claimed_at AS "claimedAt"
@@ -434,6 +438,19 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
   return JSON.parse(
     JSON.stringify({
       ...player,
+      loginLog: nodes(
+        await query(
+          `SELECT id, operation, provider, subject, outcome, created_at AS at, player_id AS "playerId"
+           FROM login_log WHERE player_id = $1 ORDER BY id DESC`,
+        ),
+      ),
+      events: nodes(
+        await query(
+          `SELECT CASE type WHEN 'player.created' THEN 'playerCreated' ELSE type END AS type, handle,
+             scenario_id AS "scenarioId", node_id AS "nodeId", run_id AS "runId", occurred_at AS "occurredAt",
+             player_id AS "playerId" FROM events WHERE player_id = $1 ORDER BY position`,
+        ),
+      ),
       identities: await query('SELECT provider, subject FROM identities WHERE player_id = $1 ORDER BY 1, 2'),
       wallet: await query('SELECT currency, balance FROM wallets WHERE player_id = $1 ORDER BY 1'),
       walletLedger: nodes(
@@ -499,15 +516,16 @@ describe('a player, as support sees it', () => {
     await by('setPlayerStorage', { values: '{"exact":1.0}' })
   })
 
-  it('has identities, wallet, ledger, inventory, storage, runs, passes, claims and xp ledger as the tables have', async () => {
+  it('has identities, wallet, inventory, storage, runs, passes, claims, ledgers, logins and events as the tables have', async () => {
     const { data, errors } = await read(player.playerId)
     expect(errors).toBeUndefined()
     expect(data.player).toEqual(await rowsOf(player.playerId))
-    const { identities, wallet, walletLedger, inventory, storage, runs, passes } = data.player
-    const sizes = [identities, wallet, walletLedger.edges, inventory, storage, runs.edges, passes].map(
+    const { identities, wallet, walletLedger, inventory, storage, runs, passes, loginLog, events } = data.player
+    expect(events.edges.length).toBeGreaterThan(10)
+    const sizes = [identities, wallet, walletLedger.edges, inventory, storage, runs.edges, passes, loginLog.edges].map(
       ({ length }) => length,
     )
-    expect(sizes).toEqual([2, 2, 13, 1, 3, 3, 4])
+    expect(sizes).toEqual([2, 2, 13, 1, 3, 3, 4, 2])
     expect(passes.map(({ xpLedger }: { xpLedger: { edges: unknown[] } }) => xpLedger.edges.length)).toEqual([
       3, 3, 3, 4,
     ])
@@ -534,6 +552,7 @@ describe('a player, as support sees it', () => {
       avatarUrl: null,
       region: null,
       language: null,
+      loginLog: { edges: [] },
     })
   })
 
@@ -553,6 +572,22 @@ describe('a player, as support sees it', () => {
       expect(answer.errors).toEqual(answers[0]?.errors)
     }
     expect((await read(strangePlayerId, stranger.key)).data.player.nickname).toBe('Eve')
+  })
+
+  it('shows its events by kind, with cursors that go on in the stream; to itself, too, but not its login log', async () => {
+    const itself = await logIn(game, fresh('itself'))
+    await itself.start('season')
+    const events = 'events(types: [crossing], handles: ["onStart"], last: 1) { edges { cursor node { handle } } }'
+    const { data } = await game.graphql(viewer.key, `{ player(id: "${itself.playerId}") { ${events} } }`)
+    expect(data.player.events.edges).toEqual([{ cursor: expect.any(String), node: { handle: 'onStart' } }])
+    expect((await itself.graphql(`{ me { ${events} } }`)).data.me).toEqual(data.player)
+    const [{ cursor }] = data.player.events.edges
+    const next = `events(environment: "production", playerId: "${itself.playerId}", before: "${cursor}", last: 5)`
+    const earlier = await game.graphql(viewer.key, `{ ${next} { edges { node { type } } } }`)
+    expect(earlier.data.events.edges).toEqual([{ node: { type: 'playerCreated' } }])
+    const logins = (fields: string) => itself.graphql(`{ me { loginLog { ${fields} } } }`)
+    for (const fields of ['edges { node { id } }', '__typename'])
+      expect(refusal(await logins(fields))?.[0]).toBe('FORBIDDEN')
   })
 
   it('is refused without an id, and to whoever is no operator', async () => {
