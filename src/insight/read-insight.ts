@@ -90,11 +90,15 @@ export function findPass(place: PassPlace): Command<PassNode> {
 const AT_PLACE = 'environment_id = $1 AND scenario_id = $2 AND node_id = $3'
 const atPlace = ({ environmentId, scenarioId, nodeId }: PassPlace): string[] => [environmentId, scenarioId, nodeId]
 
+const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const
+
 /** The first moment of the day or hour (UTC) of a moment. */
-function floor(moment: Date, step: Step): Date {
-  const length = step === 'hour' ? 3_600_000 : 86_400_000
-  return new Date(Math.floor(moment.getTime() / length) * length)
-}
+const floor = (moment: Date, step: Step): Date =>
+  new Date(Math.floor(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
+
+/** The first moment that is in no day or hour (UTC) before a moment. */
+const ceil = (moment: Date, step: Step): Date =>
+  new Date(Math.ceil(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
 
 /** Every level of the pass, and every other at which somebody stands. */
 export async function readLevels(pool: Pool, { place, pass, range }: InsightRef): Promise<LevelInsight[]> {
@@ -199,7 +203,7 @@ export async function readXp(
       )
       SELECT l.source, xp.at, sum(grants)::text AS grants, sum(xp)::text AS xp
       FROM xp LEFT JOIN largest l USING (source) GROUP BY l.source, xp.at ORDER BY xp.at`,
-    values: [...atPlace(place), floor(range.from, step), range.to, step, sources],
+    values: [...atPlace(place), floor(range.from, step), ceil(range.to, step), step, sources],
   })
   const bySource = new Map<string | null, SourceInsight['times'][number][]>()
   for (const { source, at, grants, xp } of rows) {

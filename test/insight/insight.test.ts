@@ -313,6 +313,28 @@ describe('the figures of a battle pass', () => {
     )
   })
 
+  test('count days whole where the range touches them, xp too', async () => {
+    await game.publish('noon', season())
+    const uma = await play('noon')
+    await uma.xp(7)
+    await passDays('noon', 2)
+    await game.app.pool.query(
+      `UPDATE insight_totals SET bucket = date_trunc('day', bucket, 'UTC') + interval '22 hours'
+       WHERE scenario_id = 'noon' AND measure = 'xp'`,
+    )
+    await game.app.pool.query(
+      `UPDATE xp_ledger SET created_at = date_trunc('day', created_at, 'UTC') + interval '22 hours' WHERE scenario_id = 'noon'`,
+    )
+    const noon = dayStart(2).replace('T00', 'T12')
+    const { xp, days } = await insight({ scenarioId: 'noon', from: dayStart(2), to: noon, by: 'DAY' })
+    expect([days[0].players, xp]).toEqual([
+      1,
+      [{ source: 'match', grants: '1', xp: '7', times: [{ at: dayStart(2), grants: '1', xp: '7' }] }],
+    ])
+    // Of hours, only those that it touches.
+    expect((await insight({ scenarioId: 'noon', from: dayStart(2), to: noon })).xp).toEqual([])
+  })
+
   test('add up xp beyond 64 bits', async () => {
     await game.publish('vast', season())
     const most = 9_000_000_000_000_000_000n
