@@ -26,6 +26,7 @@ import { createDocs } from './http/docs.ts'
 import { createHealth } from './http/health.ts'
 import { createRest } from './http/rest.ts'
 import { createFolding } from './insight/fold.ts'
+import { rollUpHours } from './insight/hours.ts'
 import type { Logger } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperations, type Operations } from './operations.ts'
@@ -178,12 +179,13 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     onError: (error) => log.warn({ err: String(error) }, 'figures could not be added up; the next second tries again'),
   })
 
-  /** What leaves the database by its age. Each removes some rows, and says how many. */
+  /** What leaves the database by its age. Each removes some rows, and says how many; hours leave for their days. */
   const purges = {
     'expired idempotency keys': purgeExpiredKeys,
     'expired refresh tokens': purgeExpiredTokens,
     'expired secrets of providers': purgeExpiredSecrets,
     'old entries of the login log': purgeLoginLog,
+    'hours of old figures': rollUpHours,
     'events past retention': (from: Pool) => purgeOldEvents(from, config.eventRetentionDays),
   }
 

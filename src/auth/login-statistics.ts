@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { hoursKeptFrom } from '../insight/hours.ts'
 import { percentile, type StepCount } from './latency.ts'
 
 // How the logins of an environment went, from what is counted with each of them: a look at a million reads some rows.
@@ -36,7 +37,7 @@ export interface Latency {
 }
 
 export interface LoginStatistics {
-  /** The whole hours that are counted (UTC). */
+  /** The whole hours that are counted (UTC); whole days where they are more than 90 days ago. */
   readonly from: Date
   readonly to: Date
   readonly total: LoginFigures
@@ -79,8 +80,11 @@ export async function readLoginTimes(pool: Pool, ref: LoginStatisticsRef, by: 'h
 const floorTo = (lengthMs: number, moment: Date): number => Math.floor(moment.getTime() / lengthMs) * lengthMs
 const ceilTo = (lengthMs: number, moment: Date): number => Math.ceil(moment.getTime() / lengthMs) * lengthMs
 
+/** Whole hours, or days of a time whose hours are not kept. */
 function wholeHours({ from, to }: LoginStatisticsRef): { from: Date; to: Date } {
-  return { from: new Date(floorTo(HOUR_MS, from)), to: new Date(ceilTo(HOUR_MS, to)) }
+  const kept = hoursKeptFrom()
+  const lengthAt = (moment: Date): number => (moment < kept ? DAY_MS : HOUR_MS)
+  return { from: new Date(floorTo(lengthAt(from), from)), to: new Date(ceilTo(lengthAt(to), to)) }
 }
 
 /** The counts of one provider, hour or day, of one measure and outcome: `counts[i]` is that of `levels[i]`. */

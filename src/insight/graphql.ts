@@ -2,6 +2,7 @@ import { TrackType } from '../battlepass/graphql.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlatform } from '../graphql/context.ts'
+import { HOURS_KEPT_DAYS, hoursKeptFrom } from './hours.ts'
 import type {
   CompletionInsight,
   DayInsight,
@@ -137,7 +138,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     }),
     xp: t.field({
       type: [XpSourceType],
-      description: 'Xp by source, the largest first, then the rest as one. An hour keeps a hundred sources apart.',
+      description: `Xp by source, the largest first, then the rest as one. An hour keeps a hundred sources apart. Hours are of the last ${HOURS_KEPT_DAYS} days and of up to ${MAX_DAYS_BY_HOUR} days at a time.`,
       args: {
         by: t.arg({ type: StepType, defaultValue: 'hour', required: true }),
         sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_SOURCES}.` }),
@@ -146,6 +147,8 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
         const sources = Fields.ofInput(args).read((fields) => {
           if (args.by === 'hour' && daysOf(insight.range) > MAX_DAYS_BY_HOUR) {
             fields.fault('by', `must be DAY for more than ${MAX_DAYS_BY_HOUR} days`, null)
+          } else if (args.by === 'hour' && insight.range.from < hoursKeptFrom()) {
+            fields.fault('by', `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago`, null)
           }
           return fields.optionalInt32('sources', { min: 1, max: MAX_SOURCES }) ?? SOURCES
         })

@@ -8,10 +8,11 @@ import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.
  * - `joined`, `active`, `completed`, by day: players on their first day, on each day that they played, and at the end.
  * - `premium`, by day: premium bought or given, at the level that the player had; taken back counts down.
  * - `claimed`, by day: tiers claimed, by level; the detail is the track. A reset counts down.
- * - `xp`, by hour: grants, and in the amount their xp; the detail is the source.
- * - `login`, by hour: custom logins; the node is the provider, the detail the outcome, the level a step of latency, the
- *   amount their milliseconds. `login_day` is the same by day: a month by hours would be too many rows.
- * - `attempts`, by hour: the same logins; the level is how many times the webhook was asked.
+ * - `xp`, by hour, after a quarter of a year by day: grants, and in the amount their xp; the detail is the source.
+ * - `login`, by hour, for a quarter of a year: custom logins; the node is the provider, the detail the outcome, the level
+ *   a step of latency, the amount their milliseconds. `login_day` is the same by day, for ever: a month by hours would be
+ *   too many rows.
+ * - `attempts`, by hour, after a quarter of a year by day: the same logins; the level is how many times the webhook was asked.
  */
 export const BUCKETS = {
   standing: 'day',

@@ -7,6 +7,7 @@ import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requireActor, requirePlatform } from '../graphql/context.ts'
 import { StepType } from '../insight/graphql.ts'
+import { HOURS_KEPT_DAYS, hoursKeptFrom } from '../insight/hours.ts'
 import { print, RawJson } from '../json.ts'
 import type { AuthProvidersView, CustomProviderView } from './auth-providers.ts'
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS, type RotatedSecret } from './rotate-secret.ts'
@@ -261,8 +262,7 @@ const LoginTimeType = builder.objectRef<LoginTime>('LoginTime').implement({
 const LoginStatisticsType = builder
   .objectRef<LoginStatistics & { readonly ref: LoginStatisticsRef }>('LoginStatistics')
   .implement({
-    description:
-      'How logins went, up to the last commit. Hours are those of UTC, and count whole where the range touches them.',
+    description: `How logins went, up to the last commit. Hours are those of UTC, and count whole where the range touches them; of what is more than ${HOURS_KEPT_DAYS} days ago days do.`,
     fields: (t) => ({
       from: t.field({ type: 'DateTime', resolve: ({ from }) => from }),
       to: t.field({ type: 'DateTime', description: 'Not itself in the range.', resolve: ({ to }) => to }),
@@ -274,11 +274,17 @@ const LoginStatisticsType = builder
       }),
       times: t.field({
         type: [LoginTimeType],
-        description: `Every hour or day of the range, in order: hours of up to ${MAX_DAYS_BY_HOUR} days.`,
+        description: `Every hour or day of the range, in order: hours of up to ${MAX_DAYS_BY_HOUR} days, and of the last ${HOURS_KEPT_DAYS}.`,
         args: { by: t.arg({ type: StepType, defaultValue: 'hour', required: true }) },
         resolve: ({ ref }, { by }, { operations }) => {
           if (by === 'hour' && daysOf(ref) > MAX_DAYS_BY_HOUR) {
             throw invalidRequest({ path: 'by', message: `must be DAY for more than ${MAX_DAYS_BY_HOUR} days` })
+          }
+          if (by === 'hour' && ref.from < hoursKeptFrom()) {
+            throw invalidRequest({
+              path: 'by',
+              message: `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago`,
+            })
           }
           return operations.readLoginTimes(ref, by)
         },

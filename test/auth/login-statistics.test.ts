@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSdkKey } from '../../src/auth/keys.ts'
 import { latencyStep } from '../../src/auth/latency.ts'
 import { foldChanges } from '../../src/insight/fold.ts'
+import { rollUpHours } from '../../src/insight/hours.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks } from '../support/audit.ts'
 import { type Game, startGame, times } from '../support/game.ts'
 import { approve, type Operator, startOperator, status } from '../support/operator.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 /** Around now, so that no hour ends between two looks. */
 const NOW = { from: new Date(Date.now() - 2 * HOUR_MS), to: new Date(Date.now() + 6 * HOUR_MS) }
 
@@ -144,7 +146,8 @@ describe('login statistics', () => {
 })
 
 describe('the range of login statistics', () => {
-  const HOUR = Date.parse('2026-03-01T05:00:00Z')
+  /** The sixth hour of a day two months ago. */
+  const HOUR = (Math.floor(Date.now() / DAY_MS) - 60) * DAY_MS + 5 * HOUR_MS
   const at = (hours: number): string => new Date(HOUR + hours * HOUR_MS).toISOString()
   /** Logins of long ago, in an environment of their own: around one hour, and one in each hour of the month after it. */
   const LOGINS: { readonly hour: number; readonly ms: number }[] = [
@@ -224,6 +227,42 @@ describe('the range of login statistics', () => {
     }
   })
 
+  it('counts days whole of what is more than 90 days ago, and the same before and after their hours are gone', async () => {
+    const first = Math.floor(Date.now() / DAY_MS) * DAY_MS - 100 * DAY_MS
+    const ago = (hours: number): string => new Date(first + hours * HOUR_MS).toISOString()
+    const logins = [0, 0, 5, 23, 24, 47, 60].map((hour) => ago(hour))
+    await game.app.pool.query(
+      `INSERT INTO insight_totals
+       SELECT $1, '', 'ancient', m, date_trunc(CASE m WHEN 'login_day' THEN 'day' ELSE 'hour' END, at, 'UTC'),
+         CASE m WHEN 'attempts' THEN 2 ELSE 7 END, CASE m WHEN 'attempts' THEN '' ELSE 'ok' END, count(*),
+         CASE m WHEN 'attempts' THEN 0 ELSE 7 * count(*) END
+       FROM unnest(array['login', 'login_day', 'attempts']) m, unnest($2::timestamptz[]) at GROUP BY 4, 5`,
+      [game.stagingId, logins],
+    )
+    const ask = (from: number, to: number) => readOld({ provider: 'ancient', from: ago(from), to: ago(to), by: 'DAY' })
+    const before = await ask(1.5, 30)
+    expect([before.from, before.to, before.total.logins]).toEqual([ago(0), ago(48), '6'])
+    expect(before.total.attempts).toEqual([{ attempts: 2, logins: '6' }])
+    expect(loginsByTime(before.times)).toEqual([
+      [ago(0), 4],
+      [ago(24), 2],
+    ])
+    // It goes on from ancient days to hours that are told.
+    const recent = await ask(5, 11 * 24 + 0.5)
+    expect([recent.from, recent.to, recent.total.logins]).toEqual([ago(0), ago(11 * 24 + 1), '7'])
+
+    while ((await rollUpHours(game.app.pool)) > 0);
+    const { rows } = await game.app.pool.query(
+      `SELECT measure, count(*)::int FROM insight_totals WHERE node_id = 'ancient' GROUP BY 1 ORDER BY 1`,
+    )
+    expect(rows).toEqual(['attempts', 'login_day'].map((measure) => ({ measure, count: 3 })))
+    expect(await ask(1.5, 30)).toEqual(before)
+    expect(await ask(5, 11 * 24 + 0.5)).toEqual(recent)
+    const { errors } = await readOld({ from: ago(0), to: ago(24) })
+    const details = [{ path: 'by', message: 'must be DAY for what is more than 90 days ago' }]
+    expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details })
+  })
+
   it('is the day before `to`, which is now unless given', async () => {
     const old = await readOld({ to: at(1) })
     expect([old.from, old.to, old.total.logins, old.times.length]).toEqual([at(-23), at(1), '102', 24])
@@ -242,7 +281,7 @@ describe('the range of login statistics', () => {
     const details = [{ path: 'by', message: 'must be DAY for more than 7 days' }]
     expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details })
     for (const to of ['0000-01-02T00:00:00Z', '9999-12-31T23:59:59Z']) {
-      expect(await readOld({ to }), to).toMatchObject({ total: NONE, errors: undefined })
+      expect(await readOld({ to, by: 'DAY' }), to).toMatchObject({ total: NONE, errors: undefined })
     }
   })
 

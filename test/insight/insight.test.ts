@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { foldChanges } from '../../src/insight/fold.ts'
+import { rollUpHours } from '../../src/insight/hours.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { newOperator, random, support } from '../liveops/desk.ts'
 import { auditBooks } from '../support/audit.ts'
@@ -333,6 +334,53 @@ describe('the figures of a battle pass', () => {
     ])
     // Of hours, only those that it touches.
     expect((await insight({ scenarioId: 'noon', from: dayStart(2), to: noon })).xp).toEqual([])
+  })
+
+  test('keep days for ever and hours for 90 days', async () => {
+    await game.publish('ancient', season())
+    const ann = await play('ancient')
+    for (const source of ['match', 'quest']) await ann.xp(5, source)
+    await passDays('ancient', 100)
+    await ann.xp(3)
+    await settle()
+    const { pool } = game.app
+    // Two more hours of that day, of which one is its first.
+    await pool.query(
+      `INSERT INTO insight_totals
+       SELECT environment_id, scenario_id, node_id, measure, date_trunc('day', bucket, 'UTC') + hour, level, detail, count, amount
+       FROM insight_totals, unnest(array[interval '0', '23 hours']) hour
+       WHERE scenario_id = 'ancient' AND measure = 'xp' AND bucket < now() - interval '90 days'
+       ON CONFLICT (environment_id, scenario_id, node_id, measure, bucket, level, detail)
+       DO UPDATE SET count = 2, amount = 2 * excluded.amount`,
+    )
+    const range = { scenarioId: 'ancient', from: dayStart(101), to: dayStart(-1), by: 'DAY' }
+    const before = await insight(range)
+    expect(before.xp.map(({ xp, times }: { xp: string; times: unknown[] }) => [xp, times.length])).toEqual([
+      ['18', 2],
+      ['15', 1],
+    ])
+    const hours = async () => {
+      const { rows } = await pool.query(
+        `SELECT count(*)::int FROM insight_totals WHERE scenario_id = 'ancient' AND measure = 'xp'`,
+      )
+      return rows[0].count
+    }
+    expect(await hours()).toBeGreaterThan(3)
+    while ((await rollUpHours(pool)) > 0);
+    expect(await hours()).toBe(3)
+    expect(await insight(range)).toEqual(before)
+    const details = [{ path: 'by', message: 'must be DAY for what is more than 90 days ago' }]
+    expect(await refused({ ...range, to: dayStart(99), by: 'HOUR' })).toEqual(['INVALID_REQUEST', details])
+    expect((await insight({ ...range, from: dayStart(1), by: 'HOUR' })).xp[0].xp).toBe('3')
+    // The audit holds hours against the ledger: here it is to find a day in each place.
+    await pool.query(
+      `UPDATE xp_ledger SET created_at = date_trunc('day', created_at, 'UTC')
+       WHERE scenario_id = 'ancient' AND created_at < now() - interval '90 days'`,
+    )
+    await pool.query(
+      `UPDATE insight_totals SET count = 1, amount = 5
+       WHERE scenario_id = 'ancient' AND measure = 'xp' AND bucket < now() - interval '90 days'`,
+    )
   })
 
   test('add up xp beyond 64 bits', async () => {

@@ -1,0 +1,42 @@
+import type { Pool } from 'pg'
+import { FOLDING_LOCK } from './fold.ts'
+
+const DAY_MS = 86_400_000
+
+/** What is counted by the hour is told by the hour this long, and by the day from then on. */
+export const HOURS_KEPT_DAYS = 90
+
+/** The first moment of which hours are told: the first of a day (UTC). */
+export const hoursKeptFrom = (now = Date.now()): Date => new Date((Math.floor(now / DAY_MS) - HOURS_KEPT_DAYS) * DAY_MS)
+
+const ROWS = 5_000
+
+/**
+ * Puts hours that are not told any more into the days that they are of, at most {@link ROWS} of them; says how many. An
+ * hour is kept a day longer than it is told, so that no reader meets one that is half gone. Days are counted under
+ * their first hour, and logins have days of their own: of them the hours just go.
+ */
+export async function rollUpHours(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ taken: number }>({
+    name: 'insight-roll-up',
+    text: `WITH turn AS MATERIALIZED (
+        SELECT pg_try_advisory_xact_lock(${FOLDING_LOCK}) AS mine
+      ), taken AS (
+        DELETE FROM insight_totals WHERE (SELECT mine FROM turn) AND ctid = ANY (ARRAY (
+          SELECT ctid FROM insight_totals
+          WHERE bucket < date_trunc('day', now(), 'UTC') - make_interval(days => ${HOURS_KEPT_DAYS + 1})
+            AND (measure = 'login' OR measure IN ('xp', 'attempts') AND bucket <> date_trunc('day', bucket, 'UTC'))
+          LIMIT ${ROWS}
+        )) RETURNING *
+      ), summed AS (
+        INSERT INTO insight_totals AS t (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
+        SELECT environment_id, scenario_id, node_id, measure, date_trunc('day', bucket, 'UTC'), level, detail,
+          sum(count), sum(amount)
+        FROM taken WHERE measure <> 'login' GROUP BY 1, 2, 3, 4, 5, 6, 7
+        ON CONFLICT (environment_id, scenario_id, node_id, measure, bucket, level, detail)
+        DO UPDATE SET count = t.count + excluded.count, amount = t.amount + excluded.amount
+      )
+      SELECT count(*)::int AS taken FROM taken`,
+  })
+  return rows[0]?.taken ?? 0
+}
