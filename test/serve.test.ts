@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -82,6 +82,15 @@ test('a second start in the same folder says that the port is taken, and leaves 
   expect(await second.closed).toEqual([1, null])
   expect(second.said()).toContain(`PORT ${port} is in use`)
   expect(await isReady(first)).toBe(true)
+}, 60_000)
+
+test('a data directory that cannot be one is told in a line', async () => {
+  const file = join(dataDir, 'file')
+  await writeFile(file, '')
+  const service = spawnHere({ TIERWAY_DATA_DIR: file })
+  expect(await service.closed).toEqual([1, null])
+  expect(service.said()).toContain(`  - TIERWAY_DATA_DIR: ${file} cannot be used as the data directory`)
+  expect(service.said()).not.toContain('    at ')
 }, 60_000)
 
 test('services in one folder share its database, and the last to stop stops it', async () => {

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import {
+  access,
   chmod,
   chown,
   cp,
@@ -93,6 +94,9 @@ interface Home {
   readonly identity: Identity | undefined
 }
 
+/** The data directory is none, or may not be written to. */
+export class DataDirError extends Error {}
+
 /** Starts the Postgres of a data directory, or finds the one that runs there. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { settings = [], onProgress = () => {} } = options
@@ -138,9 +142,10 @@ const urlOf = (port: number, password: string, database = DATABASE): string =>
 async function openDataDir(dataDir: string): Promise<string> {
   try {
     await mkdir(dataDir, { recursive: true })
+    await access(dataDir, constants.W_OK | constants.X_OK)
     return await realpath(dataDir)
   } catch (cause) {
-    throw new Error(`${dataDir} cannot be used as the data directory: ${messageOf(cause)}`, { cause })
+    throw new DataDirError(`${dataDir} cannot be used as the data directory: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import type { Config } from '../config.ts'
-import { startEmbeddedPostgres } from './embedded.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { DataDirError, startEmbeddedPostgres } from './embedded.ts'
 import { migrate } from './migrate.ts'
 import { createPool } from './pool.ts'
 
@@ -14,7 +14,9 @@ export interface Database {
 /** The database of the configuration; without one, the embedded Postgres. */
 export async function openDatabase({ databaseUrl, dataDir }: Config): Promise<Database> {
   if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => ({ inUse: false }) }
-  const { url, stop } = await startEmbeddedPostgres({ dataDir })
+  const { url, stop } = await startEmbeddedPostgres({ dataDir }).catch((error) => {
+    throw error instanceof DataDirError ? new ConfigError([`TIERWAY_DATA_DIR: ${error.message}`]) : error
+  })
   return { url, embedded: true, stop }
 }
 
