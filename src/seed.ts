@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Pool } from 'pg'
+import pg, { type Pool } from 'pg'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
 import { DEMO_LOGIN_PATH, type DemoOperator } from './demo-operator.ts'
 import { createProject } from './projects/projects.ts'
@@ -41,8 +41,36 @@ export interface SeedOptions {
   readonly operator: DemoOperator
 }
 
+/** An advisory lock of our database, beside the migrator's. */
+const DEMO_LOCK = 4_001
+
+export interface SharedDemo {
+  /** Undefined while the service that has it is still making it. */
+  readonly demo: Demo | undefined
+  close(): Promise<void>
+}
+
+/**
+ * Of the services in one folder one has the demo: its webhook answers the logins, its address is in `demo.json`. When it
+ * ends, the next one has it, and is told.
+ */
+export async function shareDemo(url: string, options: SeedOptions, onTaken: () => void): Promise<SharedDemo> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  const close = () => client.end().catch(() => undefined)
+  const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS first', [DEMO_LOCK])
+  if (rows[0]?.first) return { demo: await seedDemo(options), close }
+  client
+    .query('SELECT pg_advisory_lock($1)', [DEMO_LOCK])
+    .then(() => seedDemo(options))
+    // Closed meanwhile, or cut off by a crash: then the demo is left to another.
+    .then(onTaken, () => undefined)
+  return { demo: await readDemo(options.dataDir), close }
+}
+
 /** Makes the demo project unless it is there; keeps its keys and the service's address in `demo.json`. */
-export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
+async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
   const known = await readDemo(dataDir)
   const demo = { ...(known && (await isThere(pool, known)) ? known : await createDemo(pool)), baseUrl }
   await setOperator(pool, secrets, demo, operator)

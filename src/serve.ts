@@ -6,7 +6,7 @@ import { openDatabase } from './db/open.ts'
 import { type DemoOperator, startDemoOperator } from './demo-operator.ts'
 import { createLog, type Logger } from './log.ts'
 import { createSecrets } from './providers/secrets.ts'
-import { type Demo, seedDemo } from './seed.ts'
+import { type Demo, type SharedDemo, shareDemo } from './seed.ts'
 
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
 const STOP_DEADLINE_MS = 15_000
@@ -56,15 +56,13 @@ async function start(config: Config, log: Logger): Promise<void> {
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
 
-  const { app, operator, secretsKeys, close } = await opening
+  const { app, shareDemo, close } = await opening
   try {
     if (stopping) return
     if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
     const port = await app.listen()
     const baseUrl = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`
-    const { dataDir } = config
-    const secrets = createSecrets(secretsKeys)
-    const demo = operator && (await seedDemo({ pool: app.pool, secrets, dataDir, baseUrl, operator }))
+    const demo = await shareDemo(baseUrl)
     log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     process.stdout.write(describe(baseUrl, config, demo))
   } catch (error) {
@@ -82,18 +80,32 @@ async function open(config: Config, log: Logger) {
   const database = await openDatabase(config)
   let app: App | undefined
   let operator: DemoOperator | undefined
+  let shared: SharedDemo | undefined
   /** Tells whether another process goes on with the embedded database. */
   async function close(): Promise<boolean> {
     await app?.stop()
     await operator?.close()
+    await shared?.close()
     return (await database.stop()).inUse
   }
   try {
     const tokenKeys = await loadTokenKeys(config)
     const secretsKeys = await loadSecretsKeys(config)
-    app = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys })
+    const opened = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys })
+    app = opened
     if (database.embedded) operator = await startDemoOperator()
-    return { app, operator, secretsKeys, close }
+    return {
+      app: opened,
+      /** The demo of the embedded database, once this service answers at the address. */
+      async shareDemo(baseUrl: string): Promise<Demo | undefined> {
+        if (!operator) return undefined
+        const { pool } = opened
+        const options = { pool, secrets: createSecrets(secretsKeys), dataDir: config.dataDir, baseUrl, operator }
+        shared = await shareDemo(database.url, options, () => log.info('the demo logs in here from now on'))
+        return shared.demo
+      },
+      close,
+    }
   } catch (error) {
     await close()
     throw error

@@ -67,6 +67,19 @@ async function startHere(): Promise<Service> {
 
 const isReady = async (service: Service) => (await fetch(`${service.baseUrl()}/readyz`)).status === 200
 
+const readDemo = async () => JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'))
+
+/** The status of a login through the demo studio's webhook. */
+async function logIn(service: Service): Promise<number> {
+  const { sdkKey, customData } = await readDemo()
+  const answer = await fetch(`${service.baseUrl()}/sdk/v1/authorization/custom`, {
+    method: 'POST',
+    headers: { 'x-sdk-key': sdkKey },
+    body: JSON.stringify({ customData }),
+  })
+  return answer.status
+}
+
 /** Postgres removes this file as it ends. */
 const hasPostgres = () =>
   readFile(join(dataDir, 'postgres', 'postmaster.pid')).then(
@@ -93,17 +106,20 @@ test('a data directory that cannot be one is told in a line', async () => {
   expect(service.said()).not.toContain('    at ')
 }, 60_000)
 
-test('services in one folder share its database, and the last to stop stops it', async () => {
+test('services in one folder share its database and its demo, and the last to stop stops the database', async () => {
   const first = await startHere()
   const second = await startHere()
   const third = await startHere()
 
   expect(await third.stop()).toEqual([0, null])
+  expect(await logIn(first)).toBe(200)
   expect(third.said()).toContain('stopped; the embedded Postgres runs on for another process')
   expect(await isReady(first)).toBe(true)
   // The one that has started it.
   expect(await first.stop()).toEqual([0, null])
   expect(await isReady(second)).toBe(true)
+  await until('its webhook stands in for that of the first', async () => (await logIn(second)) === 200)
+  expect((await readDemo()).baseUrl).toBe(second.baseUrl())
 
   expect(await second.stop()).toEqual([0, null])
   expect(await hasPostgres()).toBe(false)
