@@ -1,4 +1,5 @@
-import { lookup as lookUpName } from 'node:dns'
+import dns from 'node:dns'
+import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { type Duplex, pipeline, Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -348,7 +349,10 @@ function guardedConnector({
   }
 }
 
-/** Looks each name up once at a time. Lookups share a few threads: a name that does not answer must not take them all. */
+/**
+ * Looks each name up as the system does, once at a time, and only while its name servers answer. The lookups of a process
+ * share two threads: two names that nobody answers for would keep those of all others waiting.
+ */
 function sharedLookup(): LookupFunction {
   type Answer = Parameters<Parameters<LookupFunction>[2]>
   const waiting = new Map<string, ((...answer: Answer) => void)[]>()
@@ -360,10 +364,29 @@ function sharedLookup(): LookupFunction {
     }
     const callbacks = [callback]
     waiting.set(hostname, callbacks)
-    lookUpName(hostname, { ...options, all: true }, (...answer) => {
+    const tell = (...answer: Answer) => {
       waiting.delete(hostname)
-      for (const tell of callbacks) tell(...answer)
+      for (const callback of callbacks) callback(...answer)
+    }
+    void isAnsweredFor(hostname).then((isAnswered) => {
+      if (isAnswered) dns.lookup(hostname, { ...options, all: true }, tell)
+      else tell(Object.assign(new Error('no name server answers'), { code: 'EAI_AGAIN' }), [])
     })
+  }
+}
+
+/** Whether name servers say anything of a name, be it that there is none. Asked without a thread. */
+async function isAnsweredFor(hostname: string): Promise<boolean> {
+  // Of these only the system knows.
+  if (!hostname.includes('.') || /(^|\.)localhost\.?$/i.test(hostname)) return true
+  try {
+    const resolver = new Resolver({ timeout: ATTEMPT_TIMEOUT_MS / 2, tries: 2 })
+    resolver.setServers(dns.getServers())
+    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+    return answers.every((answer) => answer.status === 'fulfilled' || answer.reason.code !== 'ETIMEOUT')
+  } catch {
+    // Whatever cannot be asked this way is for the system to tell.
+    return true
   }
 }
 

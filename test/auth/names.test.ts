@@ -1,0 +1,75 @@
+import { createHook } from 'node:async_hooks'
+import { createSocket, type Socket } from 'node:dgram'
+import dns from 'node:dns'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createWebhook } from '../../src/auth/webhook.ts'
+import { times } from '../support/game.ts'
+import { approve, startOperator } from '../support/operator.ts'
+
+// Names of endpoints, asked of a name server of ours: it keeps silent of some, and says of all others that there are none.
+
+const IS_RESPONSE = 0x8000
+const NO_SUCH_NAME = 3
+
+let nameServer: Socket
+const before = dns.getServers()
+
+beforeAll(async () => {
+  nameServer = createSocket('udp4')
+  nameServer.on('message', (question, { port, address }) => {
+    if (question.includes('silent')) return
+    const answer = Buffer.from(question)
+    answer.writeUInt16BE(answer.readUInt16BE(2) | IS_RESPONSE | NO_SUCH_NAME, 2)
+    nameServer.send(answer, port, address)
+  })
+  await new Promise<void>((resolve) => nameServer.bind(0, '127.0.0.1', resolve))
+  dns.setServers([`127.0.0.1:${nameServer.address().port}`])
+})
+afterAll(async () => {
+  dns.setServers(before)
+  await new Promise<void>((resolve) => nameServer.close(resolve))
+})
+
+/** How often the system was asked meanwhile: each time takes one of its few threads until there is an answer. */
+async function lookupsDuring(work: () => Promise<void>): Promise<number> {
+  let lookups = 0
+  const hook = createHook({
+    init(_id, type) {
+      if (type === 'GETADDRINFOREQWRAP') lookups += 1
+    },
+  }).enable()
+  try {
+    await work()
+  } finally {
+    hook.disable()
+  }
+  return lookups
+}
+
+it('a name that no name server answers for is unavailable, and keeps no other name from being looked up', async () => {
+  const webhook = createWebhook({ allowPrivateAddresses: true })
+  const operator = await startOperator(approve({ subject: 'named' }))
+  const { port } = new URL(operator.url)
+  const call = (host: string) =>
+    webhook.call({ key: host, url: `http://${host}:${port}/login`, secret: 's', replacedSecrets: [] }, '{}')
+
+  const lookups = await lookupsDuring(async () => {
+    const silent = Promise.all(times(8, (index) => call(`studio-${index}.silent.example`)))
+    expect((await call('localhost')).kind).toBe('answered')
+    for (const { kind, attempts } of await silent) {
+      expect([kind, attempts.map(({ error }) => error)]).toEqual([
+        'unavailable',
+        times(3, () => expect.stringMatching(/^(timeout|dns)$/)),
+      ])
+    }
+  })
+  expect(lookups).toBe(1)
+
+  // What name servers do not know, the system may: of its own files, or within its own domain.
+  const known = await lookupsDuring(async () => {
+    expect((await call('studio.unknown.example')).kind).toBe('unavailable')
+  })
+  expect(known).toBeGreaterThan(0)
+  await webhook.close()
+  await operator.close()
+}, 60_000)
