@@ -241,6 +241,7 @@ const schemas: Record<string, Schema> = {
         custom: orNull({
           type: 'object',
           description: 'All custom providers, by name.',
+          maxProperties: 500,
           propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$', not: { enum: ['google', 'apple', 'device'] } },
           additionalProperties: request(
             {
@@ -250,8 +251,8 @@ const schemas: Record<string, Schema> = {
             { secret: text('Signs requests. The stored one stays unless given.', { minLength: 1, maxLength: 512 }) },
           ),
         }),
-        google: orNull(anyObject),
-        apple: orNull(anyObject),
+        google: orNull({ ...anyObject, description: 'Up to 16 KiB.' }),
+        apple: orNull({ ...anyObject, description: 'Up to 16 KiB.' }),
       },
     },
   }),

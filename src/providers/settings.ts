@@ -2,13 +2,14 @@ import type { ClientBase, Pool } from 'pg'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { type Fault, Refusal } from '../errors.ts'
+import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { type Json, kindOf, members, RawJson } from '../json.ts'
 import {
   type AuthProvidersView,
   lockSettings,
   PLATFORM_KINDS,
+  type PlatformKind,
   readStored,
   type StoredProvider,
   viewOf,
@@ -20,6 +21,10 @@ import { redact, secretsOf, withKeptSecrets } from './write-only.ts'
 // Setting the login providers of an environment (spec 4.3).
 
 const MAX_URL_LENGTH = 2048
+/** Of one environment. Each is a row and a place in every answer. */
+const MAX_CUSTOM_PROVIDERS = 500
+/** Of the block of `google` or `apple`: it is gone through again at each of its levels. */
+const MAX_BLOCK_BYTES = 16_384
 
 /** What a PUT asks for. A part that is null stays as it is. */
 export interface AuthProviderSettings {
@@ -55,6 +60,7 @@ export function readSettings(body: string): ReadSettings {
     google: fields.optionalObject('google'),
     apple: fields.optionalObject('apple'),
   }))
+  for (const kind of PLATFORM_KINDS) if (isTooLong(blocks[kind] ?? '')) faults.push(tooLong(kind))
   return {
     settings: {
       environment: request.environment,
@@ -68,7 +74,10 @@ export function readSettings(body: string): ReadSettings {
 
 function readCustom(text: string, faults: Fault[]): Map<string, CustomProviderSettings> {
   const providers = new Map<string, CustomProviderSettings>()
-  for (const [name, raw] of members(text)) {
+  const sent = members(text)
+  if (sent.size > MAX_CUSTOM_PROVIDERS)
+    faults.push({ path: 'authProviders.custom', message: `must have at most ${MAX_CUSTOM_PROVIDERS} providers` })
+  for (const [name, raw] of sent) {
     const path = `authProviders.custom.${name}`
     if (!isProviderName(name)) faults.push({ path, message: NAME_RULE })
     if (kindOf(raw) !== 'object') {
@@ -102,6 +111,13 @@ function gather<T>(faults: Fault[], prefix: string, fields: Fields, reader: (fie
   for (const { path, message } of fields.found) faults.push({ path: prefix + path, message })
   return value
 }
+
+const isTooLong = (block: string): boolean => Buffer.byteLength(block) > MAX_BLOCK_BYTES
+
+const tooLong = (kind: PlatformKind): Fault => ({
+  path: `authProviders.${kind}`,
+  message: `must have at most ${MAX_BLOCK_BYTES} bytes, with what stays stored of it`,
+})
 
 const rawOrNull = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
 
@@ -207,6 +223,7 @@ function planChanges(
     const context = { ...place, kind, name: '' }
     const whole = before?.secret ? open(before.secret, context) : null
     const block = withKeptSecrets(sent.text, whole ?? undefined)
+    if (isTooLong(block)) throw invalidRequest(tooLong(kind))
     const shown = redact(block)
     written.push({
       kind,

@@ -503,6 +503,40 @@ describe('what is refused (decisions 6)', () => {
   })
 })
 
+describe('how much there may be', () => {
+  it('is five hundred custom providers', async () => {
+    const all = (count: number) => custom(Object.fromEntries(times(count, (index) => [`p${index}`, provider()])))
+    const tooMany = await put(all(501))
+    expect([tooMany.status, tooMany.body.details]).toEqual([
+      400,
+      [{ path: 'authProviders.custom', message: 'must have at most 500 providers' }],
+    ])
+    expect(await sql('SELECT * FROM auth_providers')).toEqual([])
+    const taken = await put(all(500))
+    expect([taken.status, namesOf(taken).length]).toEqual([200, 500])
+  })
+
+  it('is 16 KiB of google and apple each, with the secrets that stay', async () => {
+    const block = (name: string, bytes: number): string => {
+      const empty = `{"${name}":"é"}`
+      return empty.replace('é', `é${'x'.repeat(bytes - Buffer.byteLength(empty))}`)
+    }
+    const fault = (kind: string) => ({
+      path: `authProviders.${kind}`,
+      message: 'must have at most 16384 bytes, with what stays stored of it',
+    })
+    const tooLong = await put(rawBlocks({ google: block('a', 16_384), apple: block('a', 16_385) }))
+    expect([tooLong.status, tooLong.body.details]).toEqual([400, [fault('apple')]])
+    expect(await sql('SELECT * FROM auth_providers')).toEqual([])
+
+    expect((await put(rawBlocks({ google: block('key', 16_384) }))).status).toBe(200)
+    const before = await opened('google')
+    const both = await put(rawBlocks({ google: '{"other":1}', apple: '{}' }))
+    expect([both.status, both.body.details]).toEqual([400, [fault('google')]])
+    expect([await opened('google'), (await get()).body.authProviders.apple]).toEqual([before, null])
+  })
+})
+
 describe('every fault at once (decisions 2)', () => {
   it('of all parts and all providers, and nothing is written', async () => {
     await put(custom({ kept: provider() }))
