@@ -232,8 +232,10 @@ export function refresh(environmentId: string, text: string): Command<Session | 
       if (!token) throw new Refusal('invalidToken')
       const child = token.childNonce === null ? null : childOf(text, token.childNonce)
       const childToken = child === null ? undefined : tokens.get({ environmentId, hash: hashOf(child) })
-      if (token.isRevoked || token.isExpired) throw new Refusal('invalidToken')
+      if (token.isExpired) throw new Refusal('invalidToken')
+      // Before the end of its family: a deletion ends all of them, and is what the player is to be told.
       group.of(Standing).require(token)
+      if (token.isRevoked) throw new Refusal('invalidToken')
 
       const now = group.of(Standing).now.getTime()
       if (token.rotatedAt === null || child === null) return tokens.rotate(token, text, now)

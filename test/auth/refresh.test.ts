@@ -473,6 +473,16 @@ describe('a refresh token that is refused (spec 5)', () => {
     await next(refreshToken)
   })
 
+  it('is refused with 403 when its player has been deleted, though that ended all of its logins (spec 7.1)', async () => {
+    const login = await logIn()
+    const child = await next(login.refreshToken)
+    const mutation = 'mutation ($input: DeletePlayerInput!) { deletePlayer(input: $input) { player { status } } }'
+    const input = { playerId: login.playerId, reason: 'asked for' }
+    expect((await game.graphql(game.platformKey, mutation, { input })).errors).toBeUndefined()
+    for (const { refreshToken } of [login, child])
+      expect(refusalOf(await refresh(refreshToken))).toEqual([403, 'player deleted', 'player_deleted'])
+  })
+
   it('is refused whatever else is put in its place', async () => {
     const login = await logIn()
     const secret = login.refreshToken.slice('twrt_'.length)
