@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Pool } from 'pg'
@@ -168,6 +168,11 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   }
 
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, serve)
+  const connections = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
   server.on('upgrade', (request, socket, head) => graphql.upgrade(request, socket, head))
   const metricsServer =
     config.metricsPort === null
@@ -218,6 +223,8 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       clearInterval(purging)
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
+      // Browsers and balancers open some ahead. Node takes only those for idle that have had an answer.
+      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
       metricsServer?.close()
       metricsServer?.closeAllConnections()
       watch.close()

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
 import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
@@ -232,5 +233,17 @@ describe('sockets are let go of', () => {
     expect(await text).toContain('event: complete')
     await stopped
     expect(Date.now() - started).toBeLessThan(8_000)
+  })
+
+  it('and does not wait for connections that were opened ahead, over which nothing was asked', async () => {
+    const stopping = await startGame()
+    const ahead = connectTcp(Number(new URL(stopping.baseUrl).port), '127.0.0.1').on('error', () => undefined)
+    await once(ahead, 'connect')
+    // Accepted after the one before it.
+    await stopping.request('GET', '/livez')
+    const started = performance.now()
+    await stopping.stop()
+    expect(performance.now() - started).toBeLessThan(8_000)
+    ahead.destroy()
   })
 })
