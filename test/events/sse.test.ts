@@ -157,9 +157,13 @@ async function historyAfter(after: string, token = game.platformKey, variables: 
   return data.events.edges.map(({ node }: { node: Event }) => node)
 }
 
-async function tokenFor({ playerId, environmentId }: TestPlayer, lifeMs: number): Promise<string> {
+async function tokenFor(
+  { playerId, environmentId }: TestPlayer,
+  lifeMs: number,
+  { projectId } = game,
+): Promise<string> {
   const exp = Math.floor((Date.now() + lifeMs) / 1000)
-  return new SignJWT({ prj: game.projectId, env: environmentId })
+  return new SignJWT({ prj: projectId, env: environmentId })
     .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
     .setIssuer('tierway')
     .setAudience('tierway')
@@ -178,17 +182,17 @@ async function play(player: TestPlayer): Promise<void> {
   }
 }
 
-/** Many long events at once, written past the service. */
-async function fill({ app, environmentId }: Game, count: number, bytes: number): Promise<void> {
+/** Many long events at once, written past the service; of one player, if it is given. */
+async function fill({ app, environmentId }: Game, count: number, bytes: number, playerId?: string): Promise<void> {
   await app.pool.query(
     `WITH moved AS (
        INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
        ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
      )
      INSERT INTO events (environment_id, position, type, player_id, data)
-     SELECT $1, position - $2 + n, 'crossing', gen_random_uuid(), '{"pad":"' || repeat('x', $3) || '"}'
+     SELECT $1, position - $2 + n, 'crossing', coalesce($4, gen_random_uuid()), '{"pad":"' || repeat('x', $3) || '"}'
      FROM moved, generate_series(1, $2::int) n`,
-    [environmentId, count, bytes],
+    [environmentId, count, bytes, playerId],
   )
 }
 
@@ -459,7 +463,7 @@ describe.concurrent('a stream', () => {
   async function ask(
     server: Game,
     after: string,
-    accept = 'text/event-stream',
+    { accept = 'text/event-stream', token = server.platformKey, environment = 'production' as string | null } = {},
   ): Promise<{ socket: Socket; text: () => string; ends: string[] }> {
     const { hostname, port } = new URL(server.baseUrl)
     const socket = connect(Number(port), hostname)
@@ -468,13 +472,13 @@ describe.concurrent('a stream', () => {
     socket.on('data', (chunk) => chunks.push(chunk))
     socket.once('data', () => socket.pause())
     for (const end of ['end', 'close', 'error']) socket.on(end, () => ends.push(end))
-    const body = JSON.stringify({ query: QUERY, variables: { ...production, after } })
+    const body = JSON.stringify({ query: QUERY, variables: { environment, after } })
     const headers = [
       'POST /graphql HTTP/1.1',
       'host: localhost',
       'content-type: application/json',
       `accept: ${accept}`,
-      `authorization: Bearer ${server.platformKey}`,
+      `authorization: Bearer ${token}`,
       `content-length: ${body.length}`,
     ]
     socket.write(`${headers.join('\r\n')}\r\n\r\n${body}`)
@@ -502,7 +506,7 @@ describe.concurrent('a stream', () => {
         const count = 1_000
         await fill(server, count, 40_000)
         // A stream is what a subscription gives, whatever its reader says that it takes.
-        const slow = await Promise.all(['text/event-stream', '*/*'].map((accept) => ask(server, zero, accept)))
+        const slow = await Promise.all(['text/event-stream', '*/*'].map((accept) => ask(server, zero, { accept })))
         const paused = performance.now()
         // Others are told meanwhile.
         const cursorsAfter = async (lastEventId: string, some: number) => {
@@ -549,6 +553,35 @@ describe.concurrent('a stream', () => {
     // It would be let go after ten for itself.
     expect(performance.now() - started).toBeLessThan(8_000)
     slow.socket.destroy()
+  })
+
+  it('whose token ends in the middle of a replay ends in words, and another token goes on with it', async () => {
+    const server = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
+    try {
+      const player = await server.player()
+      // The event of its creation, and far more than the network holds.
+      const count = 1_000
+      await fill(server, count - 1, 40_000, player.playerId)
+      const token = await tokenFor(player, 3_000, server)
+      const slow = await ask(server, printCursor(server.environmentId, 0n), { token, environment: null })
+      await until('its right has ended', async () => (await openOn(server)) === 0)
+      slow.socket.resume()
+      await until('the connection ends', () => slow.ends.includes('close'))
+      expect(slow.text()).toMatch(/event: complete\ndata:\n\n\r\n0\r\n\r\n$/)
+      const heard = [...slow.text().matchAll(/id: (\S+)\n/g)].map(([, id]) => id ?? '')
+      expect([heard.length > 0, heard.length < count]).toEqual([true, true])
+      const rest = await open(player.token, {
+        baseUrl: server.baseUrl,
+        query: CURSORS,
+        variables: {},
+        headers: { 'last-event-id': heard.at(-1) ?? '' },
+      })
+      heard.push(...(await rest.take(count - heard.length)).map(({ cursor }) => cursor))
+      rest.close()
+      expect(heard).toEqual(times(count, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+    } finally {
+      await server.stop()
+    }
   })
 
   it('whose next events pass retention before they are read says CURSOR_EXPIRED, and does not fall silent', () =>

@@ -96,9 +96,13 @@ async function open(
   return talk
 }
 
-async function tokenFor({ playerId, environmentId }: TestPlayer, lifeMs: number): Promise<string> {
+async function tokenFor(
+  { playerId, environmentId }: TestPlayer,
+  lifeMs: number,
+  { projectId } = game,
+): Promise<string> {
   const exp = Math.floor((Date.now() + lifeMs) / 1000)
-  return new SignJWT({ prj: game.projectId, env: environmentId })
+  return new SignJWT({ prj: projectId, env: environmentId })
     .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
     .setIssuer('tierway')
     .setAudience('tierway')
@@ -206,6 +210,34 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     const { code, reason } = await talk.closed
     const late = Date.now() - exp * 1_000
     expect([code, reason, late > -50, late < 1_000, late]).toEqual([4403, 'token expired', true, true, late])
+  })
+
+  it('at the second in which its token ends, also in the middle of a replay, which another token goes on with', async () => {
+    const server = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
+    try {
+      const player = await server.player()
+      const after = printCursor(server.environmentId, 0n)
+      // The event of its creation, and far more than the network holds.
+      await fill(server, 299, 40_000, player.playerId)
+      const lifeMs = 3_000
+      const talk = await open(server, await tokenFor(player, lifeMs, server))
+      const opened = performance.now()
+      talk.subscribe('1', LONG, { after })
+      talk.socket.once('message', () => talk.socket.pause())
+      await until('it is paused', () => talk.socket.isPaused)
+      await until('its token has ended', () => performance.now() - opened > lifeMs)
+      talk.socket.resume()
+      expect(await talk.closed).toMatchObject({ code: 4403, reason: 'token expired' })
+      await until('nothing of it is left', async () => (await subscriptionsOf(server)) === 0)
+      const heard = talk.received.filter(({ id }) => id === '1').map(({ payload }) => payload.data.events.cursor)
+      expect([heard.length > 0, heard.length < 300]).toEqual([true, true])
+      const rest = server.subscribe(player.token, EVENTS, { after: heard.at(-1) })
+      heard.push(...(await rest.take(300 - heard.length)).map(({ cursor }) => cursor))
+      expect(heard).toEqual(times(300, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+      await rest.close()
+    } finally {
+      await server.stop()
+    }
   })
 
   it('and not with a database that is away: whether a key holds is not known then, so 1013 asks it to come back', async () => {
@@ -403,17 +435,17 @@ const PING = JSON.stringify({ type: 'ping', payload: { pad: 'x'.repeat(60_000) }
 const LONG =
   'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor data } }'
 
-/** Many long events at once, written past the service. */
-async function fill({ app, environmentId }: Game, count: number, bytes: number): Promise<void> {
+/** Many long events at once, written past the service; of one player, if it is given. */
+async function fill({ app, environmentId }: Game, count: number, bytes: number, playerId?: string): Promise<void> {
   await app.pool.query(
     `WITH moved AS (
        INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
        ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
      )
      INSERT INTO events (environment_id, position, type, player_id, data)
-     SELECT $1, position - $2 + n, 'crossing', gen_random_uuid(), '{"pad":"' || repeat('x', $3) || '"}'
+     SELECT $1, position - $2 + n, 'crossing', coalesce($4, gen_random_uuid()), '{"pad":"' || repeat('x', $3) || '"}'
      FROM moved, generate_series(1, $2::int) n`,
-    [environmentId, count, bytes],
+    [environmentId, count, bytes, playerId],
   )
 }
 
