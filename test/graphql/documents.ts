@@ -42,12 +42,15 @@ export function documentOf(kind: Kind, field: RootField, values: Values): { quer
   return { query, variables }
 }
 
+/** Below a player these are for platform keys alone, also where the player is the one that calls. */
+const FOR_OPERATORS: ReadonlySet<string> = new Set(['loginLog'])
+
 function selectionOf(type: GraphQLOutputType, depth: number): string {
   const named = getNamedType(type)
   if (isLeafType(named)) return ''
   const fields = isObjectType(named) || isInterfaceType(named) ? Object.values(named.getFields()) : []
   const selected = fields
-    .filter(({ args }) => !args.some((arg) => isNonNullType(arg.type)))
+    .filter(({ args, name }) => !args.some((arg) => isNonNullType(arg.type)) && !FOR_OPERATORS.has(name))
     .filter((field) => (isLeafType(getNamedType(field.type)) ? depth > 0 : depth > 1))
     .map((field) => `${field.name} ${selectionOf(field.type, depth - 1)}`)
   return `{ __typename ${selected.join(' ')} }`
