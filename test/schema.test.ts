@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import {
   type GraphQLOutputType,
+  isEnumType,
   isInputObjectType,
   isInterfaceType,
   isListType,
@@ -89,6 +90,21 @@ describe('the schema (decisions 9)', () => {
     const nullable = fields.filter(({ field }) => !isNonNullType(field.type)).map(({ name }) => name)
     expect(nullable.filter((name) => !mayBeAbsent.has(name) && !ofAnyEvent.test(name))).toEqual([])
     expect([...mayBeAbsent].filter((name) => !nullable.includes(name))).toEqual([])
+  })
+
+  it('describes every type, field, argument and value', () => {
+    const named = types.flatMap((type) => {
+      const values = isEnumType(type) ? type.getValues() : []
+      const inputs = isInputObjectType(type) ? Object.values(type.getFields()) : []
+      const outputs = isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : []
+      const args = outputs.flatMap((field) =>
+        field.args.map((arg) => ({ name: `${field.name}(${arg.name})`, description: arg.description })),
+      )
+      const parts = [...values, ...inputs, ...outputs, ...args]
+      return [type, ...parts.map(({ name, description }) => ({ name: `${type.name}.${name}`, description }))]
+    })
+    expect(named.length).toBeGreaterThan(1_000)
+    expect(named.filter(({ description }) => !description).map(({ name }) => name)).toEqual([])
   })
 
   it('has no list with holes', () => {

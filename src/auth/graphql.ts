@@ -4,7 +4,7 @@ import { type Context, findTarget, requireActor, requireLink, requirePlatform } 
 import { pageOf } from '../graphql/page.ts'
 import { elements } from '../json.ts'
 import type { TokenPair } from '../operations.ts'
-import { ROLES } from './callers.ts'
+import type { Role } from './callers.ts'
 import type { IdentityRef } from './identities.ts'
 import { type NewKey, SHOWN_CHARACTERS } from './keys.ts'
 import type { KeyKind } from './manage-keys.ts'
@@ -21,6 +21,7 @@ const TokenPairType = builder.objectRef<TokenPair>('TokenPair').implement({
 })
 
 const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implement({
+  description: 'An identity that the player holds now.',
   fields: (t) => ({
     provider: t.exposeString('provider', { description: '`custom`, or `custom:` and the name of another provider.' }),
     subject: t.exposeString('subject'),
@@ -55,14 +56,18 @@ export const WebhookAttemptType = builder.objectRef<Fields>('WebhookAttempt').im
 builder.prismaObject('LoginLogEntry', {
   fields: (t) => ({
     id: t.exposeID('id'),
-    at: t.expose('createdAt', { type: 'DateTime' }),
+    at: t.expose('createdAt', { description: 'When it was answered.', type: 'DateTime' }),
     operation: t.exposeString('operation', { description: '`login` or `link`.' }),
     provider: t.exposeString('provider', { description: "The provider's name, such as `default`." }),
     subject: t.exposeString('subject', { nullable: true, description: 'Null when the webhook named none.' }),
-    playerId: t.exposeID('playerId', { nullable: true }),
+    playerId: t.exposeID('playerId', {
+      nullable: true,
+      description: 'The player that was found or created; null for none.',
+    }),
     outcome: t.exposeString('outcome', { description: '`ok`, or the code that the client received.' }),
-    milliseconds: t.exposeInt('milliseconds', { description: 'All attempts together.' }),
+    milliseconds: t.exposeInt('milliseconds', { description: 'All attempts together, in milliseconds.' }),
     attempts: t.field({
+      description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],
       resolve: ({ attempts }) => elements(attempts).map((raw) => Fields.ofJson(raw)),
     }),
@@ -151,7 +156,18 @@ function readPrefix(fields: Fields) {
   return prefix === null ? {} : { prefix: { startsWith: prefix.replace(/[\\%_]/g, '\\$&') } }
 }
 
-const RoleType = builder.enumType('Role', { values: ROLES })
+const RoleType = builder.enumType('Role', {
+  description: 'What a platform key may do.',
+  values: {
+    viewer: { value: 'viewer', description: 'Reads.' },
+    operator: { value: 'operator', description: 'Does what a viewer may, and acts on players.' },
+    admin: {
+      value: 'admin',
+      description:
+        'Does what an operator may, and changes scenarios, providers, environments and keys; reads the audit log.',
+    },
+  } as const satisfies Record<Role, unknown>,
+})
 
 builder.queryFields((t) => ({
   sdkKeys: t.prismaConnection({
@@ -190,10 +206,15 @@ builder.queryFields((t) => ({
 
 const NewKeyType = builder.objectRef<NewKey>('NewKey').implement({
   description: 'A key just made: the only time that it is seen whole.',
-  fields: (t) => ({ id: t.exposeID('id'), key: t.exposeString('key'), prefix: t.exposeString('prefix') }),
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    key: t.exposeString('key', { description: 'The key itself.' }),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key, by which lists show it.' }),
+  }),
 })
 
 const RevokedKey = builder.objectRef<{ id: string }>('RevokedKey').implement({
+  description: 'The key that was revoked.',
   fields: (t) => ({ id: t.exposeID('id') }),
 })
 
@@ -207,7 +228,10 @@ const CreatePlatformKeyInput = builder.inputType('CreatePlatformKeyInput', {
 
 const revokeInput = (name: string) =>
   builder.inputType(name, {
-    fields: (t) => ({ id: t.id({ required: true }), reason: t.string({ required: true }) }),
+    fields: (t) => ({
+      id: t.id({ required: true, description: 'The id of the key.' }),
+      reason: t.string({ required: true }),
+    }),
   })
 
 const RevokeSdkKeyInput = revokeInput('RevokeSdkKeyInput')
@@ -228,6 +252,7 @@ const requireKeeper = (context: Context, action: string) => requireActor(context
 builder.mutationFields((t) => ({
   createSdkKey: t.field({
     type: NewKeyType,
+    description: 'Makes a key with which the game clients of an environment call.',
     args: { input: t.arg({ type: CreateSdkKeyInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, 'sdk_key.create')
@@ -241,6 +266,7 @@ builder.mutationFields((t) => ({
   }),
   createPlatformKey: t.field({
     type: NewKeyType,
+    description: 'Makes a key of this project for operators, dashboards and tools.',
     args: { input: t.arg({ type: CreatePlatformKeyInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, 'platform_key.create')

@@ -3,7 +3,7 @@ import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { thaw } from '../json.ts'
-import { TRACKS, type Track } from '../scenario/definition.ts'
+import type { Track } from '../scenario/definition.ts'
 import { ExecutionPlanType } from '../scenario/graphql.ts'
 import type { Granted } from '../scenario/plan.ts'
 import { RewardType } from '../wallet/graphql.ts'
@@ -13,9 +13,16 @@ import type { PurchaseResult } from './purchase-premium.ts'
 import type { Progress } from './read-progress.ts'
 import { readAddXp, readClaimAll, readClaimTier, readKey, readNodeInput, readPurchasePremium } from './wire.ts'
 
-export const TrackType = builder.enumType('Track', { values: TRACKS })
+export const TrackType = builder.enumType('Track', {
+  description: 'A track of a battle pass.',
+  values: {
+    free: { value: 'free', description: 'Open to every player.' },
+    premium: { value: 'premium', description: 'Open to players who own premium.' },
+  } as const satisfies Record<Track, unknown>,
+})
 
 const ClaimedTierType = builder.objectRef<{ level: number; track: Track }>('ClaimedTier').implement({
+  description: 'A claimed tier (spec 2.2).',
   fields: (t) => ({ level: t.exposeInt('level'), track: t.expose('track', { type: TrackType }) }),
 })
 
@@ -25,7 +32,11 @@ const BattlePassType = builder.objectRef<Progress>('BattlePass').implement({
     level: t.exposeInt('level'),
     xp: t.field({ type: 'Int64', resolve: (pass) => pass.xp }),
     premiumOwned: t.exposeBoolean('premiumOwned'),
-    claimedTiers: t.field({ type: [ClaimedTierType], resolve: (pass) => [...pass.claimedTiers] }),
+    claimedTiers: t.field({
+      description: 'The claimed tiers, by level.',
+      type: [ClaimedTierType],
+      resolve: (pass) => [...pass.claimedTiers],
+    }),
   }),
 })
 
@@ -33,8 +44,8 @@ export const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').imp
   fields: (t) => ({
     level: t.exposeInt('level', { description: 'The level after the addition.' }),
     xp: t.field({ type: 'Int64', description: 'The xp after the addition.', resolve: (result) => result.xp }),
-    leveledUp: t.exposeBoolean('leveledUp'),
-    maxLevel: t.exposeBoolean('maxLevel'),
+    leveledUp: t.exposeBoolean('leveledUp', { description: 'A level was gained.' }),
+    maxLevel: t.exposeBoolean('maxLevel', { description: 'The top level is reached.' }),
     plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
   }),
 })
@@ -42,7 +53,7 @@ export const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').imp
 export const ClaimTierResultType = builder.objectRef<ClaimResult>('ClaimTierResult').implement({
   fields: (t) => ({
     success: t.exposeBoolean('success'),
-    alreadyClaimed: t.exposeBoolean('alreadyClaimed'),
+    alreadyClaimed: t.exposeBoolean('alreadyClaimed', { description: 'The tier was claimed before.' }),
     error: t.string({ nullable: true, description: 'Why it was refused.', resolve: (result) => result.error }),
     granted: t.field({
       type: [RewardType],
@@ -55,6 +66,7 @@ export const ClaimTierResultType = builder.objectRef<ClaimResult>('ClaimTierResu
 const GrantedTierType = builder
   .objectRef<{ level: number; track: Track; granted: readonly Granted[] }>('GrantedTier')
   .implement({
+    description: 'A tier that was claimed, with what it granted.',
     fields: (t) => ({
       level: t.exposeInt('level'),
       track: t.expose('track', { type: TrackType }),
@@ -63,7 +75,13 @@ const GrantedTierType = builder
   })
 
 const ClaimAllResultType = builder.objectRef<ClaimAllResult>('ClaimAllResult').implement({
-  fields: (t) => ({ claimed: t.field({ type: [GrantedTierType], resolve: (result) => [...result.claimed] }) }),
+  fields: (t) => ({
+    claimed: t.field({
+      description: 'The tiers that were claimed now, by level.',
+      type: [GrantedTierType],
+      resolve: (result) => [...result.claimed],
+    }),
+  }),
 })
 
 const PurchasePremiumResultType = builder.objectRef<PurchaseResult>('PurchasePremiumResult').implement({
@@ -89,7 +107,7 @@ const AddXpInput = builder.inputType('AddXpInput', {
     scenarioId: t.string({ required: true }),
     nodeId: t.string({ required: true }),
     runId: t.string({ required: true }),
-    amount: t.field({ type: 'Int64', required: true }),
+    amount: t.field({ description: 'How much xp: 1 or more.', type: 'Int64', required: true }),
     source: t.string({ required: true, description: 'Where the xp comes from: up to 64 characters.' }),
     idempotencyKey: t.string({ description: 'As the header `Idempotency-Key` of the REST endpoint.' }),
   }),
@@ -171,7 +189,7 @@ const ClaimType = builder.prismaObject('TierClaim', {
     level: t.exposeInt('level'),
     track: t.exposeString('track'),
     granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
-    runId: t.exposeString('runId'),
+    runId: t.exposeString('runId', { description: 'The run in which it was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),
   }),
 })
@@ -181,7 +199,7 @@ builder.prismaObject('XpEntry', {
     id: t.exposeID('id'),
     amount: t.expose('amount', { type: 'Int64', description: 'What was added; negative for what a reset took.' }),
     source: t.exposeString('source'),
-    runId: t.exposeString('runId'),
+    runId: t.exposeString('runId', { description: 'The run in which it was earned.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
 })
@@ -191,7 +209,10 @@ builder.prismaObject('Pass', {
     scenarioId: t.exposeString('scenarioId'),
     nodeId: t.exposeString('nodeId'),
     xp: t.expose('xp', { type: 'Int64' }),
-    level: t.exposeInt('level', { description: 'The highest level whose gain was crossed.' }),
+    level: t.exposeInt('level', {
+      description:
+        'The highest level whose gain was crossed: after an edit of the definition the level of its `xp` may be another.',
+    }),
     premiumOwned: t.exposeBoolean('premiumOwned'),
     completed: t.exposeBoolean('completed', { description: '`onComplete` was crossed.' }),
     claims: t.field({

@@ -13,7 +13,11 @@ const MAX_NAMES = 100
 const MAX_CURSOR = 256
 
 const EventTypeEnum = builder.enumType('EventType', {
-  values: { crossing: { value: 'crossing' }, playerCreated: { value: 'player.created' } } as const,
+  description: 'What an event tells.',
+  values: {
+    crossing: { value: 'crossing', description: 'A handle of a node was crossed.' },
+    playerCreated: { value: 'player.created', description: 'A player was created by a login.' },
+  } as const,
 })
 
 const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
@@ -21,12 +25,21 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
     "An event of an environment's stream. Its cursor names its place: subscribe with `after` to go on from there.",
   fields: (t) => ({
     cursor: t.string({ resolve: (event) => printCursor(event.environmentId, event.position) }),
-    type: t.expose('type', { type: EventTypeEnum }),
+    type: t.expose('type', { description: 'What it tells.', type: EventTypeEnum }),
     occurredAt: t.expose('occurredAt', { type: 'DateTime' }),
     playerId: t.exposeID('playerId'),
-    scenarioId: t.exposeString('scenarioId', { nullable: true }),
-    nodeId: t.exposeString('nodeId', { nullable: true }),
-    runId: t.exposeString('runId', { nullable: true }),
+    scenarioId: t.exposeString('scenarioId', {
+      description: 'Where it was crossed; null for events that are no crossing.',
+      nullable: true,
+    }),
+    nodeId: t.exposeString('nodeId', {
+      description: 'The node whose handle was crossed; null for events that are no crossing.',
+      nullable: true,
+    }),
+    runId: t.exposeString('runId', {
+      description: 'The run in which it was crossed; null for events that are no crossing.',
+      nullable: true,
+    }),
     handle: t.exposeString('handle', {
       nullable: true,
       description: 'The crossed handle; null for events that are no crossing.',
@@ -51,8 +64,8 @@ const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').implement({
   interfaces: [EventInterface],
   description: 'A pass reached a higher level.',
   fields: (t) => ({
-    fromLevel: t.int({ resolve: (event) => readInt32(dataOf(event), 'fromLevel') }),
-    toLevel: t.int({ resolve: (event) => readInt32(dataOf(event), 'toLevel') }),
+    fromLevel: t.int({ description: 'The level before.', resolve: (event) => readInt32(dataOf(event), 'fromLevel') }),
+    toLevel: t.int({ description: 'The level after.', resolve: (event) => readInt32(dataOf(event), 'toLevel') }),
     xp: t.field({ type: 'Int64', resolve: (event) => readInt64(dataOf(event), 'xp') }),
     source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
   }),
@@ -78,6 +91,7 @@ const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEven
   description: 'Premium was bought for a pass.',
   fields: (t) => ({
     price: t.field({
+      description: 'What was paid.',
       type: PriceType,
       resolve: ({ data }) => {
         const price = Fields.ofJson(members(data).get('price') ?? '{}')
@@ -200,20 +214,22 @@ builder.subscriptionFields((t) => {
     after: t.arg.string({ description: 'A cursor: events after it are replayed, then joined to the live ones.' }),
   }
   const place = { ...scope, scenarioId: t.arg.string(), nodeId: t.arg.string(), playerId: t.arg.string() }
-  const crossings = (type: typeof LevelUpEvent, handle: string) =>
+  const crossings = (type: typeof LevelUpEvent, handle: string, description: string) =>
     t.field({
       type,
+      description,
       args: place,
       subscribe: (_root, args, context) => follow(context, { ...args, handles: [handle] }),
       resolve: (event: StreamEvent) => event,
     })
   return {
-    onLevelUp: crossings(LevelUpEvent, 'onLevelUp'),
-    onMaxLevel: crossings(MaxLevelEvent, 'onMaxLevel'),
-    onComplete: crossings(CompleteEvent, 'onComplete'),
-    onPremiumPurchase: crossings(PremiumPurchaseEvent, 'onPremiumPurchase'),
+    onLevelUp: crossings(LevelUpEvent, 'onLevelUp', 'Passes that reach a higher level.'),
+    onMaxLevel: crossings(MaxLevelEvent, 'onMaxLevel', 'Passes that reach their top level, once each.'),
+    onComplete: crossings(CompleteEvent, 'onComplete', 'Nodes that cross `onComplete`.'),
+    onPremiumPurchase: crossings(PremiumPurchaseEvent, 'onPremiumPurchase', 'Premium that is bought.'),
     playerCreated: t.field({
       type: PlayerCreatedEvent,
+      description: 'Players that are created.',
       args: scope,
       subscribe: (_root, args, context) => follow(context, { ...args, types: ['player.created'] }),
       resolve: (event: StreamEvent) => event,

@@ -7,6 +7,7 @@ import type { RawJson } from '../json.ts'
 import type { Context } from './context.ts'
 import { DEFAULT_SIZE, MAX_SIZE } from './page.ts'
 import './pages-plugin.ts'
+import './words-plugin.ts'
 import { parseInt64, parseInt64Literal, parseObject, parseObjectLiteral, plainJson } from './scalars.ts'
 
 /** The builder of the GraphQL schema. Types stand in the features' `graphql.ts`, listed in `schema.ts`. */
@@ -23,7 +24,7 @@ export const builder = new SchemaBuilder<{
     JSONObject: { Input: RawJson; Output: never }
   }
 }>({
-  plugins: ['pages', PrismaPlugin, RelayPlugin],
+  plugins: ['pages', PrismaPlugin, RelayPlugin, 'words'],
   defaultFieldNullability: false,
   relay: { clientMutationId: 'omit', cursorType: 'String' },
   prisma: {

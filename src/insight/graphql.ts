@@ -26,11 +26,13 @@ const share = (part: number, whole: number): number | null => (whole === 0 ? nul
 const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').implement({
   description: 'How players stand at a level at the end of the range, and what moved in it.',
   fields: (t) => ({
-    level: t.exposeInt('level'),
-    players: t.exposeInt('players', { description: 'At this very level.' }),
-    premium: t.exposeInt('premium', { description: 'At this very level, with premium.' }),
-    reached: t.exposeInt('reached', { description: 'At this level or above.' }),
-    reachedPremium: t.exposeInt('reachedPremium', { description: 'At this level or above, with premium.' }),
+    level: t.exposeInt('level', {
+      description: 'A level of the pass, or one at which somebody stands after an edit; 0 is below the first.',
+    }),
+    players: t.exposeInt('players', { description: 'Players at this very level: the highest whose gain was crossed.' }),
+    premium: t.exposeInt('premium', { description: 'Players at this very level, with premium.' }),
+    reached: t.exposeInt('reached', { description: 'Players at this level or above.' }),
+    reachedPremium: t.exposeInt('reachedPremium', { description: 'Players at this level or above, with premium.' }),
     conversion: t.float({
       nullable: true,
       description: 'The share with premium of those who reached the level, 0 to 1; null while nobody has.',
@@ -55,7 +57,7 @@ const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement(
       description: 'Players who reached its level and own its track: on the premium track those with premium.',
     }),
     claimed: t.exposeInt('claimed', { description: 'Claims, those that support gave included.' }),
-    unclaimed: t.exposeInt('unclaimed', { description: 'Entitled and not claimed.' }),
+    unclaimed: t.exposeInt('unclaimed', { description: 'Players who are entitled and have not claimed.' }),
     claimedInRange: t.exposeInt('claimedInRange', { description: 'Claims in the range, less those that were reset.' }),
   }),
 })
@@ -75,10 +77,15 @@ const DayInsightType = builder.objectRef<DayInsight>('DayInsight').implement({
 })
 
 const XpTimeType = builder.objectRef<SourceInsight['times'][number]>('XpTime').implement({
+  description: 'What an hour or day gave.',
   fields: (t) => ({
     at: t.field({ type: 'DateTime', description: 'The first moment of the hour or day.', resolve: ({ at }) => at }),
-    grants: t.field({ type: 'Int64', resolve: ({ grants }) => grants }),
-    xp: t.field({ type: 'BigInt', resolve: ({ xp }) => xp }),
+    grants: t.field({
+      description: 'How many times xp was given or taken.',
+      type: 'Int64',
+      resolve: ({ grants }) => grants,
+    }),
+    xp: t.field({ description: 'What was given, less what was taken back.', type: 'BigInt', resolve: ({ xp }) => xp }),
   }),
 })
 
@@ -86,7 +93,11 @@ const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
   description: 'What one source of xp gave in the range.',
   fields: (t) => ({
     source: t.exposeString('source', { nullable: true, description: 'Null for all that are not among the largest.' }),
-    grants: t.field({ type: 'Int64', resolve: ({ grants }) => grants }),
+    grants: t.field({
+      description: 'How many times xp was given or taken.',
+      type: 'Int64',
+      resolve: ({ grants }) => grants,
+    }),
     xp: t.field({ type: 'BigInt', description: 'Below zero for what support took back.', resolve: ({ xp }) => xp }),
     times: t.field({
       type: [XpTimeType],
@@ -97,9 +108,10 @@ const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
 })
 
 const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight').implement({
+  description: 'How far players got, at the end of the range.',
   fields: (t) => ({
     players: t.exposeInt('players', { description: 'Who have played the pass.' }),
-    atTopLevel: t.exposeInt('atTopLevel'),
+    atTopLevel: t.exposeInt('atTopLevel', { description: 'Who have reached the top level.' }),
     completed: t.exposeInt('completed', {
       description: 'Who have reached the top level and claimed every tier of the tracks that they own.',
     }),
@@ -112,7 +124,11 @@ const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight')
 })
 
 export const StepType = builder.enumType('InsightStep', {
-  values: { HOUR: { value: 'hour' }, DAY: { value: 'day' } } as const,
+  description: 'How finely times are told apart.',
+  values: {
+    HOUR: { value: 'hour', description: 'Hours of UTC.' },
+    DAY: { value: 'day', description: 'Days of UTC.' },
+  } as const,
 })
 
 /** Levels tell three of the answers: they are read once for all. */
@@ -124,23 +140,32 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
   description:
     'Figures of one battle pass, as of the last commit. What they say of how players stand is said of the end of the range. Days and hours are those of UTC, and count whole where the range touches them. Players of deleted accounts stay counted.',
   fields: (t) => ({
-    from: t.field({ type: 'DateTime', resolve: ({ range }) => range.from }),
-    to: t.field({ type: 'DateTime', resolve: ({ range }) => range.to }),
+    from: t.field({
+      description: 'The first moment of the range.',
+      type: 'DateTime',
+      resolve: ({ range }) => range.from,
+    }),
+    to: t.field({
+      description: 'The end of the range; not itself in it.',
+      type: 'DateTime',
+      resolve: ({ range }) => range.to,
+    }),
     levels: t.field({
       type: [LevelInsightType],
-      description: 'The distribution of levels and of premium: every level of the pass, in order.',
+      description:
+        'The distribution of levels and of premium: every level of the pass, in order. An edit of the definition moves nobody before its next xp, and nobody down: `levels` of `previewScenario` has where all stand by the definition itself.',
       resolve: (insight) => insight.levels(),
     }),
     days: t.field({
       type: [DayInsightType],
-      description: 'Every day of the range.',
+      description: 'Every day of the range, in order, those of which nothing is known too.',
       resolve: (insight, _args, { operations }) => operations.readInsightDays(insight),
     }),
     xp: t.field({
       type: [XpSourceType],
       description: `Xp by source, the largest first, then the rest as one. An hour keeps a hundred sources apart. Hours are of the last ${HOURS_KEPT_DAYS} days and of up to ${MAX_DAYS_BY_HOUR} days at a time.`,
       args: {
-        by: t.arg({ type: StepType, defaultValue: 'hour', required: true }),
+        by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'Times by hour or by day.' }),
         sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_SOURCES}.` }),
       },
       resolve: (insight, args, { operations }) => {
@@ -161,6 +186,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       resolve: async (insight, _args, { operations }) => operations.readInsightTiers(insight, await insight.levels()),
     }),
     completion: t.field({
+      description: 'How many played, reached the top and completed the pass.',
       type: CompletionType,
       resolve: async (insight, _args, { operations }) =>
         operations.readInsightCompletion(insight, await insight.levels()),

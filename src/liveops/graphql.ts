@@ -44,11 +44,12 @@ const ChangePayload = builder.objectRef<Payload & { changed: boolean }>('ChangeP
       resolve: (query, payload, _args, { prisma }) =>
         prisma.player.findUniqueOrThrow({ ...query, where: whereOf(payload) }),
     }),
-    changed: t.exposeBoolean('changed'),
+    changed: t.exposeBoolean('changed', { description: 'There was something to do, and it is done.' }),
   }),
 })
 
 const WalletPayload = builder.objectRef<Payload & { balance: bigint }>('WalletPayload').implement({
+  description: 'What `creditWallet` and `debitWallet` leave.',
   fields: (t) => ({
     player: t.prismaField({
       type: 'Player',
@@ -263,6 +264,7 @@ builder.mutationFields((t) => ({
   }),
   unbanPlayer: t.field({
     type: PlayerPayload,
+    description: 'Lets a banned player play again. One that is deleted stays so.',
     args: { input: t.arg({ type: UnbanPlayerInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call } = await readCall(context, 'unban', input, nothingElse)
@@ -304,6 +306,7 @@ builder.mutationFields((t) => ({
   }),
   creditWallet: t.field({
     type: WalletPayload,
+    description: 'Gives money to a player.',
     args: { input: t.arg({ type: CreditWalletInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: money } = await readKeyedCall(context, 'credit_wallet', input, readMoney)
@@ -387,6 +390,7 @@ builder.mutationFields((t) => ({
   }),
   setPlayerStorage: t.field({
     type: PlayerPayload,
+    description: "Merges values into a player's storage, all or nothing.",
     args: { input: t.arg({ type: SetPlayerStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: values } = await readCall(context, 'set_storage', input, readStorageValues)
@@ -396,6 +400,7 @@ builder.mutationFields((t) => ({
   }),
   deletePlayerStorage: t.field({
     type: PlayerPayload,
+    description: "Removes keys from a player's storage. Those that it does not have are no fault.",
     args: { input: t.arg({ type: DeletePlayerStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: keys } = await readCall(context, 'delete_storage', input, readKeys)
@@ -408,16 +413,33 @@ builder.mutationFields((t) => ({
 builder.prismaObject('AuditLogEntry', {
   fields: (t) => ({
     id: t.exposeID('id'),
-    at: t.expose('createdAt', { type: 'DateTime' }),
+    at: t.expose('createdAt', {
+      description: 'When it was done; for what was denied, when it was tried first.',
+      type: 'DateTime',
+    }),
     actor: t.exposeString('actor', {
       description:
         '`platform_key:` and its id; for what was denied also `player:` and its id, and `player:*` for those of a flood.',
     }),
-    action: t.exposeString('action', { description: 'Such as `player.ban`; `.denied` behind what was refused.' }),
-    target: t.exposeString('target', { description: 'Empty for what was denied in a flood.' }),
-    before: t.exposeString('before', { nullable: true, description: 'JSON text.' }),
-    after: t.exposeString('after', { nullable: true, description: 'JSON text.' }),
-    reason: t.exposeString('reason', { nullable: true }),
+    action: t.exposeString('action', {
+      description: 'Such as `player.ban`; `.denied` behind what was refused. docs/access.md has them all.',
+    }),
+    target: t.exposeString('target', {
+      description:
+        'What it was done to, such as the id of a player, a key or a scenario. Empty for what was denied in a flood.',
+    }),
+    before: t.exposeString('before', {
+      nullable: true,
+      description: 'What was there, as JSON text; null where nothing was.',
+    }),
+    after: t.exposeString('after', {
+      nullable: true,
+      description: 'What is there now, as JSON text; null where nothing is.',
+    }),
+    reason: t.exposeString('reason', {
+      description: 'Why, in the words of the operator; null for what was denied.',
+      nullable: true,
+    }),
     attempts: t.exposeInt('attempts', {
       description: 'How often it was tried within a minute, for what was denied; else 1.',
     }),
@@ -430,9 +452,11 @@ builder.queryFields((t) => ({
     cursor: 'projectId_id',
     description: "What operators changed, or tried to, in the key's project: the latest first.",
     args: {
-      action: t.arg.string(),
-      target: t.arg.string(),
-      actor: t.arg.string(),
+      action: t.arg.string({ description: 'Of this action alone, to the letter, such as `player.ban`.' }),
+      target: t.arg.string({
+        description: 'About this target alone, such as the id of a player, a key or a scenario.',
+      }),
+      actor: t.arg.string({ description: 'By this actor alone, such as `platform_key:` and its id.' }),
       from: t.arg({ type: 'DateTime', description: 'The first moment that counts.' }),
       to: t.arg({ type: 'DateTime', description: 'The first moment that does not count any more.' }),
     },

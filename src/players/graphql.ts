@@ -3,25 +3,36 @@ import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
+import type { Status } from './standing.ts'
 import type { StoredValue } from './storage.ts'
 import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
 
 const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('StorageEntry').implement({
   description: "A key of a player's storage.",
   fields: (t) => ({
-    key: t.exposeString('key'),
+    key: t.exposeString('key', { description: '1 to 128 characters.' }),
     value: t.exposeString('value', { description: 'The JSON text of the value, byte for byte as it was written.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
 })
 
 const IdentityType = builder.prismaObject('Identity', {
-  fields: (t) => ({ provider: t.exposeString('provider'), subject: t.exposeString('subject') }),
+  fields: (t) => ({
+    provider: t.exposeString('provider', { description: '`custom`, or `custom:` and the name of another provider.' }),
+    subject: t.exposeString('subject'),
+  }),
 })
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-export const PlayerStatus = builder.enumType('PlayerStatus', { values: ['active', 'banned', 'deleted'] as const })
+export const PlayerStatus = builder.enumType('PlayerStatus', {
+  description: 'Whether a player may play.',
+  values: {
+    active: { value: 'active', description: 'It may play.' },
+    banned: { value: 'banned', description: 'Its calls are refused until it is unbanned.' },
+    deleted: { value: 'deleted', description: 'Its personal data is erased, and its calls are refused for good.' },
+  } as const satisfies Record<Status, unknown>,
+})
 
 export const PlayerType = builder.prismaObject('Player', {
   fields: (t) => ({
@@ -39,6 +50,7 @@ export const PlayerType = builder.prismaObject('Player', {
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     // In the order of bytes, as over REST: how a database sorts text is its own.
     identities: t.field({
+      description: 'By what it logs in, by provider and subject.',
       type: [IdentityType],
       select: (_args, _context, nested) => ({ identities: nested() }),
       resolve: ({ identities }) =>
@@ -106,8 +118,9 @@ builder.queryField('me', (t) =>
 )
 
 const StoredText = builder.objectRef<{ key: string; value: string }>('StoredText').implement({
+  description: 'A value that was written.',
   fields: (t) => ({
-    key: t.exposeString('key'),
+    key: t.exposeString('key', { description: '1 to 128 characters.' }),
     value: t.exposeString('value', { description: 'The JSON text of the value, as it is stored now.' }),
   }),
 })

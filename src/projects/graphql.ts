@@ -9,7 +9,7 @@ const MAX_REASON = 500
 builder.prismaObject('Environment', {
   fields: (t) => ({
     id: t.exposeID('id'),
-    name: t.exposeString('name'),
+    name: t.exposeString('name', { description: 'Such as `production`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     sdkKeys: t.int({
       description: 'How many SDK keys are good.',
@@ -21,13 +21,13 @@ builder.prismaObject('Environment', {
 
 const RoleKeys = builder.objectRef<{ role: Role; keys: number }>('RoleKeys').implement({
   description: 'How many platform keys of a role are good.',
-  fields: (t) => ({ role: t.exposeString('role'), keys: t.exposeInt('keys') }),
+  fields: (t) => ({ role: t.exposeString('role'), keys: t.exposeInt('keys', { description: 'How many are good.' }) }),
 })
 
 builder.prismaObject('Project', {
   fields: (t) => ({
     id: t.exposeID('id'),
-    name: t.exposeString('name'),
+    name: t.exposeString('name', { description: 'What the project is called.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     environments: t.relation('environments', { description: 'By name.', query: { orderBy: { name: 'asc' } } }),
     platformKeys: t.field({
@@ -75,6 +75,7 @@ const CreateEnvironmentPayload = builder.objectRef<{ id: string }>('CreateEnviro
   fields: (t) => ({
     environment: t.prismaField({
       type: 'Environment',
+      description: 'The environment that was made.',
       resolve: (query, { id }, _args, { prisma }) => prisma.environment.findUniqueOrThrow({ ...query, where: { id } }),
     }),
   }),
@@ -82,7 +83,7 @@ const CreateEnvironmentPayload = builder.objectRef<{ id: string }>('CreateEnviro
 
 const RenameProjectInput = builder.inputType('RenameProjectInput', {
   fields: (t) => ({
-    name: t.string({ required: true }),
+    name: t.string({ description: 'What the project is to be called: 1 to 128 characters.', required: true }),
     reason: t.string({ required: true, description: 'Kept in the audit log.' }),
   }),
 })
@@ -114,6 +115,7 @@ builder.mutationFields((t) => ({
   }),
   renameProject: t.field({
     type: RenameProjectPayload,
+    description: "Renames the key's project.",
     args: { input: t.arg({ type: RenameProjectInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const caller = await requireActor(context, 'admin', { action: 'project.rename', target: 'project' })

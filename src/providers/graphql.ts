@@ -19,9 +19,9 @@ const MAX_REASON = 500
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
   description: "A login provider that asks a studio's webhook (spec 2.3).",
   fields: (t) => ({
-    name: t.exposeString('name'),
+    name: t.exposeString('name', { description: 'By which logins name it, such as `default`.' }),
     enabled: t.exposeBoolean('enabled'),
-    url: t.exposeString('url'),
+    url: t.exposeString('url', { description: 'The address of the webhook.' }),
     hasSecret: t.exposeBoolean('hasSecret', { description: 'A secret is stored. It never comes back.' }),
     updatedAt: t.field({ type: 'DateTime', resolve: ({ updatedAt }) => new Date(updatedAt) }),
     replacedSecretsExpireAt: t.field({
@@ -39,6 +39,7 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
   fields: (t) => ({
     environment: t.exposeString('environment'),
     custom: t.field({
+      description: 'The custom providers, by name.',
       type: [CustomProviderType],
       resolve: ({ authProviders }) =>
         Object.entries(authProviders.custom).map(([name, provider]) => ({ name, ...provider })),
@@ -87,7 +88,11 @@ const SetAuthProvidersPayload = builder
   .objectRef<{ authProviders: AuthProvidersView }>('SetAuthProvidersPayload')
   .implement({
     fields: (t) => ({
-      authProviders: t.field({ type: AuthProvidersType, resolve: (payload) => payload.authProviders }),
+      authProviders: t.field({
+        description: 'The providers of the environment, as they are afterwards.',
+        type: AuthProvidersType,
+        resolve: (payload) => payload.authProviders,
+      }),
     }),
   })
 
@@ -105,7 +110,11 @@ const RotateProviderSecretInput = builder.inputType('RotateProviderSecretInput',
 
 const RotateProviderSecretPayload = builder.objectRef<RotatedSecret>('RotateProviderSecretPayload').implement({
   fields: (t) => ({
-    provider: t.field({ type: CustomProviderType, resolve: ({ name, provider }) => ({ name, ...provider }) }),
+    provider: t.field({
+      type: CustomProviderType,
+      description: 'The provider, as it is afterwards.',
+      resolve: ({ name, provider }) => ({ name, ...provider }),
+    }),
     secret: t.exposeString('secret', {
       nullable: true,
       description: 'The secret that was made: the only time that it is seen. Null when you gave one.',
@@ -128,6 +137,7 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
     error: t.exposeString('error', { nullable: true, description: 'The text that it would get; null for a login.' }),
     subject: t.exposeString('subject', { nullable: true, description: 'The subject that the webhook named.' }),
     attempts: t.field({
+      description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],
       resolve: ({ attempts }) =>
         attempts.map(({ status, milliseconds, error }) => Fields.ofJson(print({ status, milliseconds, error }))),
@@ -191,6 +201,7 @@ const MAX_DAYS_BY_HOUR = 7
 const LoginOutcomeType = builder
   .objectRef<{ outcome: string; logins: number; rate: number }>('LoginOutcome')
   .implement({
+    description: 'Logins of one outcome.',
     fields: (t) => ({
       outcome: t.exposeString('outcome', { description: '`ok`, or the code that the client received.' }),
       logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
@@ -201,7 +212,7 @@ const LoginOutcomeType = builder
 const LoginAttemptsType = builder.objectRef<LoginFigures['attempts'][number]>('LoginAttempts').implement({
   description: 'Logins by how many times the webhook was asked.',
   fields: (t) => ({
-    attempts: t.exposeInt('attempts'),
+    attempts: t.exposeInt('attempts', { description: 'How many times the webhook was asked, from 1 on.' }),
     logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
   }),
 })
@@ -210,11 +221,11 @@ const LoginLatencyType = builder.objectRef<Latency>('LoginLatency').implement({
   description:
     'What the webhook took in milliseconds, all attempts of a login together, without the pauses between them. The mean is exact; percentiles are counted in fixed steps, single milliseconds below 40 and steps of 5 % from there: they are exact below 40 and at most 5 % off above.',
   fields: (t) => ({
-    mean: t.exposeInt('mean'),
-    p50: t.exposeInt('p50'),
-    p90: t.exposeInt('p90'),
-    p95: t.exposeInt('p95'),
-    p99: t.exposeInt('p99'),
+    mean: t.exposeInt('mean', { description: 'On average, in milliseconds.' }),
+    p50: t.exposeInt('p50', { description: 'Half of the logins took no longer, in milliseconds.' }),
+    p90: t.exposeInt('p90', { description: '90 % of the logins took no longer, in milliseconds.' }),
+    p95: t.exposeInt('p95', { description: '95 % of the logins took no longer, in milliseconds.' }),
+    p99: t.exposeInt('p99', { description: '99 % of the logins took no longer, in milliseconds.' }),
   }),
 })
 
@@ -228,7 +239,11 @@ const LoginFiguresType = builder.objectRef<LoginFigures>('LoginFigures').impleme
       description: 'The most frequent first.',
       resolve: ({ logins, outcomes }) => outcomes.map((each) => ({ ...each, rate: each.logins / logins })),
     }),
-    attempts: t.field({ type: [LoginAttemptsType], resolve: ({ attempts }) => [...attempts] }),
+    attempts: t.field({
+      description: 'By how many times the webhook was asked.',
+      type: [LoginAttemptsType],
+      resolve: ({ attempts }) => [...attempts],
+    }),
     attemptsPerLogin: t.float({
       nullable: true,
       description: 'On average. Null of no logins.',
@@ -245,6 +260,7 @@ const LoginFiguresType = builder.objectRef<LoginFigures>('LoginFigures').impleme
 })
 
 const ProviderLoginsType = builder.objectRef<LoginStatistics['providers'][number]>('ProviderLogins').implement({
+  description: 'How the logins by one provider went.',
   fields: (t) => ({
     provider: t.exposeString('provider', { description: "The provider's name, such as `default`." }),
     figures: t.field({ type: LoginFiguresType, resolve: ({ figures }) => figures }),
@@ -264,9 +280,13 @@ const LoginStatisticsType = builder
   .implement({
     description: `How logins went, up to the last commit. Hours are those of UTC, and count whole where the range touches them; of what is more than ${HOURS_KEPT_DAYS} days ago days do.`,
     fields: (t) => ({
-      from: t.field({ type: 'DateTime', resolve: ({ from }) => from }),
+      from: t.field({ description: 'The first moment of the range.', type: 'DateTime', resolve: ({ from }) => from }),
       to: t.field({ type: 'DateTime', description: 'Not itself in the range.', resolve: ({ to }) => to }),
-      total: t.field({ type: LoginFiguresType, resolve: ({ total }) => total }),
+      total: t.field({
+        description: 'Of all providers together.',
+        type: LoginFiguresType,
+        resolve: ({ total }) => total,
+      }),
       providers: t.field({
         type: [ProviderLoginsType],
         description: 'Each provider that had logins, by name; those that are removed since, too.',
@@ -275,7 +295,9 @@ const LoginStatisticsType = builder
       times: t.field({
         type: [LoginTimeType],
         description: `Every hour or day of the range, in order: hours of up to ${MAX_DAYS_BY_HOUR} days, and of the last ${HOURS_KEPT_DAYS}.`,
-        args: { by: t.arg({ type: StepType, defaultValue: 'hour', required: true }) },
+        args: {
+          by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'By hour or by day.' }),
+        },
         resolve: ({ ref }, { by }, { operations }) => {
           if (by === 'hour' && daysOf(ref) > MAX_DAYS_BY_HOUR) {
             throw invalidRequest({ path: 'by', message: `must be DAY for more than ${MAX_DAYS_BY_HOUR} days` })

@@ -30,6 +30,7 @@ import type { VersionSummary } from './versions.ts'
 import { readCrossHandle, readRunId, readScenarioId } from './wire.ts'
 
 const CrossedHandleType = builder.objectRef<{ nodeId: string; handle: string }>('CrossedHandle').implement({
+  description: 'A handle that was crossed.',
   fields: (t) => ({ nodeId: t.exposeString('nodeId'), handle: t.exposeString('handle') }),
 })
 
@@ -38,7 +39,11 @@ const EnteredNodeType = builder.objectRef<EnteredNode>('EnteredNode').implement(
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     type: t.exposeString('type'),
-    data: t.field({ type: 'JSON', resolve: (node) => node.data }),
+    data: t.field({
+      description: 'The data of the node, as it was published.',
+      type: 'JSON',
+      resolve: (node) => node.data,
+    }),
   }),
 })
 
@@ -47,8 +52,16 @@ export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan
   fields: (t) => ({
     runId: t.exposeString('runId'),
     status: t.exposeString('status', { description: '`active` or `completed`.' }),
-    crossed: t.field({ type: [CrossedHandleType], resolve: (plan) => [...plan.crossed] }),
-    entered: t.field({ type: [EnteredNodeType], resolve: (plan) => [...plan.entered] }),
+    crossed: t.field({
+      description: 'The handles that were crossed, in order.',
+      type: [CrossedHandleType],
+      resolve: (plan) => [...plan.crossed],
+    }),
+    entered: t.field({
+      description: 'The nodes that were entered, in order.',
+      type: [EnteredNodeType],
+      resolve: (plan) => [...plan.entered],
+    }),
     granted: t.field({ type: [RewardType], resolve: (plan) => [...plan.granted] }),
   }),
 })
@@ -66,11 +79,16 @@ const CrossHandleResultType = builder.objectRef<CrossResult>('CrossHandleResult'
 })
 
 const ScenarioRunType = builder.objectRef<RunResult>('ScenarioRun').implement({
+  description: 'A walk of the calling player through a scenario.',
   fields: (t) => ({
     runId: t.exposeString('runId'),
     scenarioId: t.exposeString('scenarioId'),
     status: t.exposeString('status', { description: '`active`, `completed` or `cancelled`.' }),
-    active: t.field({ type: [EnteredNodeType], resolve: (run) => [...run.active] }),
+    active: t.field({
+      description: 'The nodes that were entered and not left.',
+      type: [EnteredNodeType],
+      resolve: (run) => [...run.active],
+    }),
     plan: t.field({
       type: ExecutionPlanType,
       nullable: true,
@@ -120,15 +138,18 @@ const VersionSummaryType = builder.objectRef<VersionSummary>('ScenarioVersionSum
   fields: (t) => ({
     version: t.exposeInt('version'),
     publishedAt: t.expose('publishedAt', { type: 'DateTime' }),
-    isCurrent: t.exposeBoolean('isCurrent'),
-    bytes: t.exposeInt('bytes', { description: 'The length of the definition.' }),
+    isCurrent: t.exposeBoolean('isCurrent', { description: 'It is the one that counts now.' }),
+    bytes: t.exposeInt('bytes', { description: 'The length of the definition, in bytes.' }),
     sha256: t.exposeString('sha256', { description: 'Of the definition, in hex. Equal hashes, equal texts.' }),
   }),
 })
 
 const FaultType = builder.objectRef<Fault>('ScenarioFault').implement({
   description: 'What is wrong with a definition, and where, such as `nodes[2].data.levels[0].xp`.',
-  fields: (t) => ({ path: t.exposeString('path'), message: t.exposeString('message') }),
+  fields: (t) => ({
+    path: t.exposeString('path', { description: 'Where it is.' }),
+    message: t.exposeString('message', { description: 'What is wrong, in words.' }),
+  }),
 })
 
 const ValidationType = builder.objectRef<readonly Fault[]>('ValidateScenarioResult').implement({
@@ -145,12 +166,13 @@ const LevelPlayersType = builder.objectRef<PassPreview['levels'][number]>('Level
   description: 'Players at a level, before and after.',
   fields: (t) => ({
     level: t.exposeInt('level'),
-    before: t.exposeInt('before'),
-    after: t.exposeInt('after'),
+    before: t.exposeInt('before', { description: 'Players at the level as it is published.' }),
+    after: t.exposeInt('after', { description: 'Players at the level as it would be.' }),
   }),
 })
 
 const TierPlayersType = builder.objectRef<{ level: number; players: number }>('TierPlayers').implement({
+  description: 'Players that a tier counts.',
   fields: (t) => ({ level: t.exposeInt('level'), players: t.exposeInt('players') }),
 })
 
@@ -181,8 +203,8 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
     'A battle pass before and after. Where it is not there, it counts as one without levels, tiers and price.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
-    isAdded: t.exposeBoolean('isAdded'),
-    isRemoved: t.exposeBoolean('isRemoved'),
+    isAdded: t.exposeBoolean('isAdded', { description: 'It is not there before.' }),
+    isRemoved: t.exposeBoolean('isRemoved', { description: 'It is not there after.' }),
     players: t.exposeInt('players', { description: 'Players with a pass.' }),
     premiumOwners: t.exposeInt('premiumOwners', { description: 'Those of them that own premium.' }),
     levelGained: t.exposeInt('levelGained', { description: 'Players whose level would be higher.' }),
@@ -194,10 +216,20 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
       description: 'Players by level: 0, and every level before or after.',
       resolve: ({ levels }) => [...levels],
     }),
-    priceBefore: t.field({ type: PriceType, nullable: true, resolve: (pass) => pass.priceBefore }),
-    priceAfter: t.field({ type: PriceType, nullable: true, resolve: (pass) => pass.priceAfter }),
+    priceBefore: t.field({
+      description: 'What premium costs; null when none is sold.',
+      type: PriceType,
+      nullable: true,
+      resolve: (pass) => pass.priceBefore,
+    }),
+    priceAfter: t.field({
+      description: 'What premium would cost; null when none would be sold.',
+      type: PriceType,
+      nullable: true,
+      resolve: (pass) => pass.priceAfter,
+    }),
     claimsOpenBefore: t.exposeBoolean('claimsOpenBefore', { description: 'Tiers can be claimed at this time.' }),
-    claimsOpenAfter: t.exposeBoolean('claimsOpenAfter'),
+    claimsOpenAfter: t.exposeBoolean('claimsOpenAfter', { description: 'Tiers could be claimed at this time.' }),
     newlyClaimable: t.field({
       type: [NewlyClaimableType],
       description: 'For each track.',
@@ -212,6 +244,7 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
 })
 
 const RemovedNodeType = builder.objectRef<ScenarioPreview['removedNodes'][number]>('RemovedNode').implement({
+  description: 'A node that would vanish.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     type: t.exposeString('type'),
@@ -252,12 +285,13 @@ const ValueChangeType = builder.objectRef<ValueChange>('ValueChange').implement(
     path: t.exposeString('path', {
       description: 'Such as `data.offer.sizes[2]`; levels and tiers by what they are: `data.levels[level=5].xp`.',
     }),
-    before: t.exposeString('before', { nullable: true }),
-    after: t.exposeString('after', { nullable: true }),
+    before: t.exposeString('before', { description: 'The value in version `from`.', nullable: true }),
+    after: t.exposeString('after', { description: 'The value in version `to`.', nullable: true }),
   }),
 })
 
 const DiffedNodeType = builder.objectRef<DiffedNode>('DiffedNode').implement({
+  description: 'A node that only one of two versions has.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     type: t.exposeString('type'),
@@ -266,18 +300,32 @@ const DiffedNodeType = builder.objectRef<DiffedNode>('DiffedNode').implement({
 })
 
 const DiffedLevelType = builder.objectRef<DiffedLevel>('DiffedLevel').implement({
-  fields: (t) => ({ level: t.exposeInt('level'), xp: t.field({ type: 'Int64', resolve: ({ xp }) => xp }) }),
+  description: 'A level that only one of two definitions has.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    xp: t.field({ description: 'The total of xp that reaches it.', type: 'Int64', resolve: ({ xp }) => xp }),
+  }),
 })
 
 const ChangedLevelType = builder.objectRef<PassDiff['levelsChanged'][number]>('ChangedLevel').implement({
+  description: 'A level that takes another total of xp.',
   fields: (t) => ({
     level: t.exposeInt('level'),
-    xpBefore: t.field({ type: 'Int64', resolve: ({ xpBefore }) => xpBefore }),
-    xpAfter: t.field({ type: 'Int64', resolve: ({ xpAfter }) => xpAfter }),
+    xpBefore: t.field({
+      description: 'The total of xp that reaches it in version `from`.',
+      type: 'Int64',
+      resolve: ({ xpBefore }) => xpBefore,
+    }),
+    xpAfter: t.field({
+      description: 'The total of xp that reaches it in version `to`.',
+      type: 'Int64',
+      resolve: ({ xpAfter }) => xpAfter,
+    }),
   }),
 })
 
 const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
+  description: 'A tier that only one of two definitions has.',
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
@@ -286,40 +334,110 @@ const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
 })
 
 const ChangedTierType = builder.objectRef<PassDiff['tiersChanged'][number]>('ChangedTier').implement({
+  description: 'A tier that grants something else.',
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
-    rewardsBefore: t.field({ type: [RewardType], resolve: ({ rewardsBefore }): Reward[] => [...rewardsBefore] }),
-    rewardsAfter: t.field({ type: [RewardType], resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter] }),
+    rewardsBefore: t.field({
+      description: 'What it grants in version `from`.',
+      type: [RewardType],
+      resolve: ({ rewardsBefore }): Reward[] => [...rewardsBefore],
+    }),
+    rewardsAfter: t.field({
+      description: 'What it grants in version `to`.',
+      type: [RewardType],
+      resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter],
+    }),
   }),
 })
 
 const ChangedPriceType = builder.objectRef<NonNullable<PassDiff['price']>>('ChangedPrice').implement({
+  description: 'A price before and after; null where there is none.',
   fields: (t) => ({
-    before: t.field({ type: PriceType, nullable: true, resolve: ({ before }) => before }),
-    after: t.field({ type: PriceType, nullable: true, resolve: ({ after }) => after }),
+    before: t.field({
+      description: 'The price in version `from`.',
+      type: PriceType,
+      nullable: true,
+      resolve: ({ before }) => before,
+    }),
+    after: t.field({
+      description: 'The price in version `to`.',
+      type: PriceType,
+      nullable: true,
+      resolve: ({ after }) => after,
+    }),
   }),
 })
 
 const ChangedDateType = builder.objectRef<Change<Date>>('ChangedDate').implement({
+  description: 'A date before and after; null where there is none.',
   fields: (t) => ({
-    before: t.field({ type: 'DateTime', nullable: true, resolve: ({ before }) => before }),
-    after: t.field({ type: 'DateTime', nullable: true, resolve: ({ after }) => after }),
+    before: t.field({
+      description: 'The date in version `from`.',
+      type: 'DateTime',
+      nullable: true,
+      resolve: ({ before }) => before,
+    }),
+    after: t.field({
+      description: 'The date in version `to`.',
+      type: 'DateTime',
+      nullable: true,
+      resolve: ({ after }) => after,
+    }),
   }),
 })
 
 const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
   description: 'What differs between two definitions of a battle pass. A price or date that stays is null.',
   fields: (t) => ({
-    levelsAdded: t.field({ type: [DiffedLevelType], resolve: (diff) => [...diff.levelsAdded] }),
-    levelsRemoved: t.field({ type: [DiffedLevelType], resolve: (diff) => [...diff.levelsRemoved] }),
-    levelsChanged: t.field({ type: [ChangedLevelType], resolve: (diff) => [...diff.levelsChanged] }),
-    tiersAdded: t.field({ type: [DiffedTierType], resolve: (diff) => [...diff.tiersAdded] }),
-    tiersRemoved: t.field({ type: [DiffedTierType], resolve: (diff) => [...diff.tiersRemoved] }),
-    tiersChanged: t.field({ type: [ChangedTierType], resolve: (diff) => [...diff.tiersChanged] }),
-    price: t.field({ type: ChangedPriceType, nullable: true, resolve: (diff) => diff.price }),
-    startsAt: t.field({ type: ChangedDateType, nullable: true, resolve: (diff) => diff.startsAt }),
-    endsAt: t.field({ type: ChangedDateType, nullable: true, resolve: (diff) => diff.endsAt }),
+    levelsAdded: t.field({
+      description: 'Levels that only version `to` has.',
+      type: [DiffedLevelType],
+      resolve: (diff) => [...diff.levelsAdded],
+    }),
+    levelsRemoved: t.field({
+      description: 'Levels that only version `from` has.',
+      type: [DiffedLevelType],
+      resolve: (diff) => [...diff.levelsRemoved],
+    }),
+    levelsChanged: t.field({
+      description: 'Levels that take another total of xp.',
+      type: [ChangedLevelType],
+      resolve: (diff) => [...diff.levelsChanged],
+    }),
+    tiersAdded: t.field({
+      description: 'Tiers that only version `to` has.',
+      type: [DiffedTierType],
+      resolve: (diff) => [...diff.tiersAdded],
+    }),
+    tiersRemoved: t.field({
+      description: 'Tiers that only version `from` has.',
+      type: [DiffedTierType],
+      resolve: (diff) => [...diff.tiersRemoved],
+    }),
+    tiersChanged: t.field({
+      description: 'Tiers that grant something else.',
+      type: [ChangedTierType],
+      resolve: (diff) => [...diff.tiersChanged],
+    }),
+    price: t.field({
+      description: 'What premium costs.',
+      type: ChangedPriceType,
+      nullable: true,
+      resolve: (diff) => diff.price,
+    }),
+    startsAt: t.field({
+      description: 'The beginning of the season.',
+      type: ChangedDateType,
+      nullable: true,
+      resolve: (diff) => diff.startsAt,
+    }),
+    endsAt: t.field({
+      description: 'The end of the season.',
+      type: ChangedDateType,
+      nullable: true,
+      resolve: (diff) => diff.endsAt,
+    }),
     claimUntil: t.field({
       type: ChangedDateType,
       nullable: true,
@@ -330,10 +448,11 @@ const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
 })
 
 const ChangedNodeType = builder.objectRef<ChangedNode>('ChangedNode').implement({
+  description: 'A node that differs.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
-    typeBefore: t.exposeString('typeBefore'),
-    typeAfter: t.exposeString('typeAfter'),
+    typeBefore: t.exposeString('typeBefore', { description: 'Its type in version `from`.' }),
+    typeAfter: t.exposeString('typeAfter', { description: 'Its type in version `to`.' }),
     changes: t.field({
       type: [ValueChangeType],
       description: 'Every value of the node that differs.',
@@ -349,25 +468,37 @@ const ChangedNodeType = builder.objectRef<ChangedNode>('ChangedNode').implement(
 })
 
 const EdgeType = builder.objectRef<Edge>('ScenarioEdge').implement({
-  fields: (t) => ({ from: t.exposeString('from'), handle: t.exposeString('handle'), to: t.exposeString('to') }),
+  description: 'An edge of the graph: where a crossing of the handle leads.',
+  fields: (t) => ({
+    from: t.exposeString('from', { description: 'The id of the node whose handle it is.' }),
+    handle: t.exposeString('handle'),
+    to: t.exposeString('to', { description: 'The id of the node that is entered.' }),
+  }),
 })
 
 const ChangedEdgeType = builder.objectRef<ScenarioDiff['edgesChanged'][number]>('ChangedEdge').implement({
+  description: 'An edge that leads as before, with other values beside.',
   fields: (t) => ({
-    from: t.exposeString('from'),
+    from: t.exposeString('from', { description: 'The id of the node whose handle it is.' }),
     handle: t.exposeString('handle'),
-    to: t.exposeString('to'),
-    changes: t.field({ type: [ValueChangeType], resolve: (edge) => [...edge.changes] }),
+    to: t.exposeString('to', { description: 'The id of the node that is entered.' }),
+    changes: t.field({ description: 'What differs.', type: [ValueChangeType], resolve: (edge) => [...edge.changes] }),
   }),
 })
 
 const ReorderedEdgesType = builder.objectRef<ScenarioDiff['edgesReordered'][number]>('ReorderedEdges').implement({
   description: 'A handle whose nodes are entered in another order.',
   fields: (t) => ({
-    from: t.exposeString('from'),
+    from: t.exposeString('from', { description: 'The id of the node whose handle it is.' }),
     handle: t.exposeString('handle'),
-    before: t.stringList({ resolve: ({ before }) => [...before] }),
-    after: t.stringList({ resolve: ({ after }) => [...after] }),
+    before: t.stringList({
+      description: 'Ids of the nodes, in the order of version `from`.',
+      resolve: ({ before }) => [...before],
+    }),
+    after: t.stringList({
+      description: 'Ids of the nodes, in the order of version `to`.',
+      resolve: ({ after }) => [...after],
+    }),
   }),
 })
 
@@ -375,25 +506,49 @@ const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>(
   description:
     'What differs between two versions. Whitespace, and the order of members, of nodes, of levels and of tiers, make no difference but to `isSameText`.',
   fields: (t) => ({
-    from: t.exposeInt('from'),
-    to: t.exposeInt('to'),
+    from: t.exposeInt('from', { description: 'The version that is compared.' }),
+    to: t.exposeInt('to', { description: 'The version that it is compared with.' }),
     isSameText: t.exposeBoolean('isSameText', { description: 'Byte for byte.' }),
     changes: t.field({
       type: [ValueChangeType],
       description: 'Outside of nodes and edges: the name, the start, and what the service does not know.',
       resolve: (diff) => [...diff.changes],
     }),
-    nodesAdded: t.field({ type: [DiffedNodeType], resolve: (diff) => [...diff.nodesAdded] }),
-    nodesRemoved: t.field({ type: [DiffedNodeType], resolve: (diff) => [...diff.nodesRemoved] }),
-    nodesChanged: t.field({ type: [ChangedNodeType], resolve: (diff) => [...diff.nodesChanged] }),
-    edgesAdded: t.field({ type: [EdgeType], resolve: (diff) => [...diff.edgesAdded] }),
-    edgesRemoved: t.field({ type: [EdgeType], resolve: (diff) => [...diff.edgesRemoved] }),
+    nodesAdded: t.field({
+      description: 'Nodes that only version `to` has.',
+      type: [DiffedNodeType],
+      resolve: (diff) => [...diff.nodesAdded],
+    }),
+    nodesRemoved: t.field({
+      description: 'Nodes that only version `from` has.',
+      type: [DiffedNodeType],
+      resolve: (diff) => [...diff.nodesRemoved],
+    }),
+    nodesChanged: t.field({
+      description: 'Nodes that differ.',
+      type: [ChangedNodeType],
+      resolve: (diff) => [...diff.nodesChanged],
+    }),
+    edgesAdded: t.field({
+      description: 'Edges that only version `to` has.',
+      type: [EdgeType],
+      resolve: (diff) => [...diff.edgesAdded],
+    }),
+    edgesRemoved: t.field({
+      description: 'Edges that only version `from` has.',
+      type: [EdgeType],
+      resolve: (diff) => [...diff.edgesRemoved],
+    }),
     edgesChanged: t.field({
       type: [ChangedEdgeType],
       description: 'Edges with other values beside their three, which the service does not know.',
       resolve: (diff) => [...diff.edgesChanged],
     }),
-    edgesReordered: t.field({ type: [ReorderedEdgesType], resolve: (diff) => [...diff.edgesReordered] }),
+    edgesReordered: t.field({
+      description: 'Handles whose nodes are entered in another order.',
+      type: [ReorderedEdgesType],
+      resolve: (diff) => [...diff.edgesReordered],
+    }),
     hasMoreChanges: t.exposeBoolean('hasMoreChanges', {
       description: 'Some of the `changes` were left out: 2,000 are named in all. Whatever has any is there.',
     }),
@@ -473,8 +628,8 @@ builder.queryFields((t) => ({
     args: {
       environment: t.arg.string({ required: true }),
       scenarioId: t.arg.string({ required: true }),
-      from: t.arg.int({ required: true }),
-      to: t.arg.int({ required: true }),
+      from: t.arg.int({ required: true, description: 'The version that is compared.' }),
+      to: t.arg.int({ required: true, description: 'The version that it is compared with.' }),
     },
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
@@ -558,7 +713,7 @@ const CloneScenarioInput = builder.inputType('CloneScenarioInput', {
     scenarioId: t.string({ required: true }),
     version: t.int({ description: 'The current one unless given.' }),
     toEnvironment: t.string({ required: true, description: 'An environment of the same project.' }),
-    toScenarioId: t.string({ required: true }),
+    toScenarioId: t.string({ description: 'Where it is published: the same id, or another.', required: true }),
     reason: t.string({ description: 'Kept in the audit log.' }),
   }),
 })

@@ -11,6 +11,7 @@ export const RewardType = builder.objectRef<Granted>('Reward').implement({
 })
 
 export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>('Price').implement({
+  description: 'What premium costs.',
   fields: (t) => ({
     currency: t.exposeString('currency'),
     amount: t.field({ type: 'Int64', resolve: (price) => price.amount }),
@@ -20,7 +21,7 @@ export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>
 export const WalletType = builder.prismaObject('Wallet', {
   fields: (t) => ({
     currency: t.exposeString('currency'),
-    balance: t.expose('balance', { type: 'Int64' }),
+    balance: t.expose('balance', { description: 'What the player has of it, in whole units.', type: 'Int64' }),
   }),
 })
 
@@ -33,7 +34,10 @@ builder.prismaObject('WalletEntry', {
     reason: t.exposeString('reason', {
       description: '`tier_claim`, `premium_purchase`, `reward_node` or `adjustment`.',
     }),
-    reference: t.exposeString('reference', { description: 'What it was for, such as `season-1/pass/free/5`.' }),
+    reference: t.exposeString('reference', {
+      description:
+        'What it was for, such as `season-1/pass/free/5`; of support `support/` and the id of the entry in the audit log.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
 })
