@@ -27,6 +27,8 @@ export interface Feeds {
 export interface Follower {
   readonly environmentId: string
   readonly after: bigint | null
+  /** Whose events alone match, if it is one player's: a replay then looks at no others. */
+  readonly playerId?: string | null
   readonly matches: (event: StreamEvent) => boolean
   /** Told once when the follower has ended, whoever ended it. */
   readonly onEnd?: () => void
@@ -67,6 +69,26 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
       values: [environmentId, after],
     })
     return rows.map((row) => eventOf(environmentId, row))
+  }
+
+  async function readOf(environmentId: string, playerId: string, after: bigint, end: bigint): Promise<StreamEvent[]> {
+    const { rows } = await pool.query({
+      name: 'stream-read-player',
+      text: `SELECT ${EVENT_COLUMNS} FROM events
+        WHERE environment_id = $1 AND player_id = $2 AND position > $3 AND position <= $4
+        ORDER BY position LIMIT ${PAGE}`,
+      values: [environmentId, playerId, after, end],
+    })
+    return rows.map((row) => eventOf(environmentId, row))
+  }
+
+  async function isKept(environmentId: string, position: bigint): Promise<boolean> {
+    const { rowCount } = await pool.query({
+      name: 'stream-is-kept',
+      text: 'SELECT FROM events WHERE environment_id = $1 AND position = $2',
+      values: [environmentId, position],
+    })
+    return rowCount === 1
   }
 
   /** One statement for all environments, once a second. */
@@ -133,6 +155,7 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
   async function follow({
     environmentId,
     after,
+    playerId = null,
     matches,
     onEnd,
   }: Follower): Promise<AsyncIterableIterator<StreamEvent>> {
@@ -145,19 +168,26 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
       const position = after ?? feed.head
       const first = feed.recentAfter(position) ?? (await pageAfter(position))
       if (closed) throw new Refusal('unavailable')
-      return new Following({ feed, pageAfter, matches, position, first, onEnd })
+      return new Following({ feed, pageAfter, matches, first, onEnd })
     } catch (error) {
       feed.leave()
       throw error
     }
 
-    async function pageAfter(position: bigint): Promise<readonly StreamEvent[]> {
+    async function pageAfter(position: bigint): Promise<Page> {
       const { head } = feed
-      const page = await read(environmentId, position)
+      if (playerId !== null) {
+        const events = await readOf(environmentId, playerId, position, head)
+        // Asked afterwards: the oldest leave first, so what is kept now has kept all behind it until now.
+        if (!(await isKept(environmentId, position + 1n))) throw new Refusal('cursorExpired')
+        const last = events.length === PAGE ? events.at(-1) : undefined
+        return { events, end: last?.position ?? head }
+      }
+      const events = await read(environmentId, position)
       // What is known to be committed and is not there is past retention.
-      const next = page[0]?.position ?? head + 1n
+      const next = events[0]?.position ?? head + 1n
       if (next > position + 1n) throw new Refusal('cursorExpired')
-      return page
+      return { events, end: events.at(-1)?.position ?? position }
     }
   }
 
@@ -172,13 +202,18 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
   }
 }
 
+/** What a stretch of the stream has for a follower, up to a position and with it. */
+interface Page {
+  readonly events: readonly StreamEvent[]
+  readonly end: bigint
+}
+
 /** Where a follower starts, and how it goes on. */
 interface Way {
   readonly feed: Feed
-  readonly pageAfter: (position: bigint) => Promise<readonly StreamEvent[]>
+  readonly pageAfter: (position: bigint) => Promise<Page>
   readonly matches: (event: StreamEvent) => boolean
-  readonly position: bigint
-  readonly first: readonly StreamEvent[]
+  readonly first: Page
   readonly onEnd?: () => void
 }
 
@@ -189,36 +224,34 @@ interface Way {
 class Following implements AsyncIterableIterator<StreamEvent> {
   private readonly way: Way
   private readonly ended = new AbortController()
-  private position: bigint
-  private batch: readonly StreamEvent[]
+  private page: Page
   private at = 0
 
   constructor(way: Way) {
     this.way = way
-    this.position = way.position
-    this.batch = way.first
+    this.page = way.first
     way.feed.followings.add(this)
   }
 
   async next(): Promise<IteratorResult<StreamEvent>> {
     const { feed, pageAfter, matches } = this.way
     while (!this.ended.signal.aborted) {
-      for (let event = this.batch[this.at]; event; event = this.batch[this.at]) {
+      const { events, end } = this.page
+      for (let event = events[this.at]; event; event = events[this.at]) {
         this.at += 1
-        this.position = event.position
         if (matches(event)) return { done: false, value: event }
       }
       // A page at a time, then the others: what is at hand would keep everybody waiting until one has it all.
-      if (this.batch.length === PAGE) await nextTurn()
+      if (events.length === PAGE) await nextTurn()
       try {
-        this.batch = feed.recentAfter(this.position) ?? (await pageAfter(this.position))
+        this.page = feed.recentAfter(end) ?? (await pageAfter(end))
       } catch (error) {
         // Whoever pulls does not call `return()` after an error.
         this.end()
         throw error
       }
       this.at = 0
-      if (this.batch.length === 0) await feed.moved(this.position, this.ended.signal)
+      if (this.page.end === end) await feed.moved(end, this.ended.signal)
     }
     return { done: true, value: undefined }
   }
@@ -304,12 +337,13 @@ class Feed {
   }
 
   /** The events after a position when they are at hand; undefined when only Postgres has them. */
-  recentAfter(position: bigint): readonly StreamEvent[] | undefined {
-    if (position >= this.head) return []
+  recentAfter(position: bigint): Page | undefined {
+    if (position >= this.head) return { events: [], end: position }
     const first = this.recent[0]
     if (!first || first.position > position + 1n) return undefined
     const from = Number(position + 1n - first.position)
-    return this.recent.slice(from, from + PAGE)
+    const events = this.recent.slice(from, from + PAGE)
+    return { events, end: events.at(-1)?.position ?? position }
   }
 
   /** Resolves when there is something after a position, or when the signal aborts. */

@@ -176,6 +176,7 @@ async function follow(context: Context, args: EventArgs) {
   return context.feeds.follow({
     environmentId,
     after: after === null ? null : readCursor(environmentId, after),
+    playerId,
     matches: (event) =>
       (playerId === null || event.playerId === playerId) &&
       (scenarioId === null || event.scenarioId === scenarioId) &&

@@ -12,8 +12,10 @@ import { printCursor } from '../../src/events/cursor.ts'
 import { createFeeds } from '../../src/events/feed.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
+import { createDatabase } from '../support/database.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
@@ -646,6 +648,85 @@ describe('followers do not wait for each other', () => {
       await first.return?.()
     } finally {
       await server.stop()
+    }
+  })
+})
+
+describe('a player that comes back to a long stream', () => {
+  const OWN = 'subscription ($after: String) { events(after: $after) { cursor } }'
+
+  it('hears its own events once and in order from wherever it was, and nobody else’s are read for it', async () => {
+    const database = await createDatabase()
+    const proxy = await startProxy(database.url)
+    const server = await startGame({ DATABASE_URL: proxy.url })
+    try {
+      const { app, environmentId } = server
+      const player = await server.player()
+      // More than two pages of its own, each among nine of others.
+      const others = 10_800
+      const bytes = 1_000
+      await app.pool.query(
+        `WITH moved AS (UPDATE streams SET position = position + $2 WHERE environment_id = $1 RETURNING position)
+         INSERT INTO events (environment_id, position, type, player_id, data)
+         SELECT $1, position - $2 + n, 'player.created', CASE WHEN n % 10 = 0 THEN $3 ELSE gen_random_uuid() END,
+           '{"pad":"' || repeat('x', $4) || '"}'
+         FROM moved, generate_series(1, $2::int) AS n`,
+        [environmentId, (others * 10) / 9, player.playerId, bytes],
+      )
+      const own = async (): Promise<string[]> => {
+        const { rows } = await app.pool.query(
+          'SELECT position FROM events WHERE environment_id = $1 AND player_id = $2 ORDER BY position',
+          [environmentId, player.playerId],
+        )
+        return rows.map(({ position }) => printCursor(environmentId, BigInt(position)))
+      }
+      const hear = async (after: string, count: number): Promise<string[]> => {
+        const subscriber = server.subscribe(player.token, OWN, { after })
+        const events = await subscriber.take(count)
+        await subscriber.close()
+        return events.map(({ cursor }) => cursor)
+      }
+      const zero = printCursor(environmentId, 0n)
+      const first = await own()
+      const before = proxy.answered
+      expect(await hear(zero, first.length)).toEqual(first)
+      expect(proxy.answered - before).toBeLessThan((others * bytes) / 2)
+
+      // It comes back again and again, also to places of others, while all of them play on.
+      await server.publish('climb', scenario([passNode('pass', { levels: times(300, (xp) => xp), tiers: [] })], []))
+      const runId = await player.start('climb')
+      let writing = true
+      const work = [
+        ...times(4, async () => {
+          while (writing) await app.operations.createPlayer(environmentId, null)
+        }),
+        (async () => {
+          for (const _ of times(250, String)) {
+            expect((await add(player, runId, 1, { scenarioId: 'climb', nodeId: 'pass' })).status).toBe(200)
+          }
+        })(),
+      ]
+      const count = first.length + 1 + 250
+      const heard = await hear(printCursor(environmentId, 5_003n), 10)
+      const missed = first.indexOf(heard[0] ?? '')
+      while (missed + heard.length < count) {
+        const some = Math.min(1 + Math.floor(Math.random() * 100), count - missed - heard.length)
+        heard.push(...(await hear(heard.at(-1) ?? '', some)))
+      }
+      writing = false
+      await Promise.all(work)
+      expect(heard).toEqual((await own()).slice(missed))
+      expect(missed).toBe(501)
+
+      await app.pool.query('DELETE FROM events WHERE position <= 15')
+      const late = server.subscribe(player.token, OWN, { after: printCursor(environmentId, 14n) })
+      expect(await codeOf(late)).toBe('CURSOR_EXPIRED')
+      await late.close()
+      expect(await hear(printCursor(environmentId, 15n), 1)).toEqual([first[2]])
+    } finally {
+      await server.stop()
+      await proxy.close()
+      await database.drop()
     }
   })
 })

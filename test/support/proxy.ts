@@ -6,6 +6,8 @@ export interface PostgresProxy {
   readonly url: string
   /** COMMITs whose answers were swallowed so far. */
   readonly swallowed: number
+  /** Bytes that the server has answered so far. */
+  readonly answered: number
   /** Nothing passes, in either direction, and nothing breaks: a frozen server or a cut cable. */
   pause(): void
   resume(): void
@@ -38,6 +40,7 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
   let refusing = false
   let toSwallow = 0
   let swallowed = 0
+  let answered = 0
 
   const server = createServer((client) => {
     if (refusing) return void client.destroy()
@@ -62,6 +65,7 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
     })
     let answers = NOTHING
     upstream.on('data', (data) => {
+      answered += data.length
       link.sent = NOTHING
       if (!link.swallowing) return void client.write(data)
       answers = Buffer.concat([answers, data])
@@ -91,6 +95,9 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
     url: url.href,
     get swallowed() {
       return swallowed
+    },
+    get answered() {
+      return answered
     },
     pause() {
       paused = true
