@@ -36,6 +36,8 @@ export interface Follower {
 
 /** Events kept at hand per environment, so that followers near the end need no database. */
 const RECENT_EVENTS = 4_000
+/** Events kept that came before their predecessors. Further ones are read again: Postgres may be long in answering. */
+const EARLY_EVENTS = 4_000
 const PAGE = 500
 /** A signal ahead of its predecessors waits this long for them before the database is asked. */
 const HOLE_MS = 20
@@ -291,6 +293,8 @@ class Feed {
   private readonly onError: (error: unknown) => void
   private recent: StreamEvent[] = []
   private readonly early = new Map<bigint, StreamEvent>()
+  /** Up to here nothing is early any more. */
+  private absorbed = 0n
   private readonly waiting = new Set<() => void>()
   private followers = 0
   private begun = false
@@ -322,7 +326,12 @@ class Feed {
   }
 
   events(events: readonly StreamEvent[]): void {
-    for (const event of events) if (event.position > this.head) this.early.set(event.position, event)
+    for (const event of events) {
+      if (event.position <= this.head) continue
+      // Those that follow on make room for the others.
+      if (this.early.size === EARLY_EVENTS && this.begun) this.absorb()
+      if (this.early.size < EARLY_EVENTS) this.early.set(event.position, event)
+    }
     if (this.begun) this.absorb()
   }
 
@@ -364,7 +373,10 @@ class Feed {
     const before = this.head
     for (let next = this.early.get(this.head + 1n); next; next = this.early.get(this.head + 1n)) this.push(next)
     if (this.head > before) this.wake()
-    for (const position of this.early.keys()) if (position <= this.head) this.early.delete(position)
+    if (this.head > this.absorbed) {
+      for (const position of this.early.keys()) if (position <= this.head) this.early.delete(position)
+      this.absorbed = this.head
+    }
     if (this.early.size === 0) {
       clearTimeout(this.hole)
       this.hole = undefined

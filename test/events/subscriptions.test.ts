@@ -7,7 +7,9 @@ import { type App, createApp } from '../../src/app.ts'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config.ts'
+import { createPool } from '../../src/db/pool.ts'
 import { type Bus, createLocalBus } from '../../src/events/bus.ts'
+import type { StreamEvent } from '../../src/events/catalogue.ts'
 import { printCursor } from '../../src/events/cursor.ts'
 import { createFeeds } from '../../src/events/feed.ts'
 import { createProject } from '../../src/projects/projects.ts'
@@ -756,5 +758,52 @@ describe('signals that are lost', () => {
     await Promise.all([here, there])
     const expected = await stored(from)
     expect((await all.take(expected.length)).map(({ cursor }) => cursor)).toEqual(expected)
+  })
+
+  it('cost little while the database cannot be read, however far the others run ahead, and all is heard in order', async () => {
+    const count = 60_000
+    const proxy = await startProxy(game.databaseUrl)
+    const pool = createPool({ url: proxy.url, connections: 4, onError: () => undefined })
+    const bus = createLocalBus()
+    const feeds = createFeeds({ pool, bus })
+    try {
+      const start = await feeds.end(game.stagingId)
+      const events = await feeds.follow({ environmentId: game.stagingId, after: start, matches: () => true })
+      proxy.pause()
+      const { rows } = await game.app.pool.query(
+        `WITH moved AS (
+           INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
+           ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+         )
+         INSERT INTO events (environment_id, position, type, player_id, data)
+         SELECT $1, position - $2 + n, 'player.created', gen_random_uuid(), '{}' FROM moved, generate_series(1, $2::int) n
+         RETURNING position, type, player_id, data, occurred_at`,
+        [game.stagingId, count],
+      )
+      const signals: StreamEvent[] = rows.map((row) => ({
+        environmentId: game.stagingId,
+        position: BigInt(row.position),
+        type: row.type,
+        handle: null,
+        playerId: row.player_id,
+        scenarioId: null,
+        nodeId: null,
+        runId: null,
+        data: row.data,
+        occurredAt: row.occurred_at,
+      }))
+      // The first is lost, so that all the others wait.
+      const began = performance.now()
+      for (const signal of signals.slice(1)) bus.publish([signal])
+      expect(performance.now() - began).toBeLessThan(2_000)
+      proxy.resume()
+      for (const { position } of signals) expect((await events.next()).value?.position).toBe(position)
+      await events.return?.()
+    } finally {
+      await feeds.close()
+      proxy.cut()
+      await pool.end()
+      await proxy.close()
+    }
   })
 })
