@@ -639,6 +639,9 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     'an unknown field': '{ me { nothing } }',
     'a cycle of fragments': '{ me { ...A } } fragment A on Player { ...B } fragment B on Player { ...A }',
     'no operation of that name': 'fragment A on Player { id }',
+    'a subscription without its field': 'subscription { playerCreated @skip(if: true) { cursor } }',
+    'a subscription without the field of a fragment':
+      'subscription { ...A } fragment A on Subscription { playerCreated @skip(if: true) { cursor } }',
   }
 
   for (const [what, query] of Object.entries(refused)) {
