@@ -65,6 +65,8 @@ interface Extra {
   readonly watches: (() => void)[]
   /** Every stream that is open, also those whose id was taken again before they began: nobody else knows of these. */
   readonly streams: Set<AsyncGenerator<never>>
+  /** Operations that were begun and are still at work, also those that were given up since. */
+  working: number
 }
 
 /**
@@ -109,8 +111,10 @@ export function createSocketServer(options: SocketOptions) {
     },
 
     async onSubscribe({ connectionParams, extra, subscriptions }, _id, params) {
+      extra.working += 1
       const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
-      if (underWay > MAX_SUBSCRIPTIONS) return [tooMany()]
+      // Room is made at once by what is given up, and once more: what has not begun yet cannot be stopped.
+      if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return [tooMany()]
       const { schema, execute, subscribe, parse, validate, contextFactory } = yoga.getEnveloped({
         request: undefined,
         authorization: readAuthorization(connectionParams),
@@ -172,20 +176,32 @@ export function createSocketServer(options: SocketOptions) {
     socket.on('error', () => undefined)
     const outlet = createOutlet(socket)
     const beat = startHeartbeat(socket, outlet)
+    const extra: Extra = { socket, send: outlet.send, watches: [], streams: new Set(), working: 0 }
+
+    async function handle(message: string, take: (message: string) => Promise<void>): Promise<void> {
+      const before = extra.working
+      const taken = take(message)
+      // Only an operation has counted itself by now.
+      const operations = extra.working - before
+      try {
+        await taken
+      } catch (error) {
+        if (isMisuse(error)) return socket.close(CloseCode.BadRequest, 'Invalid message received')
+        log.error({ err: error }, 'a message over a WebSocket could not be handled')
+        socket.close(CloseCode.InternalServerError, 'internal error')
+      } finally {
+        extra.working -= operations
+      }
+    }
+
     const closed = server.opened(
       {
         protocol: socket.protocol,
         send: outlet.send,
         close: (code, reason) => socket.close(code, reason),
-        onMessage: (take) =>
-          socket.on('message', (data) => {
-            take(String(data)).catch((error: unknown) => {
-              log.error({ err: error }, 'a message over a WebSocket could not be handled')
-              socket.close(CloseCode.InternalServerError, 'internal error')
-            })
-          }),
+        onMessage: (take) => socket.on('message', (data) => void handle(String(data), take)),
       },
-      { socket, send: outlet.send, watches: [], streams: new Set() },
+      extra,
     )
     socket.once('close', (code, reason) => {
       metrics.sockets.dec()
@@ -309,6 +325,13 @@ function tooMany(): GraphQLError {
   return new GraphQLError(`at most ${MAX_SUBSCRIPTIONS} subscriptions on one socket`, {
     extensions: { code: 'SUBSCRIPTION_LIMIT_EXCEEDED' },
   })
+}
+
+/** A message that only servers send, or one nested so deep that it cannot be answered: the sender's fault, not ours. */
+function isMisuse(error: unknown): boolean {
+  return (
+    error instanceof RangeError || (error instanceof Error && error.message.startsWith('Unexpected message of type'))
+  )
 }
 
 /** Native clients send no origin; a browser's must be our own or a listed one, as there is no CORS for WebSockets. */

@@ -321,6 +321,37 @@ describe('a socket carries 100 operations at once', () => {
     talk.socket.terminate()
     await until('none is open', async () => (await subscriptionsOf(game)) === before, { deadlineMs: WITHIN_MS })
   })
+
+  it('and works on twice as many at most, also when each is given up before it has begun', async () => {
+    const before = await subscriptionsOf(game)
+    const talk = await open(game, game.platformKey)
+    const keys = await game.app.pool.connect()
+    try {
+      // Who asks is read from this table, so none begins meanwhile.
+      await keys.query('BEGIN')
+      await keys.query('LOCK TABLE platform_keys')
+      for (const id of times(300, String)) {
+        talk.subscribe(id)
+        talk.send({ id, type: 'complete' })
+      }
+      talk.subscribe('one more', '{ __typename }')
+      expect(await talk.receive('one more')).toMatchObject({
+        type: 'error',
+        payload: [{ extensions: { code: 'SUBSCRIPTION_LIMIT_EXCEEDED' } }],
+      })
+      await keys.query('COMMIT')
+    } finally {
+      keys.release()
+    }
+    // Room is made by their end.
+    await until('another is answered', async () => {
+      talk.subscribe('another', '{ __typename }')
+      const { type } = await talk.receive('another')
+      return type === 'next'
+    })
+    talk.socket.terminate()
+    await until('none is open', async () => (await subscriptionsOf(game)) === before)
+  })
 })
 
 describe('limits of a document hold over a socket as over HTTP (decisions 9)', () => {
@@ -388,6 +419,19 @@ describe('the protocol is kept to the letter', () => {
     talk.socket.send('x'.repeat(40_000), { fin: false })
     talk.socket.send('x'.repeat(40_000), { fin: true })
     expect((await talk.closed).code).toBe(1009)
+  })
+
+  it('messages that only servers send, and one that is nested too deep to answer, close with 4400', async () => {
+    const messages = ['connection_ack', 'next', 'error'].map((type) => ({ id: '1', type, payload: [{ message: 'x' }] }))
+    const texts = [...messages.map((message) => JSON.stringify(message)), nested(8_000)]
+    for (const text of texts) {
+      const talk = await open(game, game.platformKey)
+      talk.socket.send(text)
+      expect([text.slice(0, 30), await talk.closed]).toMatchObject([text.slice(0, 30), { code: 4400 }])
+    }
+    function nested(depth: number): string {
+      return `{"type":"ping","payload":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`
+    }
   })
 
   it('no compression is agreed on, also when the client offers it', async () => {
