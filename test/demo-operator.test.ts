@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type DemoOperator, startDemoOperator } from '../src/demo-operator.ts'
+import { print } from '../src/json.ts'
+import { createSecrets, generateSecretsKey } from '../src/providers/secrets.ts'
+import { signStandardWebhook } from '../src/sdk/webhook.ts'
+import { type Demo, seedDemo } from '../src/seed.ts'
+import { type Game, startGame } from './support/game.ts'
+import { startOperator } from './support/operator.ts'
+
+// The studio of the demo, which `npm start` runs: a small endpoint of its own, set up and called like any other.
+
+const secretsKey = generateSecretsKey()
+let game: Game
+let dataDir: string
+let operator: DemoOperator
+let demo: Demo
+
+beforeAll(async () => {
+  game = await startGame({ SECRETS_KEYS: JSON.stringify([secretsKey]) })
+})
+afterAll(() => game?.stop())
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tierway-demo-'))
+  operator = await startDemoOperator()
+  demo = await seed()
+})
+afterEach(async () => {
+  await operator.close()
+  await rm(dataDir, { recursive: true })
+})
+
+const seed = (): Promise<Demo> =>
+  seedDemo({ pool: game.app.pool, secrets: createSecrets([secretsKey]), dataDir, baseUrl: game.baseUrl, operator })
+
+async function playerOf(customData: Demo['customData']) {
+  const { status, body } = await game.login(customData, { sdkKey: demo.sdkKey })
+  expect([status, body.error]).toEqual([200, undefined])
+  const headers = { authorization: `Bearer ${body.accessToken}` }
+  const player = await game.request('POST', '/sdk/v1/player/get', { headers, body: '{}' })
+  const storage = await game.request('POST', '/sdk/v1/storage/get', { headers, body: '{}' })
+  return { ...player.body, storage: storage.body.values }
+}
+
+describe('the studio of the demo', () => {
+  it('logs a player in by its name, through the real path (spec 4.2, spec 4.4)', async () => {
+    expect(await playerOf({ player: 'ada' })).toMatchObject({
+      nickname: 'Ada',
+      identities: [{ provider: 'custom', subject: 'demo:ada' }],
+      storage: { studio: { rank: 'founder' } },
+    })
+    // What a newcomer copies from demo.json.
+    expect((await playerOf(demo.customData)).identities).toEqual([{ provider: 'custom', subject: 'demo:demo' }])
+  })
+
+  it('denies whoever is no player of it (spec 7.1)', async () => {
+    for (const player of ['', 'a b', 'a/b', 'x'.repeat(65), null, 5, ['ada'], { name: 'ada' }]) {
+      const { status, body } = await game.login({ player }, { sdkKey: demo.sdkKey })
+      expect([status, body.error]).toEqual([401, 'custom auth rejected'])
+    }
+  })
+
+  it('verifies the signature before it reads anything (spec 4.4)', async () => {
+    const body = print({ customData: { player: 'ada' } })
+    const now = { id: 'msg_1', timestamp: Math.floor(Date.now() / 1000) }
+    const call = async (secret: string | null, signed = body, at = now) => {
+      const headers: Record<string, string> = { 'webhook-id': at.id, 'webhook-timestamp': String(at.timestamp) }
+      if (secret !== null) headers['webhook-signature'] = signStandardWebhook(secret, at, signed)
+      return (await fetch(operator.url, { method: 'POST', headers, body })).status
+    }
+    expect(await call(operator.secret)).toBe(200)
+    expect(await call(null)).toBe(401)
+    expect(await call('another secret')).toBe(401)
+    expect(await call(operator.secret, `${body} `)).toBe(401)
+    expect(await call(operator.secret, body, { ...now, timestamp: now.timestamp - 3_600 })).toBe(401)
+  })
+
+  it('is found again after a restart, on another port and with another secret: the same project, the same players', async () => {
+    const before = await playerOf({ player: 'ada' })
+    const { projectId, sdkKey, platformKey } = demo
+    await operator.close()
+    operator = await startDemoOperator()
+    demo = await seed()
+    expect(demo).toMatchObject({ projectId, sdkKey, platformKey })
+    expect(await playerOf({ player: 'ada' })).toEqual(before)
+  })
+
+  it('leaves in place what somebody has set instead of it', async () => {
+    const own = await startOperator()
+    const body = print({
+      environment: demo.environment,
+      authProviders: { custom: { default: { enabled: true, url: own.url, secret: own.secret } } },
+    })
+    const headers = { authorization: `Bearer ${demo.platformKey}` }
+    const path = `/platform/v1/projects/${demo.projectId}/auth-providers`
+    expect((await game.request('PUT', path, { headers, body })).status).toBe(200)
+    demo = await seed()
+    expect((await playerOf({ player: 'ada' })).identities).toEqual([{ provider: 'custom', subject: 'ada' }])
+    await own.close()
+  })
+})
