@@ -1,7 +1,8 @@
 import dns from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { type Duplex, pipeline, Readable } from 'node:stream'
+import { type Duplex, pipeline, type Readable } from 'node:stream'
+import { ReadableStream } from 'node:stream/web'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { createFetch } from 'ofetch'
@@ -23,6 +24,8 @@ const SHORT_ANSWER_BYTES = 64 * 2 ** 10
 const MAX_LONG_ANSWERS = 2
 /** All answers being read. Beyond it an attempt fails, and may do better when it is repeated. */
 const MAX_BUFFERED_BYTES = 512 * 2 ** 20
+/** Answers such as 103 before the one that counts. */
+const MAX_INTERIM_ANSWERS = 100
 /** Of an answer that is not read: up to here the connection is worth keeping. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
 /** One provider's calls under way. One more is not made: with so many waiting the endpoint is not answering. */
@@ -239,12 +242,17 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
 function createPlainFetch(agent: Agent): typeof globalThis.fetch {
   return async (url, init) => {
     const signal = init?.signal ?? undefined
+    let interimAnswers = 0
     const sent = request(String(url), {
       dispatcher: agent,
       method: 'POST',
       headers: Object.fromEntries(new Headers(init?.headers as Headers)),
       body: init?.body as Buffer,
       signal,
+      onInfo() {
+        interimAnswers += 1
+        if (interimAnswers > MAX_INTERIM_ANSWERS) throw new AnswerFault('protocol')
+      },
     })
     // undici hears the signal only once it is connected. It sends nothing then.
     const { statusCode, headers, body } = await (signal ? within(signal, sent) : sent)
@@ -267,7 +275,8 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
     const decode = DECODERS.get(encoding)
     // The error of a broken body reaches whoever reads the end of the pipeline.
     const decoded = decode ? pipeline(body, decode(), () => undefined) : body
-    return new Response(Readable.toWeb(decoded as Readable) as ReadableStream<Uint8Array>)
+    // Read like this, what has come by then is one piece, however many chunks of a byte it was.
+    return new Response(ReadableStream.from<Uint8Array>(decoded as Readable) as globalThis.ReadableStream<Uint8Array>)
   }
 }
 

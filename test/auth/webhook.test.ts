@@ -401,6 +401,11 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
         flood(socket, `x-endless: ${'x'.repeat(1000)}\r\n`)
       },
     ],
+    [
+      'sends interim answers as fast as they are taken',
+      'protocol',
+      (socket) => flood(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)),
+    ],
     // RFC 9110 would have them passed over; undici does not.
     [
       'says 100 Continue unasked',
@@ -1171,7 +1176,8 @@ describe('an endpoint that answers without end', () => {
           })
           for (const { status, body } of answers ?? [])
             expect([status, body.error, body.code]).toEqual(INVALID_RESPONSE)
-          expect(operator.hits.length - hits).toBe(count)
+          // What a busy machine could not read within three seconds is asked for again.
+          expect(operator.hits.length - hits).toBeGreaterThanOrEqual(count)
           peaks.push(peak)
         }
         // One whole body in any form would be more than the first bound, twenty several times the second.
@@ -1181,6 +1187,31 @@ describe('an endpoint that answers without end', () => {
         await operator.close()
       },
     )
+
+    it('keeps its memory, and answers others, when some send all that they can in chunks of a byte', async () => {
+      const chunks = '1\r\n \r\n'.repeat(20_000)
+      const operator = await startRawOperator((socket) => {
+        socket.write(httpHead('200 OK', ['transfer-encoding: chunked']))
+        flood(socket, chunks)
+      })
+      await setProvider(operator.url)
+      const before = await residentBytes()
+      let answers: ServiceAnswer[] | undefined
+      void Promise.all(times(4, (index) => login({ index }))).then((all) => {
+        answers = all
+      })
+      let [peak, longest] = [before, 0]
+      await until('all are answered', async () => {
+        const started = performance.now()
+        peak = Math.max(peak, await residentBytes())
+        longest = Math.max(longest, performance.now() - started)
+        return answers !== undefined
+      })
+      for (const { status, body } of answers ?? []) expect([status, body.error, body.code]).toEqual(UNAVAILABLE)
+      expect((peak - before) / MIB).toBeLessThan(256)
+      expect(longest).toBeLessThan(3_000)
+      await operator.close()
+    })
   })
 })
 
