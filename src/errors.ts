@@ -75,6 +75,12 @@ export class Refusal extends Error {
   }
 }
 
+/** What is away, for the log. An error that stands for several addresses has a code alone. */
+export function causeOf({ cause }: Refusal): string | undefined {
+  if (!(cause instanceof Error)) return cause === undefined ? undefined : String(cause)
+  return cause.message || String((cause as { code?: unknown }).code ?? cause.name)
+}
+
 /** A 400 that names every fault at once. */
 export function invalidRequest(...faults: Fault[]): Refusal {
   return new Refusal('invalidRequest', { faults })

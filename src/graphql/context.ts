@@ -9,7 +9,6 @@ import type { Operations } from '../operations.ts'
 export interface ServerContext {
   readonly authorization?: string | null
   readonly sdkKey?: string | null
-  readonly requestId?: string
 }
 
 /** What resolvers work with. */
@@ -17,7 +16,6 @@ export interface Context {
   readonly operations: Operations
   readonly feeds: Feeds
   readonly prisma: PrismaClient
-  readonly requestId: string
   /** Where a client of server-sent events comes back to: the cursor of the last event that it has. */
   readonly lastEventId: string | null
   /** Who calls; refuses a call without credentials, or with ones that do not hold. */

@@ -1,18 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import { PothosValidationError } from '@pothos/core'
 import { GraphQLError } from 'graphql'
 import { createGraphQLError, type Plugin } from 'graphql-yoga'
 import { toRefusal } from '../db/failures.ts'
 import { isUnreadableArgument } from '../db/prisma.ts'
-import { invalidRequest, Refusal } from '../errors.ts'
+import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import type { Logger } from '../log.ts'
 
-/** A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing. */
+/**
+ * A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing.
+ * What the log tells of has an id there and in the answer.
+ */
 export function mask(error: unknown, log: Logger): Error {
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (original instanceof GraphQLError) return ofVariable(error, original)
   const refusal = toRefusal(original) ?? badPage(original) ?? new Refusal('internalError')
-  if (refusal.kind === 'internalError') log.error({ err: original }, 'internal error')
-  return refusalError(refusal, error)
+  const masked = refusalError(refusal, error)
+  if (refusal.status !== 500 && refusal.status !== 503) return masked
+  const requestId = randomUUID()
+  masked.extensions.requestId = requestId
+  const told = { path: `/graphql ${masked.path?.join('.') ?? ''}`.trim(), requestId }
+  if (refusal.status === 500) log.error({ ...told, err: original }, refusal.message)
+  else log.warn({ ...told, cause: causeOf(refusal) }, refusal.message)
+  return masked
 }
 
 /**

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
@@ -87,7 +86,7 @@ export async function createGraphql(options: GraphqlOptions) {
       fanOut(metrics),
       streams.plugin,
     ],
-    context: ({ request, authorization, sdkKey, requestId }) => {
+    context: ({ request, authorization, sdkKey }) => {
       const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
       const key = sdkKey !== undefined ? sdkKey : (request?.headers.get('x-sdk-key') ?? null)
       let caller: ReturnType<Context['caller']> | undefined
@@ -99,7 +98,6 @@ export async function createGraphql(options: GraphqlOptions) {
         operations,
         feeds: feedsFor(whoCalls, request === undefined),
         prisma,
-        requestId: requestId ?? randomUUID(),
         lastEventId: request?.headers.get('last-event-id') || null,
         caller: whoCalls,
         client: () => findClient(pool, key),

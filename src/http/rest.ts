@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import { toRefusal } from '../db/failures.ts'
-import { Refusal, type RefusalKind } from '../errors.ts'
+import { causeOf, Refusal, type RefusalKind } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { type Reply, refusalReply } from './respond.ts'
@@ -59,7 +59,7 @@ export function createRest({
   /** A bug is logged whole and answered with nothing of it. */
   function explain(error: unknown, path: string, requestId: string): Refusal {
     const refusal = toRefusal(error)
-    if (refusal?.status === 503) log.warn({ path, requestId, cause: String(refusal.cause ?? '') }, 'unavailable')
+    if (refusal?.status === 503) log.warn({ path, requestId, cause: causeOf(refusal) }, refusal.message)
     if (refusal) return refusal
     log.error({ path, requestId, err: error }, 'internal error')
     return new Refusal('internalError')

@@ -1205,6 +1205,22 @@ describe('the log of logins', () => {
     error,
   })
 
+  it('tells the log that the webhook is away, not the service, under the id of the answer', async () => {
+    const told: Record<string, unknown>[] = []
+    const alone = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
+    try {
+      await alone.setProviders({ default: { enabled: true, url: 'http://127.0.0.1:9/login', secret: 'secret' } })
+      const { body } = await alone.login({})
+      expect(told.find(({ requestId }) => requestId === body.requestId)).toMatchObject({
+        level: 40,
+        path: '/sdk/v1/authorization/custom',
+        msg: 'custom auth unavailable',
+      })
+    } finally {
+      await alone.stop()
+    }
+  })
+
   it('has a row of each login and link that reached a provider, with its outcome and attempts (spec 7.1)', async () => {
     const [subject, taken] = [newSubject(), newSubject()]
     const owner = playerOf(await game.login(by(taken)))

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { createClient } from 'graphql-ws'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/auth/keys.ts'
@@ -582,8 +583,9 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     expect(await graphql.progress(place)).toMatchObject({ ok: { xp: '0', premiumOwned: false, claimedTiers: [] } })
   })
 
-  it('says nothing of an unexpected error', async () => {
-    const broken = await startGame()
+  it('says nothing of an unexpected error but the id under which the log tells it', async () => {
+    const told: { level: number; path?: string; requestId?: string; err?: { message: string } }[] = []
+    const broken = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
     try {
       await broken.publish('season', season())
       const player = await broken.player()
@@ -602,9 +604,32 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
         expect(answer.errors).toHaveLength(1)
         expect(answer.errors?.[0]).toMatchObject({ message: 'internal error', extensions: { code: 'INTERNAL_ERROR' } })
         expect(JSON.stringify(answer)).not.toMatch(/relation|wallets|xp_ledger|prisma|stack|\.ts|42P01/i)
+        const requestId = answer.errors?.[0]?.extensions.requestId
+        const line = told.find((one) => one.requestId === requestId)
+        expect(line).toMatchObject({ level: 50, path: expect.stringMatching(/^\/graphql (me|addXp|purchasePremium)/) })
+        expect(line?.err?.message).toMatch(/does not exist/)
       }
     } finally {
       await broken.stop()
+    }
+  })
+
+  it('tells the log what was unavailable, and why, under the id of the answer', async () => {
+    const told: Record<string, unknown>[] = []
+    const alone = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
+    const held = await alone.app.pool.connect()
+    try {
+      await held.query('BEGIN')
+      await held.query('LOCK TABLE projects')
+      const answer = await alone.graphql(alone.platformKey, '{ project { name } }')
+      const requestId = answer.errors?.[0]?.extensions.requestId
+      const line = told.find((one) => one.requestId === requestId)
+      expect(line).toMatchObject({ level: 40, path: '/graphql project', msg: 'unavailable' })
+      expect(line?.cause).toMatch(/timeout/)
+    } finally {
+      await held.query('ROLLBACK')
+      held.release()
+      await alone.stop()
     }
   })
 

@@ -25,7 +25,11 @@ export interface Answer {
 export interface GraphqlAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape.
   readonly data: any
-  readonly errors?: readonly { message: string; path?: unknown[]; extensions: { code: string; details?: unknown[] } }[]
+  readonly errors?: readonly {
+    message: string
+    path?: unknown[]
+    extensions: { code: string; details?: unknown[]; readonly requestId?: string }
+  }[]
 }
 
 export interface TestPlayer extends PlayerRef {
@@ -93,7 +97,10 @@ export interface Subscription {
   close(): Promise<void>
 }
 
-export async function startGame(env: Record<string, string> = {}): Promise<Game> {
+export async function startGame(
+  env: Record<string, string> = {},
+  log = pino({ level: process.env.TEST_LOG ?? 'silent' }),
+): Promise<Game> {
   const database = await createDatabase()
   const config = readConfig({
     NODE_ENV: 'test',
@@ -108,7 +115,7 @@ export async function startGame(env: Record<string, string> = {}): Promise<Game>
   })
   const app = await createApp({
     config,
-    log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
+    log,
     databaseUrl: config.databaseUrl ?? '',
     tokenKeys: config.tokenKeys ?? [],
     secretsKeys: config.secretsKeys ?? [],
