@@ -27,7 +27,7 @@ import { createHealth } from './http/health.ts'
 import { createRest } from './http/rest.ts'
 import { createFolding } from './insight/fold.ts'
 import { rollUpHours } from './insight/hours.ts'
-import type { Logger } from './log.ts'
+import { type Logger, sparing } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { purgeExpiredSecrets } from './providers/rotate-secret.ts'
@@ -65,6 +65,7 @@ const PURGE_EVERY_MS = 10 * 60_000
 export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKeys }: AppOptions): Promise<App> {
   const persisted = await readPersistedOperations(config, schema)
   const metrics = createMetrics()
+  const warn = sparing(log)
   const pool = createPool({
     url: databaseUrl,
     connections: config.databaseConnections,
@@ -83,7 +84,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const feeds = createFeeds({
     pool,
     bus,
-    onError: (error) => log.warn({ err: String(error) }, 'the stream could not be read'),
+    onError: (error) => warn(error, 'the stream could not be read; each second tries again'),
   })
   const observe = (kind: string) => (batch: { size: number; seconds: number }) => {
     metrics.groupSize.observe({ kind }, batch.size)
@@ -143,7 +144,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const prisma = createPrisma(pool)
   const watch = createWatch({
     pool,
-    onError: (error) => log.warn({ err: String(error) }, 'the standing of connected callers could not be read'),
+    onError: (error) => warn(error, 'the standing of connected callers could not be read; each second tries again'),
   })
   const graphql = await createGraphql({
     config,
@@ -181,7 +182,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
 
   const folding = createFolding({
     pool,
-    onError: (error) => log.warn({ err: String(error) }, 'figures could not be added up; the next second tries again'),
+    onError: (error) => warn(error, 'figures could not be added up; each second tries again'),
   })
 
   /** What leaves the database by its age. Each removes some rows, and says how many; hours leave for their days. */

@@ -24,6 +24,19 @@ const REDACTED = [
   'metricsToken',
 ]
 
+const SPARING_MS = 60_000
+
+/** Warns of the same thing at most once a minute: what is tried each second would fill the log while the database is away. */
+export function sparing(log: Logger): (error: unknown, message: string) => void {
+  const last = new Map<string, number>()
+  return (error, message) => {
+    const now = performance.now()
+    if (now - (last.get(message) ?? Number.NEGATIVE_INFINITY) < SPARING_MS) return
+    last.set(message, now)
+    log.warn({ err: String(error) }, message)
+  }
+}
+
 /** Lines that a person can read in a terminal; one JSON object a line anywhere else, as at a given destination. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { foldChanges } from '../../src/insight/fold.ts'
 import { rollUpHours } from '../../src/insight/hours.ts'
@@ -518,6 +519,21 @@ describe('bad input and access', () => {
     const stranger = await newOperator(game.app.pool, projectId, 'admin')
     expect(await refused({ scenarioId: 'asked' }, stranger.key)).toBe('SCENARIO_NOT_FOUND')
   })
+})
+
+test('what fails each second is logged once a minute, not each second', async () => {
+  const told: string[] = []
+  const alone = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(line) }))
+  try {
+    await alone.app.pool.query('ALTER TABLE insight_changes RENAME TO gone')
+    await until('it has failed', () => told.length > 0)
+    const first = performance.now()
+    await until('it has failed again and again', () => performance.now() - first > 3_500)
+    expect(told).toHaveLength(1)
+    expect(told[0]).toContain('figures could not be added up; each second tries again')
+  } finally {
+    await alone.stop()
+  }
 })
 
 const at = (level: number) => ({ level })
