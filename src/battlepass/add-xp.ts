@@ -52,7 +52,7 @@ export function addXp(player: PlayerRef, input: AddXp): Command<AddXpResult> {
       if (decision.kind === 'refused') throw new Refusal(decision.reason)
 
       const plan = cross(group, session, decision.crossings)
-      group.of(Passes).set(ref, decision.next)
+      group.of(Passes).set(ref, place.node, decision.next)
       group.of(XpLedger).add({ ...ref, runId, amount, source })
       const { level, xp, leveledUp, maxLevel } = decision
       return { level, xp, leveledUp, maxLevel, plan }

@@ -168,7 +168,7 @@ function claim(group: Group, session: Session, place: Place, tier: TierInput): C
     case 'repeated':
       if (!hasRoom(group, session, decision.crossings)) return refused('balance limit exceeded')
       cross(group, session, decision.crossings)
-      if (decision.next !== pass) passes.set(ref, decision.next)
+      if (decision.next !== pass) passes.set(ref, place.node, decision.next)
       return {
         success: true,
         alreadyClaimed: true,
@@ -182,7 +182,7 @@ function claim(group: Group, session: Session, place: Place, tier: TierInput): C
       const reference = `${run.scenarioId}/${place.node.id}/${track}/${level}`
       group.of(Holdings).grant(player, decision.rewards, { reason: 'tier_claim', reference })
       passes.addClaim({ ...ref, level, track, granted: rewards, runId: run.runId })
-      passes.set(ref, decision.next)
+      passes.set(ref, place.node, decision.next)
       return { success: true, alreadyClaimed: false, error: null, granted: rewards }
     }
   }

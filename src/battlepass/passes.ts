@@ -2,9 +2,10 @@ import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } fr
 import { type Measure, Tally } from '../insight/tally.ts'
 import { freeze, thaw } from '../json.ts'
 import { type PlayerRef, playerKey } from '../players/standing.ts'
-import { readTierKey, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
+import { type PassNode, readTierKey, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import type { Granted } from '../scenario/plan.ts'
 import type { Pass } from './decide.ts'
+import { levelAt } from './levels.ts'
 
 /** One player's pass: the state of one battle-pass node. */
 export interface PassRef extends PlayerRef {
@@ -79,10 +80,11 @@ export class Passes implements Part {
     return this.grants.get(claimKey(ref))
   }
 
-  set({ environmentId, playerId, scenarioId, nodeId }: PassRef, { claimed: _, ...pass }: Pass): void {
-    const ref = { environmentId, playerId, scenarioId, nodeId }
+  /** Keeps what a call made of a pass of this node. */
+  set({ environmentId, playerId, scenarioId }: PassRef, node: PassNode, { claimed: _, ...pass }: Pass): void {
+    const ref = { environmentId, playerId, scenarioId, nodeId: node.id }
     const key = passKey(ref)
-    countMove(this.group.of(Tally), ref, this.passes.get(key), pass)
+    countMove(this.group.of(Tally), ref, node, this.passes.get(key), pass)
     this.passes.set(key, pass)
     this.changed.set(key, { ...ref, ...pass })
   }
@@ -249,22 +251,33 @@ export class Passes implements Part {
   }
 }
 
-/** Counts what changes of a pass, of which there was none before its first call. */
-function countMove(tally: Tally, ref: PassRef, before: StoredPass | undefined, after: StoredPass): void {
+/**
+ * Counts what changes of a pass, of which there was none before its first call. Where a player stands is said by its xp
+ * and the definition of now, as to the player itself: an edit is counted by itself.
+ */
+function countMove(
+  tally: Tally,
+  ref: PassRef,
+  node: PassNode,
+  before: StoredPass | undefined,
+  after: StoredPass,
+): void {
   const { environmentId, scenarioId, nodeId } = ref
   const count = (measure: Measure, by: number, level?: number, detail?: string) =>
     tally.add({ environmentId, scenarioId, nodeId, measure, level, detail }, by)
 
   if (!before) count('joined', 1)
+  const from = before && levelAt(node, before.xp)
+  const to = levelAt(node, after.xp)
   // Most calls move nobody.
-  if (before?.level !== after.level || before.premiumOwned !== after.premiumOwned) {
-    if (before) count('standing', -1, before.level, ownership(before))
-    count('standing', 1, after.level, ownership(after))
+  if (from !== to || before?.premiumOwned !== after.premiumOwned) {
+    if (before) count('standing', -1, from, ownership(before))
+    count('standing', 1, to, ownership(after))
   }
   if (after.activeOn !== (before?.activeOn ?? null)) count('active', 1)
   // Taken back at the level where it is lost, which is the one that a player has then.
   const bought = Number(after.premiumOwned) - Number(before?.premiumOwned ?? false)
-  if (bought !== 0) count('premium', bought, before?.level ?? after.level)
+  if (bought !== 0) count('premium', bought, from ?? to)
   const completed = Number(after.completed) - Number(before?.completed ?? false)
   if (completed !== 0) count('completed', completed)
 }

@@ -53,7 +53,7 @@ export function purchasePremium(player: PlayerRef, input: PurchasePremium): Comm
       const reference = `${scenarioId}/${place.node.id}`
       holdings.move(player, currency, -amount, { reason: 'premium_purchase', reference })
       const plan = cross(group, session, decision.crossings)
-      group.of(Passes).set(ref, decision.next)
+      group.of(Passes).set(ref, place.node, decision.next)
       return { success: true, error: null, plan }
     },
   }

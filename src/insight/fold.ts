@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
+import { recountStanding } from './recount.ts'
 
-/** Adds what transactions have appended to the totals, again and again. */
+/** Adds what transactions have appended to the totals, and counts what edits moved, again and again. */
 export interface Folding {
   start(): void
   /** Resolves once nothing is under way. */
@@ -24,6 +25,7 @@ export function createFolding({ pool, onError }: { pool: Pool; onError: (error: 
   async function fold(): Promise<void> {
     try {
       while (!stopped && (await foldChanges(pool)) === ROWS);
+      if (!stopped) await recountStanding(pool)
     } catch (error) {
       onError(error)
     }

@@ -29,7 +29,7 @@ const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').impleme
     level: t.exposeInt('level', {
       description: 'A level of the pass, or one at which somebody stands after an edit; 0 is below the first.',
     }),
-    players: t.exposeInt('players', { description: 'Players at this very level: the highest whose gain was crossed.' }),
+    players: t.exposeInt('players', { description: 'Players at this very level, as their own progress says.' }),
     premium: t.exposeInt('premium', { description: 'Players at this very level, with premium.' }),
     reached: t.exposeInt('reached', { description: 'Players at this level or above.' }),
     reachedPremium: t.exposeInt('reachedPremium', { description: 'Players at this level or above, with premium.' }),
@@ -153,7 +153,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     levels: t.field({
       type: [LevelInsightType],
       description:
-        'The distribution of levels and of premium: every level of the pass, in order. An edit of the definition moves nobody before its next xp, and nobody down: `levels` of `previewScenario` has where all stand by the definition itself.',
+        'The distribution of levels and of premium: every level of the pass, in order. An edit of the definition is counted within half a minute.',
       resolve: (insight) => insight.levels(),
     }),
     days: t.field({

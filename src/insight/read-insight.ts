@@ -127,7 +127,9 @@ export async function readLevels(pool: Pool, { place, pass, range }: InsightRef)
       above.before += before
       const { reached, premium: reachedPremium } = above
       const reachedInRange = reached - above.before
-      return { level, players, premium, reached, reachedPremium, reachedInRange, premiumInRange: bought }
+      // Until an edit is counted, calls take players from where they are not counted yet.
+      const here = { players: Math.max(players, 0), premium: Math.max(premium, 0) }
+      return { level, ...here, reached, reachedPremium, reachedInRange, premiumInRange: bought }
     })
     .reverse()
 }

@@ -4,7 +4,7 @@ import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.
  * What is counted, and what its level and detail say. `standing` moves with a player: where it was is counted down, where
  * it is now up, so that the sum up to any day is how players stood then. Days and hours are those of UTC.
  *
- * - `standing`, by day: players at a level; detail `free` or `premium`.
+ * - `standing`, by day: players at the level of their xp by the definition of that day; detail `free` or `premium`.
  * - `joined`, `active`, `completed`, by day: players on their first day, on each day that they played, and at the end.
  * - `premium`, by day: premium bought or given, at the level that the player had; taken back counts down.
  * - `claimed`, by day: tiers claimed, by level; the detail is the track. A reset counts down.

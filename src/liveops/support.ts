@@ -272,7 +272,7 @@ function setPremium(call: SupportCall, name: string, input: NodeInput, owned: bo
     if (owned && !place.node.premium) throw new Refusal('premiumNotAvailable')
     const claimed = [...passes.claimedTiers(ref)]
     if (!owned && claimed.some((tier) => tier.startsWith('premium'))) throw new Refusal('premiumTiersClaimed')
-    if (pass.premiumOwned !== owned) passes.set(ref, { ...pass, premiumOwned: owned })
+    if (pass.premiumOwned !== owned) passes.set(ref, place.node, { ...pass, premiumOwned: owned })
     const { scenarioId } = input
     const at = { scenarioId, nodeId: place.node.id }
     return {
@@ -294,7 +294,7 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<{ change
     const changed = passes.stored(ref) !== undefined && !(isAtStart && claimedTiers.length === 0)
     if (changed) {
       passes.clearClaims(ref)
-      passes.set(ref, { ...newPass(place.node), activeOn })
+      passes.set(ref, place.node, { ...newPass(place.node), activeOn })
       if (xp > 0n) group.of(XpLedger).add({ ...ref, runId: NO_RUN, amount: -xp, source: 'support:reset' })
     }
     const at = { scenarioId: input.scenarioId, nodeId: place.node.id }

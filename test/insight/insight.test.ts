@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { foldChanges } from '../../src/insight/fold.ts'
 import { rollUpHours } from '../../src/insight/hours.ts'
+import { recountStanding } from '../../src/insight/recount.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { newOperator, random, support } from '../liveops/desk.ts'
 import { auditBooks } from '../support/audit.ts'
@@ -391,6 +392,78 @@ describe('the figures of a battle pass', () => {
     expect((await insight({ scenarioId: 'vast' })).xp[0]).toMatchObject({ xp: '18000000000000000000', grants: '2' })
   })
 
+  /** Counts what was edited, as the service does some seconds after it. */
+  const recount = async (scenarioId: string): Promise<void> =>
+    until(`${scenarioId} is counted`, async () => {
+      await recountStanding(game.app.pool, 0)
+      const { rows } = await game.app.pool.query(
+        'SELECT FROM scenarios WHERE id = $1 AND counted_version = version AND version > 1',
+        [scenarioId],
+      )
+      return rows.length === 1
+    })
+
+  const levelsOf = async (scenarioId: string, range = {}): Promise<unknown> =>
+    (await insight({ scenarioId, ...range })).levels.map((row: { players: number }) => row.players)
+
+  test('follow an edit that moves levels, up and down, with no call of a player; days before stay as they were', async () => {
+    await game.publish('moved', season({ levels: [0, 100, 200] }))
+    const [ann, bob, cal] = await Promise.all(times(3, () => play('moved')))
+    if (!ann || !bob || !cal) throw new Error('three play')
+    await ann.xp(60)
+    await bob.xp(150)
+    await bob.buy()
+    await passDays('moved', 2)
+    await game.publish('moved', season({ levels: [0, 50, 100] }))
+    // Whoever plays before the edit is counted is counted once all the same.
+    await bob.xp(10)
+    await cal.xp(70)
+    await recount('moved')
+    const { levels, tiers } = await insight({ scenarioId: 'moved' })
+    expect(levels).toMatchObject([
+      { level: 1, players: 0, reached: 3 },
+      { level: 2, players: 2, premium: 0, reached: 3 },
+      { level: 3, players: 1, premium: 1, reached: 1 },
+    ])
+    expect(tiers.find(({ level }: { level: number }) => level === 3)).toMatchObject({ entitled: 1, unclaimed: 1 })
+    expect(await levelsOf('moved', { from: dayStart(5), to: dayStart(1) })).toEqual([1, 1, 0])
+    await ann.xp(45)
+    expect(await levelsOf('moved')).toEqual([0, 1, 2])
+
+    await game.publish('moved', season({ levels: [0, 1000, 2000] }))
+    await recount('moved')
+    expect(await levelsOf('moved')).toEqual([3, 0, 0])
+    expect(
+      (await bob.player.post('/sdk/v1/battlepass/progress', { scenarioId: 'moved', nodeId: 'pass' })).body.level,
+    ).toBe(1)
+    await recountStanding(game.app.pool, 0)
+    expect(await levelsOf('moved')).toEqual([3, 0, 0])
+  })
+
+  test('count an edit once while everybody plays and several instances count', async () => {
+    const steps = [100, 10, 40, 400, 25]
+    await game.publish('busy', season({ levels: [0, 100, 200] }))
+    const all = await Promise.all(times(12, () => play('busy')))
+    let isOver = false
+    const playing = all.map(async ({ xp }) => {
+      while (!isOver) await xp(3)
+    })
+    try {
+      for (const step of steps) {
+        await game.publish('busy', season({ levels: [0, step, 2 * step] }))
+        // The calls that were under way with the definition of before have ended.
+        for (const _ of times(2, () => 0)) await Promise.all(all.map(({ xp }) => xp(1)))
+        await Promise.all(times(3, () => recountStanding(game.app.pool, 0)))
+      }
+    } finally {
+      isOver = true
+      await Promise.all(playing)
+    }
+    await recount('busy')
+    expect((await insight({ scenarioId: 'busy' })).levels[0].reached).toBe(12)
+    await auditBooks(game.app.pool)
+  })
+
   test('show levels and tiers that an edit took away while anybody stands there', async () => {
     await game.publish('edited', season({ levels: [0, 100, 200] }))
     const sam = await play('edited')
@@ -462,6 +535,8 @@ describe('figures and books', () => {
       await client.query(update)
       const { rowCount } = await client.query(insert)
       expect(rowCount).toBeGreaterThan(20)
+      // It counts by the levels that were crossed: a later migration has all of them counted anew.
+      await client.query('UPDATE scenarios SET counted_version = 0')
       // The audit asks for a pool, and a connection answers as one.
       await auditBooks(client as unknown as typeof pool)
       const { rows } = await client.query(

@@ -37,9 +37,19 @@ export async function auditBooks(pool: Pool): Promise<void> {
   expect(gaps, 'every stream is without a gap').toEqual([])
 
   const { rows: misCounted } = await pool.query(
-    `WITH book AS (
-       SELECT environment_id, scenario_id, node_id, 'standing' AS measure, level,
-         CASE WHEN premium_owned THEN 'premium' ELSE 'free' END AS detail, 0::numeric AS amount FROM passes
+    `WITH counted AS MATERIALIZED (
+       -- Levels of what was not edited since it was counted. Of others only the players of all levels are compared.
+       SELECT s.environment_id, s.id AS scenario_id, n ->> 'id' AS node_id, (l ->> 'level')::int AS level,
+         (l ->> 'xp')::numeric AS xp
+       FROM scenarios s JOIN scenario_versions v
+         ON (v.environment_id, v.scenario_id, v.version) = (s.environment_id, s.id, s.counted_version),
+         json_array_elements(v.definition::json -> 'nodes') n, json_array_elements(n -> 'data' -> 'levels') l
+       WHERE s.version = s.counted_version AND n ->> 'type' = 'battle-pass'
+     ), book AS (
+       SELECT p.environment_id, p.scenario_id, p.node_id, 'standing' AS measure,
+         coalesce((SELECT max(level) FROM counted c WHERE (c.environment_id, c.scenario_id, c.node_id)
+           = (p.environment_id, p.scenario_id, p.node_id) AND c.xp <= p.xp), 0) AS level,
+         CASE WHEN premium_owned THEN 'premium' ELSE 'free' END AS detail, 0::numeric AS amount FROM passes p
        UNION ALL SELECT environment_id, scenario_id, node_id, 'joined', 0, '', 0 FROM passes
        UNION ALL SELECT environment_id, scenario_id, node_id, 'completed', 0, '', 0 FROM passes WHERE completed
        UNION ALL SELECT environment_id, scenario_id, node_id, 'premium', 0, '', 0 FROM passes WHERE premium_owned
@@ -51,7 +61,10 @@ export async function auditBooks(pool: Pool): Promise<void> {
        FROM book GROUP BY 1, 2, 3, 4, 5, 6
      ), figures AS (
        SELECT environment_id, scenario_id, node_id, CASE measure WHEN 'xp' THEN 'xp ' || bucket ELSE measure END AS measure,
-         CASE measure WHEN 'premium' THEN 0 ELSE level END AS level, detail, sum(count) AS count, sum(amount) AS amount
+         CASE WHEN measure = 'premium' OR measure = 'standing' AND NOT EXISTS (
+           SELECT FROM counted c WHERE (c.environment_id, c.scenario_id, c.node_id)
+             = (insight.environment_id, insight.scenario_id, insight.node_id)
+         ) THEN 0 ELSE level END AS level, detail, sum(count) AS count, sum(amount) AS amount
        FROM insight WHERE measure NOT IN ('active', 'login', 'login_day', 'attempts') GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(count) <> 0 OR sum(amount) <> 0
      )
      SELECT measure, level, detail, books.count, figures.count AS told, books.amount, figures.amount AS told_amount
