@@ -70,7 +70,7 @@ export async function shareDemo(url: string, options: SeedOptions, onTaken: () =
 }
 
 /** Makes the demo project unless it is there; keeps its keys and the service's address in `demo.json`. */
-async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
+export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
   const known = await readDemo(dataDir)
   const demo = { ...(known && (await isThere(pool, known)) ? known : await createDemo(pool)), baseUrl }
   await setOperator(pool, secrets, demo, operator)

@@ -10,7 +10,12 @@ import { createDatabase, type TestDatabase } from '../support/database.ts'
 const NO_DIFFERENCE = '-- This is an empty migration.'
 
 /** What the migrations hold and `schema.prisma` cannot say, beside the checks. */
-const PARTIAL_INDEXES = ['audit_log_denied_key', 'players_inactive_idx', 'runs_one_active_key', 'scenarios_uncounted_idx']
+const PARTIAL_INDEXES = [
+  'audit_log_denied_key',
+  'players_inactive_idx',
+  'runs_one_active_key',
+  'scenarios_uncounted_idx',
+]
 const OPTIONS = {
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
   insight_totals: ['fillfactor=80'],
