@@ -1,0 +1,81 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { times } from '../support/game.ts'
+import { buildService, createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const MIB = 2 ** 20
+const METRICS_TOKEN = 'token of the metrics'
+
+let database: TestDatabase
+let world: World
+let service: Service
+
+beforeAll(async () => {
+  await buildService()
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  await world.publish('empty', {
+    name: 'Empty',
+    start: 'start',
+    nodes: [{ id: 'start', type: 'start', data: {} }],
+    edges: [],
+  })
+  service = await startService({ ...world.env, METRICS_TOKEN })
+}, 120_000)
+afterAll(async () => {
+  await stopService(service)
+  await world?.close()
+  await database?.drop()
+})
+
+async function residentBytes(): Promise<number> {
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+  const text = await (await fetch(`${service.baseUrl}/metrics`, { headers })).text()
+  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])
+}
+
+/** Sends the same piece this often, as fast as it is taken. */
+async function pour(socket: Socket, piece: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1) {
+    if (!socket.write(piece)) await new Promise((resolve) => socket.once('drain', resolve))
+  }
+}
+
+it('a body takes the memory of its bytes, in however many chunks it comes, and is read whole', async () => {
+  const { token } = await world.player('empty')
+  const { hostname, port } = new URL(service.baseUrl)
+  const before = await residentBytes()
+  const answers = new Map<Socket, string>()
+  const sockets = times(5, () => {
+    const socket = connect(Number(port), hostname)
+    socket.on('data', (chunk) => answers.set(socket, `${answers.get(socket) ?? ''}${chunk}`))
+    return socket
+  })
+  let peak = before
+  let isSent = false
+  void Promise.all(
+    sockets.map(async (socket) => {
+      const head = ['POST /sdk/v1/storage/set HTTP/1.1', 'host: a', `authorization: Bearer ${token}`]
+      socket.write(`${[...head, 'transfer-encoding: chunked'].join('\r\n')}\r\n\r\nb\r\n{"values":{\r\n`)
+      await pour(socket, '1\r\n \r\n'.repeat(10_000), 30)
+    }),
+  ).then(() => {
+    isSent = true
+  })
+  await until(
+    'all is sent but the end',
+    async () => {
+      peak = Math.max(peak, await residentBytes())
+      return isSent
+    },
+    { deadlineMs: 40_000 },
+  )
+  for (const socket of sockets) socket.write('8\r\n"a":1}}\n\r\n0\r\n\r\n')
+  await until('all are answered', () => answers.size === sockets.length, { deadlineMs: 40_000 })
+  peak = Math.max(peak, await residentBytes())
+  for (const answer of answers.values()) expect(answer).toMatch(/^HTTP\/1\.1 204 /)
+  expect((peak - before) / MIB).toBeLessThan(256)
+  for (const socket of sockets) socket.destroy()
+}, 90_000)
