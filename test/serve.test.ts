@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { clusterOf, removeDataDir } from './support/data-dir.ts'
 import { until } from './support/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -19,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const service of services) await service.stop()
-  await rm(dataDir, { recursive: true, force: true })
+  await removeDataDir(dataDir)
 })
 
 interface Service {
@@ -81,8 +82,8 @@ async function logIn(service: Service): Promise<number> {
 }
 
 /** Postgres removes this file as it ends. */
-const hasPostgres = () =>
-  readFile(join(dataDir, 'postgres', 'postmaster.pid')).then(
+const hasPostgres = async () =>
+  readFile(join(await clusterOf(dataDir), 'postmaster.pid')).then(
     () => true,
     () => false,
   )

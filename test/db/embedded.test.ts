@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { removeDataDir } from '../support/data-dir.ts'
 import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -24,16 +25,8 @@ afterEach(async () => {
   for (const child of processes) child.kill('SIGKILL')
   const left = await startEmbeddedPostgres({ dataDir })
   await left.stop()
-  await removeDataDir()
+  await removeDataDir(dataDir)
 })
-
-/** Removes a data directory, and its cluster when that had to live elsewhere. */
-async function removeDataDir(): Promise<void> {
-  const record = await readFile(join(dataDir, 'postgres.json'), 'utf8').catch(() => '{}')
-  const { cluster } = JSON.parse(record) as { cluster?: string }
-  if (cluster?.startsWith('/var/tmp/tierway-')) await rm(dirname(cluster), { recursive: true })
-  await rm(dataDir, { recursive: true })
-}
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })

@@ -1,7 +1,8 @@
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { clusterOf, isAlive, removeAbandoned, removeDataDir } from './data-dir.ts'
 import { until } from './until.ts'
 
 const PREFIX = 'tierway-durable-'
@@ -20,7 +21,7 @@ export interface DurablePostgres {
 }
 
 export async function startDurablePostgres(): Promise<DurablePostgres> {
-  await removeAbandoned()
+  await removeAbandoned(tmpdir(), PREFIX)
   const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
   // Under root, Postgres runs as another user, who must be able to pass.
   await chmod(dataDir, 0o711)
@@ -65,45 +66,10 @@ export async function startDurablePostgres(): Promise<DurablePostgres> {
   }
 }
 
-/** Where a data directory's cluster lies: elsewhere, when the user of Postgres cannot get there. */
-async function clusterOf(dataDir: string): Promise<string> {
-  const record = await readFile(join(dataDir, 'postgres.json'), 'utf8').catch(() => '{}')
-  return (JSON.parse(record) as { cluster?: string }).cluster ?? join(dataDir, 'postgres')
-}
-
-async function removeDataDir(dataDir: string): Promise<void> {
-  const cluster = await clusterOf(dataDir)
-  if (cluster.startsWith('/var/tmp/tierway-')) await rm(dirname(cluster), { recursive: true, force: true })
-  await rm(dataDir, { recursive: true, force: true })
-}
-
-/** Ends the servers of runs that were killed, and removes what they left. */
-async function removeAbandoned(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN
-    if (!(pid > 0) || isAlive(pid)) continue
-    const dataDir = join(tmpdir(), name)
-    await startEmbeddedPostgres({ dataDir }).then(
-      ({ stop }) => stop(),
-      () => undefined,
-    )
-    await removeDataDir(dataDir)
-  }
-}
-
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
     // It has ended meanwhile.
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

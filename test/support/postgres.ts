@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises'
+import { chmod, mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { removeAbandoned, removeDataDir } from './data-dir.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -63,7 +64,7 @@ const foreignServer = (url: string): Server => ({ url, stop: async () => {} })
 
 async function ownServer(): Promise<Server> {
   const parent = await findParent()
-  await removeAbandoned(parent)
+  await removeAbandoned(parent, PREFIX)
   const dataDir = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`))
   // Under root, Postgres runs as another user, who must be able to pass.
   await chmod(dataDir, 0o711)
@@ -90,37 +91,6 @@ async function findParent(): Promise<string> {
     () => 0,
   )
   return free >= MIN_FREE_BYTES ? MEMORY : tmpdir()
-}
-
-/** Ends the servers of runs that were killed, and removes what they left. */
-async function removeAbandoned(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
-    const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN
-    if (!(pid > 0) || isAlive(pid)) continue
-    const dataDir = join(parent, name)
-    await startEmbeddedPostgres({ dataDir }).then(
-      ({ stop }) => stop(),
-      () => undefined,
-    )
-    await removeDataDir(dataDir)
-  }
-}
-
-/** Removes a data directory, and its cluster when that had to live elsewhere. */
-async function removeDataDir(dataDir: string): Promise<void> {
-  const record = await readFile(join(dataDir, 'postgres.json'), 'utf8').catch(() => '{}')
-  const { cluster } = JSON.parse(record) as { cluster?: string }
-  if (cluster?.startsWith('/var/tmp/tierway-')) await rm(dirname(cluster), { recursive: true, force: true })
-  await rm(dataDir, { recursive: true, force: true })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 async function execute(url: string, sql: string): Promise<void> {

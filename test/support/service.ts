@@ -19,6 +19,7 @@ import { publishScenario } from '../../src/scenario/publish.ts'
 import { startRun } from '../../src/scenario/start-run.ts'
 import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { endWithTests } from './children.ts'
+import { isAlive } from './data-dir.ts'
 import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -98,15 +99,6 @@ async function lock(link: string): Promise<() => Promise<void>> {
     { deadlineMs: BUILD_DEADLINE_MS },
   )
   return () => rm(link, { force: true })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 /** Starts the process, and waits for nothing. */
