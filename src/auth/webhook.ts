@@ -1,5 +1,3 @@
-import dns from 'node:dns'
-import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
@@ -10,6 +8,7 @@ import { Agent, buildConnector, Headers, request } from 'undici'
 import { uuidv7 } from 'uuidv7'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
 import { isPublicAddress } from './addresses.ts'
+import { sharedLookup } from './look-up.ts'
 
 // The call to the studio's own endpoint (spec 4.4), and what each of its endings means (spec 7.1).
 
@@ -355,47 +354,6 @@ function guardedConnector({
     // No name is looked up for an address, so it is checked here.
     if (!allowPrivateAddresses && isIP(host) && !isPublicAddress(host)) callback(new PrivateAddress(), null)
     else connect(target, callback)
-  }
-}
-
-/**
- * Looks each name up as the system does, once at a time, and only while its name servers answer. The lookups of a process
- * share two threads: two names that nobody answers for would keep those of all others waiting.
- */
-function sharedLookup(): LookupFunction {
-  type Answer = Parameters<Parameters<LookupFunction>[2]>
-  const waiting = new Map<string, ((...answer: Answer) => void)[]>()
-  return (hostname, options, callback) => {
-    const known = waiting.get(hostname)
-    if (known) {
-      known.push(callback)
-      return
-    }
-    const callbacks = [callback]
-    waiting.set(hostname, callbacks)
-    const tell = (...answer: Answer) => {
-      waiting.delete(hostname)
-      for (const callback of callbacks) callback(...answer)
-    }
-    void isAnsweredFor(hostname).then((isAnswered) => {
-      if (isAnswered) dns.lookup(hostname, { ...options, all: true }, tell)
-      else tell(Object.assign(new Error('no name server answers'), { code: 'EAI_AGAIN' }), [])
-    })
-  }
-}
-
-/** Whether name servers say anything of a name, be it that there is none. Asked without a thread. */
-async function isAnsweredFor(hostname: string): Promise<boolean> {
-  // Of these only the system knows.
-  if (!hostname.includes('.') || /(^|\.)localhost\.?$/i.test(hostname)) return true
-  try {
-    const resolver = new Resolver({ timeout: ATTEMPT_TIMEOUT_MS / 2, tries: 2 })
-    resolver.setServers(dns.getServers())
-    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
-    return answers.every((answer) => answer.status === 'fulfilled' || answer.reason.code !== 'ETIMEOUT')
-  } catch {
-    // Whatever cannot be asked this way is for the system to tell.
-    return true
   }
 }
 

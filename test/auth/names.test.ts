@@ -1,7 +1,11 @@
 import { createHook } from 'node:async_hooks'
 import { createSocket, type Socket } from 'node:dgram'
 import dns from 'node:dns'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sharedLookup } from '../../src/auth/look-up.ts'
 import { createWebhook } from '../../src/auth/webhook.ts'
 import { times } from '../support/game.ts'
 import { approve, startOperator } from '../support/operator.ts'
@@ -72,4 +76,16 @@ it('a name that no name server answers for is unavailable, and keeps no other na
   expect(known).toBeGreaterThan(0)
   await webhook.close()
   await operator.close()
+}, 60_000)
+
+it('a name of the machine’s own file is looked up there, whether or not name servers answer', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'tierway-names-'))
+  const hostsFile = join(directory, 'hosts')
+  await writeFile(hostsFile, '127.0.0.1 localhost\n10.0.0.7\tbackend Studio.Silent.Example # ours\n')
+  const lookup = sharedLookup({ hostsFile })
+  const ask = (host: string) =>
+    lookupsDuring(() => new Promise((resolve) => lookup(host, { all: true }, () => resolve())))
+  expect(await ask('studio.silent.example')).toBe(1)
+  expect(await ask('ours.silent.example')).toBe(0)
+  await rm(directory, { recursive: true })
 }, 60_000)

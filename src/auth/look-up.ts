@@ -1,0 +1,57 @@
+import dns from 'node:dns'
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import type { LookupFunction } from 'node:net'
+
+const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
+/** Of one question. The second is the last, as whoever waits for a webhook has given up by then. */
+const ANSWER_TIMEOUT_MS = 1_500
+
+/**
+ * Looks each name up as the system does, once at a time, and only while its name servers answer. The lookups of a process
+ * share two threads: two names that nobody answers for would keep those of all others waiting.
+ */
+export function sharedLookup({ hostsFile = HOSTS_FILE } = {}): LookupFunction {
+  type Answer = Parameters<Parameters<LookupFunction>[2]>
+  const waiting = new Map<string, ((...answer: Answer) => void)[]>()
+  return (hostname, options, callback) => {
+    const known = waiting.get(hostname)
+    if (known) {
+      known.push(callback)
+      return
+    }
+    const callbacks = [callback]
+    waiting.set(hostname, callbacks)
+    const tell = (...answer: Answer) => {
+      waiting.delete(hostname)
+      for (const callback of callbacks) callback(...answer)
+    }
+    void isAnsweredFor(hostname, hostsFile).then((isAnswered) => {
+      if (isAnswered) dns.lookup(hostname, { ...options, all: true }, tell)
+      else tell(Object.assign(new Error('no name server answers'), { code: 'EAI_AGAIN' }), [])
+    })
+  }
+}
+
+/** Whether the system will know of a name, be it that there is none. Name servers are asked without a thread. */
+async function isAnsweredFor(hostname: string, hostsFile: string): Promise<boolean> {
+  // Of these only the system knows.
+  if (!hostname.includes('.') || /(^|\.)localhost\.?$/i.test(hostname)) return true
+  if (await isListed(hostname, hostsFile)) return true
+  try {
+    const resolver = new Resolver({ timeout: ANSWER_TIMEOUT_MS, tries: 2 })
+    resolver.setServers(dns.getServers())
+    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+    return answers.every((answer) => answer.status === 'fulfilled' || answer.reason.code !== 'ETIMEOUT')
+  } catch {
+    // Whatever cannot be asked this way is for the system to tell.
+    return true
+  }
+}
+
+/** Whether the machine has a name in its own file, where no name server needs to answer for it. */
+async function isListed(hostname: string, hostsFile: string): Promise<boolean> {
+  const text = await readFile(hostsFile, 'utf8').catch(() => '')
+  const namesOf = (line: string) => line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/).slice(1)
+  return text.split('\n').some((line) => namesOf(line).includes(hostname.toLowerCase()))
+}
