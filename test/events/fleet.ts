@@ -154,9 +154,6 @@ export async function ready({ baseUrl }: Service): Promise<Health> {
   return { status: response.status, body: await response.json() }
 }
 
-export const READY: Health = { status: 200, body: { status: 'ready' } }
-export const DEGRADED: Health = { status: 200, body: { status: 'degraded' } }
-
 /** Waits until an instance has this many subscriptions open. */
 export const subscribed = (service: Service, count: number): Promise<void> =>
   until(`${count} subscriptions are open`, async () => (await metric(service, 'tierway_subscriptions')) === count)

@@ -760,6 +760,33 @@ describe('signals that are lost', () => {
     expect((await all.take(expected.length)).map(({ cursor }) => cursor)).toEqual(expected)
   })
 
+  it('read nothing of the past when they come before the end of the stream is known: what follows is heard', async () => {
+    const { app, environmentId } = game
+    const reads: unknown[] = []
+    const query = (statement: pg.QueryConfig) => {
+      reads.push(statement.name)
+      return app.pool.query(statement)
+    }
+    const local = createLocalBus()
+    // As when Redis comes back, or another instance commits much, while somebody begins to listen.
+    const bus: Bus = {
+      ...local,
+      async subscribe(id, listener) {
+        listener.gap()
+        listener.reaches(1n)
+        return local.subscribe(id, listener)
+      },
+    }
+    const feeds = createFeeds({ pool: { query } as unknown as pg.Pool, bus })
+    await game.player()
+    const events = await feeds.follow({ environmentId, after: null, matches: () => true })
+    expect(reads).toEqual(['stream-end'])
+    const { playerId } = await game.player()
+    expect((await events.next()).value).toMatchObject({ type: 'player.created', playerId })
+    await events.return?.()
+    await feeds.close()
+  })
+
   it('cost little while the database cannot be read, however far the others run ahead, and all is heard in order', async () => {
     const count = 60_000
     const proxy = await startProxy(game.databaseUrl)
