@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { recountStanding } from './recount.ts'
 
@@ -9,6 +10,8 @@ export interface Folding {
 }
 
 const EVERY_MS = 1_000
+/** What takes long and failed is not tried each second. */
+const RECOUNT_AGAIN_MS = 60_000
 const ROWS = 20_000
 /** Sources of xp are named by clients: what more an hour names, on one pass, is counted under this name. */
 const OTHER = 'other'
@@ -18,32 +21,36 @@ export const FOLDING_LOCK = 7_274_410_001
 
 /** Folds each second. Any number of instances may: one of them does at a time, the others find nothing to do. */
 export function createFolding({ pool, onError }: { pool: Pool; onError: (error: unknown) => void }): Folding {
-  let timer: NodeJS.Timeout | undefined
-  let running = Promise.resolve()
-  let stopped = false
+  const ended = new AbortController()
+  const { signal } = ended
+  let running: Promise<unknown> = Promise.resolve()
 
-  async function fold(): Promise<void> {
-    try {
-      while (!stopped && (await foldChanges(pool)) === ROWS);
-      if (!stopped) await recountStanding(pool)
-    } catch (error) {
-      onError(error)
+  async function repeat(work: () => Promise<unknown>, againMs: number): Promise<void> {
+    for (let waitMs = EVERY_MS; await isOver(waitMs); ) {
+      try {
+        await work()
+        waitMs = EVERY_MS
+      } catch (error) {
+        if (!signal.aborted) onError(error)
+        waitMs = againMs
+      }
     }
-    schedule()
   }
 
-  function schedule(): void {
-    if (stopped) return
-    timer = setTimeout(() => {
-      running = fold()
-    }, EVERY_MS).unref()
+  /** False when it has been ended meanwhile. */
+  const isOver = (waitMs: number): Promise<boolean> => pause(waitMs, true, { ref: false, signal }).catch(() => false)
+
+  async function fold(): Promise<void> {
+    while (!signal.aborted && (await foldChanges(pool)) === ROWS);
   }
 
   return {
-    start: schedule,
+    start() {
+      // Apart, as a recount of millions takes its time.
+      running = Promise.all([repeat(fold, EVERY_MS), repeat(() => recountStanding(pool, { signal }), RECOUNT_AGAIN_MS)])
+    },
     async stop() {
-      stopped = true
-      clearTimeout(timer)
+      ended.abort()
       await running
     },
   }

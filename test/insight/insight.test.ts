@@ -395,7 +395,7 @@ describe('the figures of a battle pass', () => {
   /** Counts what was edited, as the service does some seconds after it. */
   const recount = async (scenarioId: string): Promise<void> =>
     until(`${scenarioId} is counted`, async () => {
-      await recountStanding(game.app.pool, 0)
+      await recountStanding(game.app.pool, { settledMs: 0 })
       const { rows } = await game.app.pool.query(
         'SELECT FROM scenarios WHERE id = $1 AND counted_version = version AND version > 1',
         [scenarioId],
@@ -436,7 +436,7 @@ describe('the figures of a battle pass', () => {
     expect(
       (await bob.player.post('/sdk/v1/battlepass/progress', { scenarioId: 'moved', nodeId: 'pass' })).body.level,
     ).toBe(1)
-    await recountStanding(game.app.pool, 0)
+    await recountStanding(game.app.pool, { settledMs: 0 })
     expect(await levelsOf('moved')).toEqual([3, 0, 0])
   })
 
@@ -453,7 +453,7 @@ describe('the figures of a battle pass', () => {
         await game.publish('busy', season({ levels: [0, step, 2 * step] }))
         // The calls that were under way with the definition of before have ended.
         for (const _ of times(2, () => 0)) await Promise.all(all.map(({ xp }) => xp(1)))
-        await Promise.all(times(3, () => recountStanding(game.app.pool, 0)))
+        await Promise.all(times(3, () => recountStanding(game.app.pool, { settledMs: 0 })))
       }
     } finally {
       isOver = true
@@ -462,6 +462,32 @@ describe('the figures of a battle pass', () => {
     await recount('busy')
     expect((await insight({ scenarioId: 'busy' })).levels[0].reached).toBe(12)
     await auditBooks(game.app.pool)
+  })
+
+  test('give up a count of an edit when the service stops, and make it later', async () => {
+    await game.publish('stopped', season({ levels: [0, 100, 200] }))
+    await (await play('stopped')).xp(60)
+    await game.publish('stopped', season({ levels: [0, 50, 100] }))
+    const { pool } = game.app
+    const blocker = await pool.connect()
+    const ended = new AbortController()
+    try {
+      await blocker.query('BEGIN; LOCK TABLE passes IN ACCESS EXCLUSIVE MODE')
+      const counting = recountStanding(pool, { settledMs: 0, signal: ended.signal })
+      await until('it counts', async () => {
+        const { rows } = await pool.query(
+          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%width_bucket%' AND pid <> pg_backend_pid()`,
+        )
+        return rows.length > 0
+      })
+      ended.abort()
+      await expect(counting).rejects.toThrow()
+    } finally {
+      await blocker.query('ROLLBACK')
+      blocker.release()
+    }
+    await recount('stopped')
+    expect(await levelsOf('stopped')).toEqual([0, 1, 0])
   })
 
   test('show levels and tiers that an edit took away while anybody stands there', async () => {
