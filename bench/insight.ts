@@ -2,6 +2,7 @@ import { cpus, loadavg } from 'node:os'
 import pg, { type Pool, type QueryConfig } from 'pg'
 import { createPlatformKey } from '../src/auth/keys.ts'
 import { readLoginStatistics } from '../src/auth/login-statistics.ts'
+import type { Range } from '../src/insight/range.ts'
 import * as insight from '../src/insight/read-insight.ts'
 import { searchPlayers } from '../src/players/find-player.ts'
 import { createProgressBar } from '../src/progress-bar.ts'
@@ -204,7 +205,7 @@ async function listQueries(pool: Pool, environmentId: string): Promise<Query[]> 
   if (pass?.type !== 'battle-pass') throw new Error('there is no pass')
   const place = { environmentId, scenarioId: SCENARIO, nodeId: NODE }
   // Each call ends an hour before the one before.
-  const rangeOf = (days: number, call: number): insight.Range => {
+  const rangeOf = (days: number, call: number): Range => {
     const to = new Date(Date.now() - (call % 24) * 3_600_000)
     return { from: new Date(to.getTime() - days * DAY_MS), to }
   }

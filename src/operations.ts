@@ -39,6 +39,7 @@ import { type Progress, readProgress } from './battlepass/read-progress.ts'
 import type { GroupCommit } from './commit/group-commit.ts'
 import { type Fault, Refusal } from './errors.ts'
 import { type EventFilter, type EventPage, type History, readEvents } from './events/history.ts'
+import type { Step } from './insight/range.ts'
 import {
   type CompletionInsight,
   type DayInsight,
@@ -52,7 +53,6 @@ import {
   readTiers,
   readXp,
   type SourceInsight,
-  type Step,
   type TierInsight,
 } from './insight/read-insight.ts'
 import {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import { type CopyValue, copyInto, copyLine } from './db/copy.ts'
 import { FOLDING_LOCK } from './insight/fold.ts'
+import { LENGTH_MS } from './insight/range.ts'
 import { BUCKETS, type Measure } from './insight/tally.ts'
 
 /** What a batch of seeded players leaves, by table, in the order in which the tables are written. */
@@ -65,7 +66,6 @@ interface Total {
 /** Totals of one detail of a measure, by bucket and level. */
 type Totals = Map<number, Total>
 
-const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const
 const MAX_LEVELS = 2 ** 16
 
 /** What dashboards count of seeded players: what the service would have counted at the time. */

@@ -1,20 +1,13 @@
 import type { Pool } from 'pg'
-import { hoursKeptFrom } from '../insight/hours.ts'
+import { ceilTo, floorTo, hoursKeptFrom, LENGTH_MS, type Range, type Step } from '../insight/range.ts'
 import { percentile, type StepCount } from './latency.ts'
 
 // How the logins of an environment went, from what is counted with each of them: a look at a million reads some rows.
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
-
-export interface LoginStatisticsRef {
+export interface LoginStatisticsRef extends Range {
   readonly environmentId: string
   /** The name of a provider; null for all of them. */
   readonly provider: string | null
-  /** The hours that it touches count whole. */
-  readonly from: Date
-  /** Not itself in the range. */
-  readonly to: Date
 }
 
 /** Logins that asked a webhook. */
@@ -65,26 +58,22 @@ export async function readLoginStatistics(pool: Pool, ref: LoginStatisticsRef): 
 }
 
 /** The figures of each hour or day of a range, those without a login too. */
-export async function readLoginTimes(pool: Pool, ref: LoginStatisticsRef, by: 'hour' | 'day'): Promise<LoginTime[]> {
+export async function readLoginTimes(pool: Pool, ref: LoginStatisticsRef, by: Step): Promise<LoginTime[]> {
   const { from, to } = wholeHours(ref)
   const known = new Map(groupBy(await readCounts(pool, by, ref), ({ at }) => at?.getTime() ?? 0))
-  const lengthMs = by === 'hour' ? HOUR_MS : DAY_MS
-  const first = floorTo(lengthMs, from)
+  const lengthMs = LENGTH_MS[by]
+  const first = floorTo(by, from).getTime()
   return Array.from({ length: Math.ceil((to.getTime() - first) / lengthMs) }, (_, index) => {
     const at = first + index * lengthMs
     return { at: new Date(at), figures: figuresOf(known.get(at) ?? []) }
   })
 }
 
-/** Days and hours of UTC begin at whole ones since 1970. */
-const floorTo = (lengthMs: number, moment: Date): number => Math.floor(moment.getTime() / lengthMs) * lengthMs
-const ceilTo = (lengthMs: number, moment: Date): number => Math.ceil(moment.getTime() / lengthMs) * lengthMs
-
 /** Whole hours, or days of a time whose hours are not kept. */
-function wholeHours({ from, to }: LoginStatisticsRef): { from: Date; to: Date } {
+function wholeHours({ from, to }: Range): Range {
   const kept = hoursKeptFrom()
-  const lengthAt = (moment: Date): number => (moment < kept ? DAY_MS : HOUR_MS)
-  return { from: new Date(floorTo(lengthAt(from), from)), to: new Date(ceilTo(lengthAt(to), to)) }
+  const stepAt = (moment: Date): Step => (moment < kept ? 'day' : 'hour')
+  return { from: floorTo(stepAt(from), from), to: ceilTo(stepAt(to), to) }
 }
 
 /** The counts of one provider, hour or day, of one measure and outcome: `counts[i]` is that of `levels[i]`. */
@@ -106,7 +95,7 @@ const KEYS = { provider: 'provider', hour: 'bucket AS at', day: "date_trunc('day
 async function readCounts(pool: Pool, by: keyof typeof KEYS, ref: LoginStatisticsRef): Promise<Counts[]> {
   const { from, to } = wholeHours(ref)
   // Whole days are read from what is counted by day, unless hours are to be told apart.
-  const days = { from: new Date(ceilTo(DAY_MS, from)), to: new Date(floorTo(DAY_MS, to)) }
+  const days = { from: ceilTo('day', from), to: floorTo('day', to) }
   const whole = by === 'hour' || days.from >= days.to ? { from: to, to } : days
   const { rows } = await pool.query<Counts>({
     name: `login-statistics-${by}`,

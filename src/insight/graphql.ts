@@ -2,18 +2,16 @@ import { TrackType } from '../battlepass/graphql.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlatform } from '../graphql/context.ts'
-import { HOURS_KEPT_DAYS, hoursKeptFrom } from './hours.ts'
+import { checkStep, HOURS_KEPT_DAYS, readRange } from './range.ts'
 import type {
   CompletionInsight,
   DayInsight,
   InsightRef,
   LevelInsight,
-  Range,
   SourceInsight,
   TierInsight,
 } from './read-insight.ts'
 
-const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 7
 const MAX_DAYS = 366
 /** Hours of more days are more than a chart shows. */
@@ -170,11 +168,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       },
       resolve: (insight, args, { operations }) => {
         const sources = Fields.ofInput(args).read((fields) => {
-          if (args.by === 'hour' && daysOf(insight.range) > MAX_DAYS_BY_HOUR) {
-            fields.fault('by', `must be DAY for more than ${MAX_DAYS_BY_HOUR} days`, null)
-          } else if (args.by === 'hour' && insight.range.from < hoursKeptFrom()) {
-            fields.fault('by', `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago`, null)
-          }
+          checkStep(fields, args.by, insight.range, MAX_DAYS_BY_HOUR)
           return fields.optionalInt32('sources', { min: 1, max: MAX_SOURCES }) ?? SOURCES
         })
         return operations.readInsightXp(insight, { step: args.by, sources })
@@ -194,17 +188,6 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
   }),
 })
 
-const daysOf = ({ from, to }: Range): number => (to.getTime() - from.getTime()) / DAY_MS
-
-/** The range that is asked for: the last seven days unless said otherwise. */
-function readRange(fields: Fields, { from, to }: { from?: Date | null; to?: Date | null }): Range {
-  const end = to ?? new Date()
-  const range = { from: from ?? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS), to: end }
-  if (range.from >= range.to) fields.fault('from', 'must be before to', null)
-  if (daysOf(range) > MAX_DAYS) fields.fault('from', `must be at most ${MAX_DAYS} days before to`, null)
-  return range
-}
-
 builder.queryField('battlePassInsight', (t) =>
   t.field({
     type: InsightType,
@@ -223,7 +206,7 @@ builder.queryField('battlePassInsight', (t) =>
         environment: fields.text('environment', { max: 32 }),
         scenarioId: fields.text('scenarioId', { max: 128 }),
         nodeId: fields.text('nodeId', { max: 128 }),
-        range: readRange(fields, args),
+        range: readRange(fields, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS }),
       }))
       const place = { environmentId: await operations.findEnvironment(projectId, environment), scenarioId, nodeId }
       const ref = { place, pass: await operations.findPass(place), range }

@@ -1,13 +1,6 @@
 import type { Pool } from 'pg'
 import { FOLDING_LOCK } from './fold.ts'
-
-const DAY_MS = 86_400_000
-
-/** What is counted by the hour is told by the hour this long, and by the day from then on. */
-export const HOURS_KEPT_DAYS = 90
-
-/** The first moment of which hours are told: the first of a day (UTC). */
-export const hoursKeptFrom = (now = Date.now()): Date => new Date((Math.floor(now / DAY_MS) - HOURS_KEPT_DAYS) * DAY_MS)
+import { HOURS_KEPT_DAYS } from './range.ts'
 
 const ROWS = 5_000
 

@@ -3,18 +3,13 @@ import type { Command } from '../commit/group-commit.ts'
 import { Refusal } from '../errors.ts'
 import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import { type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
+import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
 
 // What dashboards show of one battle pass. Nothing here reads a player: it is all sums of the tally, which is written
 // with the books, so figures are those of the last commit.
 
 export interface PassPlace extends ScenarioRef {
   readonly nodeId: string
-}
-
-/** From this moment up to, not including, that one. Days and hours that it touches count whole. */
-export interface Range {
-  readonly from: Date
-  readonly to: Date
 }
 
 export interface InsightRef {
@@ -73,8 +68,6 @@ export interface CompletionInsight {
   readonly completed: number
 }
 
-export type Step = 'hour' | 'day'
-
 /** The pass as it is published now. */
 export function findPass(place: PassPlace): Command<PassNode> {
   return {
@@ -90,16 +83,6 @@ export function findPass(place: PassPlace): Command<PassNode> {
 const AT_PLACE = 'environment_id = $1 AND scenario_id = $2 AND node_id = $3'
 const atPlace = ({ environmentId, scenarioId, nodeId }: PassPlace): string[] => [environmentId, scenarioId, nodeId]
 
-const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const
-
-/** The first moment of the day or hour (UTC) of a moment. */
-const floor = (moment: Date, step: Step): Date =>
-  new Date(Math.floor(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
-
-/** The first moment that is in no day or hour (UTC) before a moment. */
-const ceil = (moment: Date, step: Step): Date =>
-  new Date(Math.ceil(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
-
 /** Every level of the pass, and every other at which somebody stands. */
 export async function readLevels(pool: Pool, { place, pass, range }: InsightRef): Promise<LevelInsight[]> {
   const { rows } = await pool.query({
@@ -111,7 +94,7 @@ export async function readLevels(pool: Pool, { place, pass, range }: InsightRef)
         coalesce(sum(count) FILTER (WHERE measure = 'premium' AND bucket >= $4), 0)::int AS bought
       FROM insight WHERE ${AT_PLACE} AND measure IN ('standing', 'premium') AND bucket < $5
       GROUP BY level`,
-    values: [...atPlace(place), floor(range.from, 'day'), range.to],
+    values: [...atPlace(place), floorTo('day', range.from), range.to],
   })
   const counted = new Map(rows.map((row) => [row.level as number, row]))
   const known = new Set(pass.levels.map(({ level }) => level))
@@ -146,7 +129,7 @@ export async function readTiers(
         coalesce(sum(count) FILTER (WHERE bucket >= $4), 0)::int AS in_range
       FROM insight WHERE ${AT_PLACE} AND measure = 'claimed' AND bucket < $5
       GROUP BY level, detail`,
-    values: [...atPlace(place), floor(range.from, 'day'), range.to],
+    values: [...atPlace(place), floorTo('day', range.from), range.to],
   })
   const counted = new Map(rows.map((row) => [tierKey(row.level, row.track), row]))
   const others = rows.filter((row) => row.claimed !== 0 || row.in_range !== 0)
@@ -178,12 +161,12 @@ export async function readDays(pool: Pool, { place, range }: InsightRef): Promis
       FROM insight WHERE ${AT_PLACE} AND measure IN ('active', 'joined', 'premium', 'claimed', 'completed')
         AND bucket >= $4 AND bucket < $5
       GROUP BY bucket`,
-    values: [...atPlace(place), floor(range.from, 'day'), range.to],
+    values: [...atPlace(place), floorTo('day', range.from), range.to],
   })
   const counted = new Map(rows.map((row) => [row.day.getTime() as number, row as DayInsight]))
   const none = { players: 0, newPlayers: 0, premium: 0, claims: 0, completed: 0 }
   const days: DayInsight[] = []
-  for (let day = floor(range.from, 'day'); day < range.to; day = new Date(day.getTime() + 86_400_000)) {
+  for (let day = floorTo('day', range.from); day < range.to; day = new Date(day.getTime() + LENGTH_MS.day)) {
     days.push(counted.get(day.getTime()) ?? { day, ...none })
   }
   return days
@@ -205,7 +188,7 @@ export async function readXp(
       )
       SELECT l.source, xp.at, sum(grants)::text AS grants, sum(xp)::text AS xp
       FROM xp LEFT JOIN largest l USING (source) GROUP BY l.source, xp.at ORDER BY xp.at`,
-    values: [...atPlace(place), floor(range.from, step), ceil(range.to, step), step, sources],
+    values: [...atPlace(place), floorTo(step, range.from), ceilTo(step, range.to), step, sources],
   })
   const bySource = new Map<string | null, SourceInsight['times'][number][]>()
   for (const { source, at, grants, xp } of rows) {

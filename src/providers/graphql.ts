@@ -2,12 +2,11 @@ import type { Rehearsal } from '../auth/custom-login.ts'
 import { WebhookAttemptType } from '../auth/graphql.ts'
 import type { Latency, LoginFigures, LoginStatistics, LoginStatisticsRef, LoginTime } from '../auth/login-statistics.ts'
 import { readCredentials } from '../auth/wire.ts'
-import { invalidRequest } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requireActor, requirePlatform } from '../graphql/context.ts'
 import { StepType } from '../insight/graphql.ts'
-import { HOURS_KEPT_DAYS, hoursKeptFrom } from '../insight/hours.ts'
+import { checkStep, HOURS_KEPT_DAYS, readRange } from '../insight/range.ts'
 import { print, RawJson } from '../json.ts'
 import type { AuthProvidersView, CustomProviderView } from './auth-providers.ts'
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS, type RotatedSecret } from './rotate-secret.ts'
@@ -193,7 +192,7 @@ builder.mutationFields((t) => ({
   }),
 }))
 
-const DAY_MS = 86_400_000
+const DEFAULT_DAYS = 1
 const MAX_DAYS = 31
 /** Latencies by hour of more days would be too many rows to add up while somebody waits. */
 const MAX_DAYS_BY_HOUR = 7
@@ -299,15 +298,7 @@ const LoginStatisticsType = builder
           by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'By hour or by day.' }),
         },
         resolve: ({ ref }, { by }, { operations }) => {
-          if (by === 'hour' && daysOf(ref) > MAX_DAYS_BY_HOUR) {
-            throw invalidRequest({ path: 'by', message: `must be DAY for more than ${MAX_DAYS_BY_HOUR} days` })
-          }
-          if (by === 'hour' && ref.from < hoursKeptFrom()) {
-            throw invalidRequest({
-              path: 'by',
-              message: `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago`,
-            })
-          }
+          Fields.ofInput({ by }).read((fields) => checkStep(fields, by, ref, MAX_DAYS_BY_HOUR))
           return operations.readLoginTimes(ref, by)
         },
       }),
@@ -330,7 +321,7 @@ builder.queryField('loginStatistics', (t) =>
       const { environment, ...range } = Fields.ofInput(args).read((fields) => ({
         environment: fields.text('environment', { max: 32 }),
         provider: fields.optionalText('provider', { max: 32 }),
-        ...readRange(fields, args),
+        ...readRange(fields, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS }),
       }))
       const environmentId = await context.operations.findEnvironment(projectId, environment)
       const ref = { environmentId, ...range }
@@ -338,16 +329,3 @@ builder.queryField('loginStatistics', (t) =>
     },
   }),
 )
-
-/** The range that is asked for: the last day unless said otherwise. */
-function readRange(fields: Fields, { from, to }: { from?: Date | null; to?: Date | null }): { from: Date; to: Date } {
-  const end = to ?? new Date()
-  const begin = from ?? new Date(end.getTime() - DAY_MS)
-  if (begin >= end) fields.fault('from', 'must be before to', null)
-  const range = { from: begin, to: end }
-  if (daysOf(range) > MAX_DAYS) fields.fault('from', `must be at most ${MAX_DAYS} days before to`, null)
-  return range
-}
-
-const daysOf = ({ from, to }: Pick<LoginStatisticsRef, 'from' | 'to'>): number =>
-  (to.getTime() - from.getTime()) / DAY_MS
