@@ -22,6 +22,8 @@ export interface PageArgs {
   readonly before?: string | null
 }
 
+export const isGiven = (value: unknown): boolean => value !== null && value !== undefined
+
 /** What no list takes. */
 export function faultsOfPage({ first, last }: PageArgs): Fault[] {
   const faults = Object.entries({ first, last }).flatMap(([path, size]) =>
@@ -42,7 +44,7 @@ export function readPage(fields: Fields, args: PageArgs): { size: number; backwa
 /** How many of a list that is paged from its beginning only. */
 export function readForwardPage(fields: Fields, { first, last, after, before }: PageArgs): number {
   for (const [path, value] of Object.entries({ last, before })) {
-    if (value !== null && value !== undefined) fields.fault(path, 'is not supported here: use first and after', null)
+    if (isGiven(value)) fields.fault(path, 'is not supported here: use first and after', null)
   }
   return readPage(fields, { first, after }).size
 }

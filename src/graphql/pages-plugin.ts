@@ -18,7 +18,7 @@ import {
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { isId } from '../fields.ts'
-import { FOREIGN_CURSOR, faultsOfPage, type PageArgs } from './page.ts'
+import { FOREIGN_CURSOR, faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
 declare global {
   namespace PothosSchemaTypes {
@@ -192,5 +192,3 @@ function faultOfEnds({ first, last, after, before }: PageArgs): Fault | undefine
   if (isGiven(after) && isGiven(last)) return { path: 'after', message: 'must be given with first, not with last' }
   return undefined
 }
-
-const isGiven = (value: unknown): boolean => value !== null && value !== undefined
