@@ -10,6 +10,21 @@ export function inSnapshot<T>(pool: Pool, work: (client: PoolClient) => Promise<
   return run(pool, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work)
 }
 
+/**
+ * A statement that may take longer than the pool lets one, in a transaction. The server ends it first, so that the
+ * connection can go on.
+ */
+export async function queryWithin<Row extends object>(
+  client: PoolClient,
+  timeoutMs: number,
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  await client.query("SELECT set_config('statement_timeout', $1, true)", [String(timeoutMs)])
+  const query = { text, values, query_timeout: timeoutMs + 500 }
+  return (await client.query<Row>(query)).rows
+}
+
 async function run<T>(pool: Pool, begin: string, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken = true

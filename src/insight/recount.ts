@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { inTransaction } from '../db/transaction.ts'
+import { inTransaction, queryWithin } from '../db/transaction.ts'
 import { type PassNode, parseDefinition } from '../scenario/definition.ts'
 
 /** Calls that were under way with the definition of before have ended by then: the database ends what stands still. */
@@ -54,9 +54,7 @@ async function recountOne(client: PoolClient, settledMs: number): Promise<boolea
   const [scenario] = rows
   if (!scenario) return false
   const { environment_id: environmentId, id: scenarioId, version, definition } = scenario
-  await client.query("SELECT set_config('statement_timeout', $1, true), set_config('jit', 'off', true)", [
-    String(STATEMENT_TIMEOUT_MS),
-  ])
+  await client.query('SET LOCAL jit = off')
   const parsed = parseDefinition(definition)
   const nodes = parsed.ok ? [...parsed.definition.nodes.values()] : []
   for (const node of nodes) {
@@ -82,6 +80,5 @@ async function recountPass(client: PoolClient, place: readonly string[], { level
        WHERE environment_id = $1 AND scenario_id = $2 AND node_id = $3 AND measure = 'standing' GROUP BY 1, 2
      ) AS moves GROUP BY level, detail HAVING sum(count) <> 0`
   const values = [...place, levels.map(({ xp }) => String(xp)), levels.map(({ level }) => level)]
-  const query = { text, values, query_timeout: STATEMENT_TIMEOUT_MS + 500 }
-  await client.query(query)
+  await queryWithin(client, STATEMENT_TIMEOUT_MS, text, values)
 }

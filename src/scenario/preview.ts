@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { inSnapshot } from '../db/transaction.ts'
+import { inSnapshot, queryWithin } from '../db/transaction.ts'
 import { type Fault, Refusal } from '../errors.ts'
 import { type ComparedPass, comparePasses, type PassPreview, type PassRules } from './compare-passes.ts'
 import { type Definition, parseDefinition, type Track, typeOf } from './definition.ts'
@@ -52,11 +52,7 @@ async function preview(
   after: Definition,
 ): Promise<ScenarioPreview> {
   // Each statement is asked once, for arrays of these very lengths; compiling it would take longer than it saves.
-  await client.query(
-    `SELECT set_config('statement_timeout', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true),
-       set_config('jit', 'off', true)`,
-    [String(STATEMENT_TIMEOUT_MS)],
-  )
+  await client.query(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`)
   const { current, now } = await readCurrent(client, ref)
   const before = current?.definition ?? null
 
@@ -245,11 +241,8 @@ async function countRuns(
   return removed.map((node) => ({ nodeId: node.id, type: typeOf(node), activeRuns: runs.get(node.id) ?? 0 }))
 }
 
-/** Longer than the pool lets a statement take: the server ends it first, and the connection can go on. */
-async function count<Row extends object>(client: PoolClient, text: string, values: unknown[]): Promise<Row[]> {
-  const query = { text, values, query_timeout: STATEMENT_TIMEOUT_MS + 500 }
-  return (await client.query<Row>(query)).rows
-}
+const count = <Row extends object>(client: PoolClient, text: string, values: unknown[]): Promise<Row[]> =>
+  queryWithin<Row>(client, STATEMENT_TIMEOUT_MS, text, values)
 
 /** Runs one piece of work after another, and refuses more than may wait. */
 function createTurns(maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
