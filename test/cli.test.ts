@@ -1,26 +1,20 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { generateTokenKey } from '../src/auth/tokens.ts'
-import { generateSecretsKey } from '../src/providers/secrets.ts'
-import { type Game, startGame } from './support/game.ts'
+import { startCommandLine } from './support/command-line.ts'
+import { type Game, generateKeys, type Keys, startGame } from './support/game.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const _ROOT = fileURLToPath(new URL('..', import.meta.url))
 const NOWHERE = '00000000-0000-7000-8000-000000000000'
 
 let game: Game
 let dataDir: string
-let keys: Record<string, string>
+let keys: Keys
 beforeAll(async () => {
   game = await startGame()
-  keys = {
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-  }
+  keys = await generateKeys()
   dataDir = await mkdtemp(join(tmpdir(), 'tierway-cli-'))
 })
 afterAll(async () => {
@@ -29,21 +23,10 @@ afterAll(async () => {
 })
 
 async function tierway(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH, DATABASE_URL: game.databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let out = ''
-  let error = ''
-  child.stdout.on('data', (chunk) => {
-    out += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    error += chunk
-  })
-  const [code] = await once(child, 'close')
-  return { code, out, error }
+  const settings = { DATABASE_URL: game.databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, ...env }
+  const { output, exited } = startCommandLine(args, settings)
+  const [code] = await exited
+  return { code, ...output }
 }
 
 describe('the command line', () => {

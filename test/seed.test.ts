@@ -1,25 +1,22 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { generateTokenKey } from '../src/auth/tokens.ts'
 import { levelAt } from '../src/battlepass/levels.ts'
-import { generateSecretsKey } from '../src/providers/secrets.ts'
 import { type PassNode, parseDefinition } from '../src/scenario/definition.ts'
 import { demoSeason } from '../src/season.ts'
 import { ensureScenario, type SeedSeasonOptions, seedSeason } from '../src/seed-season.ts'
 import { auditBooks } from './support/audit.ts'
+import { startCommandLine } from './support/command-line.ts'
 import { scenario } from './support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from './support/game.ts'
+import { type Game, generateKeys, type Keys, startGame, type TestPlayer, times } from './support/game.ts'
 import { startOperator } from './support/operator.ts'
 
 const PLAYERS = 300
 const SCENARIO = 'season-1'
 const PLACE = { scenarioId: SCENARIO, nodeId: 'pass' }
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const _ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const parsed = parseDefinition(demoSeason())
 const pass = (parsed.ok ? parsed.definition.nodes.get('pass') : undefined) as PassNode
@@ -441,13 +438,10 @@ describe('seeding', () => {
 describe('the command', () => {
   let game: Game
   let dataDir: string
-  let keys: Record<string, string>
+  let keys: Keys
   beforeAll(async () => {
     game = await startSeeded(0)
-    keys = {
-      TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-      SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-    }
+    keys = await generateKeys()
     dataDir = await mkdtemp(join(tmpdir(), 'tierway-seed-'))
   })
   afterAll(async () => {
@@ -457,20 +451,8 @@ describe('the command', () => {
 
   function start(args: readonly string[], env: Record<string, string> = {}) {
     const { databaseUrl, projectId } = game
-    const flags = ['--import', 'tsx', 'src/cli.ts', 'seed', '--project', projectId]
-    const child = spawn(process.execPath, [...flags, ...args], {
-      cwd: ROOT,
-      env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const output = { out: '', error: '' }
-    child.stdout.on('data', (chunk) => {
-      output.out += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      output.error += chunk
-    })
-    return { child, output, exited: once(child, 'close') as Promise<[number | null, string | null]> }
+    const settings = { DATABASE_URL: databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, ...env }
+    return startCommandLine(['seed', '--project', projectId, ...args], settings)
   }
 
   async function seededSoFar(): Promise<number> {

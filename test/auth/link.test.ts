@@ -1,23 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { createClient } from 'graphql-ws'
 import { decodeJwt } from 'jose'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { createApp } from '../../src/app.ts'
 import { createSdkKey } from '../../src/auth/keys.ts'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { type Json, members, print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { auditBooks } from '../support/audit.ts'
 import {
   type Answer,
   type Game,
   type GraphqlAnswer,
+  generateKeys,
+  type Keys,
   type LoginOptions,
   startGame,
+  startInstance,
   type TestPlayer,
   times,
 } from '../support/game.ts'
@@ -43,13 +41,10 @@ const FORBIDDEN: [state: string, refusal: unknown[]][] = [
 
 let game: Game
 let operator: Operator
-let shared: { TOKEN_KEYS: string; SECRETS_KEYS: string }
+let shared: Keys
 
 beforeAll(async () => {
-  shared = {
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-  }
+  shared = await generateKeys()
   game = await startGame(shared)
   operator = await startOperator(obey)
   const provider = { enabled: true, url: operator.url, secret: operator.secret }
@@ -328,22 +323,8 @@ describe('a link that is refused leaves nothing', () => {
 
   it('when Postgres goes away while the webhook answers; the next one links', async () => {
     const proxy = await startProxy(game.databaseUrl)
-    const config = readConfig({
-      NODE_ENV: 'test',
-      PORT: '0',
-      HOST: '127.0.0.1',
-      DATABASE_URL: proxy.url,
-      WEBHOOK_PRIVATE_ADDRESSES: 'allow',
-      ...shared,
-    })
-    const app = await createApp({
-      config,
-      log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
-      databaseUrl: proxy.url,
-      tokenKeys: config.tokenKeys ?? [],
-      secretsKeys: config.secretsKeys ?? [],
-    })
-    const url = `http://127.0.0.1:${await app.listen()}${LINK}`
+    const instance = await startInstance(proxy.url, shared)
+    const url = `${instance.baseUrl}${LINK}`
     const player = await game.player()
     const headers = { 'x-sdk-key': game.sdkKey, authorization: `Bearer ${player.token}` }
     const link = async (customData: Json) => {
@@ -376,7 +357,7 @@ describe('a link that is refused leaves nothing', () => {
       ['custom', lost],
       ['custom', unheard],
     ])
-    await app.stop()
+    await instance.stop()
     await proxy.close()
   })
 })

@@ -6,16 +6,23 @@ import type { PoolClient } from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { createApp } from '../../src/app.ts'
 import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
 import { purgeLoginLog } from '../../src/auth/login-log.ts'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { type Json, members, print, RawJson } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { auditBooks } from '../support/audit.ts'
-import { type Answer, type Game, type GraphqlAnswer, type LoginOptions, startGame, times } from '../support/game.ts'
+import {
+  type Answer,
+  type Game,
+  type GraphqlAnswer,
+  generateKeys,
+  type Instance,
+  type Keys,
+  type LoginOptions,
+  startGame,
+  startInstance,
+  times,
+} from '../support/game.ts'
 import { approve, type Hit, type Operator, type Respond, startOperator, status } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../support/surfaces.ts'
@@ -35,19 +42,16 @@ const UNAVAILABLE = [503, 'unavailable', 'unavailable']
 let game: Game
 let operator: Operator
 /** What every instance of the service on this database must agree on. */
-let shared: { TOKEN_KEYS: string; SECRETS_KEYS: string }
+let shared: Keys
 /** A second instance on the same database. */
 let other: Instance
 
 beforeAll(async () => {
-  shared = {
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-  }
+  shared = await generateKeys()
   game = await startGame(shared)
   operator = await startOperator(obey)
   await provideAll()
-  other = await startInstance(game.databaseUrl)
+  other = await startInstance(game.databaseUrl, shared)
 })
 afterAll(async () => {
   await auditBooks(game.app.pool)
@@ -68,30 +72,6 @@ async function provideAll(): Promise<void> {
   })
   expect(set).toBe(200)
   expect((await game.setProviders({ default: provider() }, 'staging')).status).toBe(200)
-}
-
-interface Instance {
-  readonly baseUrl: string
-  stop(): Promise<void>
-}
-
-async function startInstance(databaseUrl: string): Promise<Instance> {
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: '0',
-    HOST: '127.0.0.1',
-    DATABASE_URL: databaseUrl,
-    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
-    ...shared,
-  })
-  const app = await createApp({
-    config,
-    log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
-    databaseUrl,
-    tokenKeys: config.tokenKeys ?? [],
-    secretsKeys: config.secretsKeys ?? [],
-  })
-  return { baseUrl: `http://127.0.0.1:${await app.listen()}`, stop: () => app.stop() }
 }
 
 /** What is done before the webhook's answer leaves, by the `gate` of its customData. */
@@ -1009,7 +989,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
 
   it('nor anything when Postgres goes away while the webhook answers; the next login makes it good', async () => {
     const proxy = await startProxy(game.databaseUrl)
-    const instance = await startInstance(proxy.url)
+    const instance = await startInstance(proxy.url, shared)
     const known = newSubject()
     const playerId = playerOf(await loginAt(instance, by(known, { data: { a: 1 } })))
     const breaks = [
@@ -1047,7 +1027,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
 
   it('when only the answer of its COMMIT is lost it is unavailable; the next login is of the same player', async () => {
     const proxy = await startProxy(game.databaseUrl)
-    const instance = await startInstance(proxy.url)
+    const instance = await startInstance(proxy.url, shared)
     const subject = newSubject()
     const gate = during(() => proxy.swallowCommits(1))
     expect(refusalOf(await loginAt(instance, by(subject, { data: { a: 1 } }, gate)))).toEqual(UNAVAILABLE)

@@ -2,17 +2,22 @@ import { createPublicKey } from 'node:crypto'
 import { once } from 'node:events'
 import { createClient } from 'graphql-ws'
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { createApp } from '../../src/app.ts'
 import { createSdkKey } from '../../src/auth/keys.ts'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
-import { type Answer, type Game, type GraphqlAnswer, startGame, times } from '../support/game.ts'
+import {
+  type Answer,
+  type Game,
+  type GraphqlAnswer,
+  generateKeys,
+  type Instance,
+  type Keys,
+  startGame,
+  startInstance,
+  times,
+} from '../support/game.ts'
 import { type Operator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../support/surfaces.ts'
@@ -29,51 +34,24 @@ const UNAVAILABLE = [503, 'unavailable', 'unavailable']
 
 let game: Game
 let operator: Operator
-let shared: { TOKEN_KEYS: string; SECRETS_KEYS: string }
+let shared: Keys
 /** A second instance on the same database. */
 let other: Instance
 
 beforeAll(async () => {
-  shared = {
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-  }
+  shared = await generateKeys()
   game = await startGame(shared)
   operator = await startOperator()
   const provider = { enabled: true, url: operator.url, secret: operator.secret }
   for (const environment of ['production', 'staging'])
     expect((await game.setProviders({ default: provider }, environment)).status).toBe(200)
-  other = await startInstance(game.databaseUrl)
+  other = await startInstance(game.databaseUrl, shared)
 })
 afterAll(async () => {
   await other.stop()
   await operator.close()
   await game.stop()
 })
-
-interface Instance {
-  readonly baseUrl: string
-  stop(): Promise<void>
-}
-
-async function startInstance(databaseUrl: string): Promise<Instance> {
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: '0',
-    HOST: '127.0.0.1',
-    DATABASE_URL: databaseUrl,
-    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
-    ...shared,
-  })
-  const app = await createApp({
-    config,
-    log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
-    databaseUrl,
-    tokenKeys: config.tokenKeys ?? [],
-    secretsKeys: config.secretsKeys ?? [],
-  })
-  return { baseUrl: `http://127.0.0.1:${await app.listen()}`, stop: () => app.stop() }
-}
 
 interface Pair {
   readonly accessToken: string
@@ -290,7 +268,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
 
   it('is answered again after its COMMIT whose answer was lost', async () => {
     const proxy = await startProxy(game.databaseUrl)
-    const instance = await startInstance(proxy.url)
+    const instance = await startInstance(proxy.url, shared)
     const { refreshToken, playerId } = await logIn()
     proxy.swallowCommits(1)
     expect(refusalOf(await refreshAt(instance, refreshToken))).toEqual(UNAVAILABLE)
@@ -305,7 +283,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
 
   it('uses nothing up when Postgres is away', async () => {
     const proxy = await startProxy(game.databaseUrl)
-    const instance = await startInstance(proxy.url)
+    const instance = await startInstance(proxy.url, shared)
     const { refreshToken, playerId } = await logIn()
     proxy.cut({ refuse: true })
     expect(refusalOf(await refreshAt(instance, refreshToken))).toEqual(UNAVAILABLE)

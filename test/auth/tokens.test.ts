@@ -1,15 +1,11 @@
 import { createPublicKey, randomUUID } from 'node:crypto'
 import { type CryptoKey, decodeJwt, decodeProtectedHeader, importJWK, type JWTHeaderParameters, SignJWT } from 'jose'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { season } from '../support/definitions.ts'
-import { type Answer, type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { type Answer, type Game, startGame, startInstance, type TestPlayer } from '../support/game.ts'
 
 const PROGRESS = '/sdk/v1/battlepass/progress'
 const PLACE = print({ scenarioId: 'season', nodeId: 'pass' })
@@ -241,28 +237,14 @@ describe('token keys', () => {
   })
 
   it('end with their removal: tokens with that kid are refused', async () => {
-    const config = readConfig({
-      NODE_ENV: 'test',
-      PORT: '0',
-      HOST: '127.0.0.1',
-      DATABASE_URL: game.databaseUrl,
-      TOKEN_KEYS: JSON.stringify([newKey]),
-      SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-    })
-    const app = await createApp({
-      config,
-      log: pino({ level: 'silent' }),
-      databaseUrl: game.databaseUrl,
-      tokenKeys: config.tokenKeys ?? [],
-      secretsKeys: config.secretsKeys ?? [],
-    })
-    const url = `http://127.0.0.1:${await app.listen()}${PROGRESS}`
+    const instance = await startInstance(game.databaseUrl, { TOKEN_KEYS: JSON.stringify([newKey]) })
+    const url = `${instance.baseUrl}${PROGRESS}`
     const statuses = []
     for (const key of [newKey, oldKey]) {
       const headers = { authorization: `Bearer ${await sign(claims(), {}, key)}` }
       statuses.push((await fetch(url, { method: 'POST', headers, body: PLACE })).status)
     }
-    await app.stop()
+    await instance.stop()
     expect(statuses).toEqual([200, 401])
   })
 })

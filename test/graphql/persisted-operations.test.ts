@@ -8,12 +8,10 @@ import { parse, print } from 'graphql'
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
 import { ConfigError, readConfig } from '../../src/config.ts'
 import { readPersistedOperations } from '../../src/graphql/persisted-operations.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { schema } from '../../src/schema.ts'
-import { type Game, type GraphqlAnswer, startGame, type TestPlayer } from '../support/game.ts'
+import { type Game, type GraphqlAnswer, generateKeys, startGame, type TestPlayer } from '../support/game.ts'
 import { buildService, spawnService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -377,8 +375,7 @@ describe('faults of the files', () => {
     await writeFile(file, JSON.stringify({ [sha256('{ nothing }')]: '{ nothing }', short: ME }))
     const service = spawnService({
       DATABASE_URL: 'postgres://127.0.0.1:1/none',
-      TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-      SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+      ...(await generateKeys()),
       PERSISTED_OPERATIONS: file,
     })
     expect((await service.exited).code).toBe(1)

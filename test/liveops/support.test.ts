@@ -1,14 +1,17 @@
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { type Json, print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import {
+  type Game,
+  generateKeys,
+  type Instance,
+  startGame,
+  startInstance,
+  type TestPlayer,
+  times,
+} from '../support/game.ts'
 import { startOperator, type Operator as Webhook } from '../support/operator.ts'
 import { ADD_XP, outcomeOfGraphql, plain } from '../support/surfaces.ts'
 import { until } from '../support/until.ts'
@@ -64,16 +67,13 @@ let viewer: Operator
 let stranger: Operator
 let strangePlayerId: string
 /** A second instance on the same database. */
-let other: { readonly baseUrl: string; stop(): Promise<void> }
+let other: Instance
 
 beforeAll(async () => {
-  const shared = {
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-  }
+  const shared = await generateKeys()
   game = await startGame(shared)
   webhook = await startOperator(obey)
-  other = await startInstance(shared)
+  other = await startInstance(game.databaseUrl, shared)
   const { pool } = game.app
   const project = await createProject(pool, { name: 'Other', environments: ['production'] })
   ;[operator, admin, viewer, stranger] = await Promise.all([
@@ -97,26 +97,6 @@ afterAll(async () => {
   await webhook.close()
   await game.stop()
 })
-
-async function startInstance(shared: Record<string, string>) {
-  const { databaseUrl } = game
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: '0',
-    HOST: '127.0.0.1',
-    DATABASE_URL: databaseUrl,
-    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
-    ...shared,
-  })
-  const app = await createApp({
-    config,
-    log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
-    databaseUrl,
-    tokenKeys: config.tokenKeys ?? [],
-    secretsKeys: config.secretsKeys ?? [],
-  })
-  return { baseUrl: `http://127.0.0.1:${await app.listen()}`, stop: () => app.stop() }
-}
 
 let count = 0
 /** A name that nobody has yet. */

@@ -1,37 +1,31 @@
 import fc from 'fast-check'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type App, createApp } from '../../src/app.ts'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { members } from '../../src/json.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
-import { type Answer, type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
+import {
+  type Answer,
+  type Game,
+  type GraphqlAnswer,
+  generateKeys,
+  type Instance,
+  startGame,
+  startInstance,
+  type TestPlayer,
+  times,
+} from '../support/game.ts'
 
 const SET = '/sdk/v1/storage/set'
 const GET = '/sdk/v1/storage/get'
 const DELETE = '/sdk/v1/storage/delete'
 const MIB = 1_048_576
 
-const tokenKey = await generateTokenKey()
-const secretsKey = generateSecretsKey()
 let game: Game
 /** A second instance on the same database. */
-let second: App
-let secondUrl: string
+let second: Instance
 
 beforeAll(async () => {
-  const keys = { TOKEN_KEYS: JSON.stringify([tokenKey]), SECRETS_KEYS: JSON.stringify([secretsKey]) }
+  const keys = await generateKeys()
   game = await startGame(keys)
-  const { databaseUrl } = game
-  second = await createApp({
-    config: readConfig({ NODE_ENV: 'test', PORT: '0', HOST: '127.0.0.1', DATABASE_URL: databaseUrl, ...keys }),
-    log: pino({ level: 'silent' }),
-    databaseUrl,
-    tokenKeys: [tokenKey],
-    secretsKeys: [secretsKey],
-  })
-  secondUrl = `http://127.0.0.1:${await second.listen()}`
+  second = await startInstance(game.databaseUrl, keys)
 })
 afterAll(async () => {
   await second?.stop()
@@ -42,7 +36,7 @@ const set = (player: TestPlayer, values: string): Promise<Answer> => player.post
 /** The status of a call on the second instance. */
 const statusAtSecond = async ({ token }: TestPlayer, path: string, body: string): Promise<number> => {
   const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(secondUrl + path, { method: 'POST', headers, body })
+  const response = await fetch(second.baseUrl + path, { method: 'POST', headers, body })
   await response.arrayBuffer()
   return response.status
 }

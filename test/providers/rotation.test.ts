@@ -1,13 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type App, createApp } from '../../src/app.ts'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { purgeExpiredSecrets } from '../../src/providers/rotate-secret.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/webhook.ts'
-import { type Game, startGame, times } from '../support/game.ts'
+import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'
 import { type Hit, type Operator, type Respond, signatureOf, startOperator } from '../support/operator.ts'
 import { until } from '../support/until.ts'
 
@@ -18,20 +14,15 @@ const ROTATE = `mutation ($input: RotateProviderSecretInput!) { rotateProviderSe
 const READ = '{ authProviders(environment: "production") { custom { name updatedAt replacedSecretsExpireAt } } }'
 const DAY_MS = 86_400_000
 
-const keys = {
-  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-  SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
-}
+const keys = await generateKeys()
 let game: Game
 let operator: Operator
 /** A second instance on the same database. */
-let second: App
-let secondUrl: string
+let second: Instance
 
 beforeAll(async () => {
   game = await startGame(keys)
-  second = await startApp(keys)
-  secondUrl = `http://127.0.0.1:${await second.listen()}`
+  second = await startInstance(game.databaseUrl, keys)
 })
 afterAll(async () => {
   await second?.stop()
@@ -43,24 +34,6 @@ beforeEach(async () => {
   await game.setProviders({ default: provider('one'), other: provider('the other') })
 })
 afterEach(() => operator?.close())
-
-async function startApp(env: Record<string, string>): Promise<App> {
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: '0',
-    HOST: '127.0.0.1',
-    DATABASE_URL: game.databaseUrl,
-    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
-    ...env,
-  })
-  return createApp({
-    config,
-    log: pino({ level: 'silent' }),
-    databaseUrl: game.databaseUrl,
-    tokenKeys: config.tokenKeys ?? [],
-    secretsKeys: config.secretsKeys ?? [],
-  })
-}
 
 const sql = async (text: string, values: unknown[] = []) => (await game.app.pool.query(text, values)).rows
 const provider = (secret: string) => ({ enabled: true, url: operator.url, secret })
@@ -133,7 +106,7 @@ describe('replacing the secret of a provider', () => {
     for (const round of times(20, (index) => index)) {
       const [current, fresh] = [round === 0 ? 'one' : `secret ${round - 1}`, `secret ${round}`]
       await rotate({ secret: fresh, overlapSeconds: 60 })
-      for (const baseUrl of [secondUrl, game.baseUrl]) {
+      for (const baseUrl of [second.baseUrl, game.baseUrl]) {
         const hit = await hitOf(baseUrl)
         expectSigned(hit, fresh, current)
         expect([verifiesX(hit, fresh), verifiesX(hit, current)]).toEqual([true, false])
@@ -170,7 +143,7 @@ describe('replacing the secret of a provider', () => {
     await pass('59 minutes')
     expectSigned(await hitOf(), 'two', 'one')
     await pass('1 minute')
-    for (const baseUrl of [game.baseUrl, secondUrl]) expectSigned(await hitOf(baseUrl), 'two')
+    for (const baseUrl of [game.baseUrl, second.baseUrl]) expectSigned(await hitOf(baseUrl), 'two')
     expect(await expiries()).toEqual([])
     expect(await purgeExpiredSecrets(game.app.pool)).toBe(1)
     expect(await purgeExpiredSecrets(game.app.pool)).toBe(0)
@@ -183,7 +156,7 @@ describe('replacing the secret of a provider', () => {
       const { headers } = await hitOf()
       return headers['webhook-signature']?.includes(' ') === false
     })
-    expectSigned(await hitOf(secondUrl), 'two')
+    expectSigned(await hitOf(second.baseUrl), 'two')
   })
 
   it('lasts a day unless said otherwise, and tells when it ends', async () => {
@@ -206,7 +179,8 @@ describe('replacing the secret of a provider', () => {
     const answer: Respond = (hit, response) =>
       void response.writeHead(verifiesStandard(hit, secret) ? 200 : 401).end('{"subject":"ada"}')
     operator.answer(answer)
-    const logins = (): Promise<number>[] => times(20, (index) => loginAt(index % 2 === 0 ? game.baseUrl : secondUrl))
+    const logins = (): Promise<number>[] =>
+      times(20, (index) => loginAt(index % 2 === 0 ? game.baseUrl : second.baseUrl))
     const underWay = logins()
     const rotated = await rotate()
     const statuses = await Promise.all([...underWay, ...logins()])
@@ -222,7 +196,8 @@ describe('replacing the secret of a provider', () => {
       const isSigned = ['one', 'two'].some((secret) => verifiesX(hit, secret))
       response.writeHead(isSigned ? 200 : 401).end('{"subject":"ada"}')
     })
-    const logins = (): Promise<number>[] => times(20, (index) => loginAt(index % 2 === 0 ? game.baseUrl : secondUrl))
+    const logins = (): Promise<number>[] =>
+      times(20, (index) => loginAt(index % 2 === 0 ? game.baseUrl : second.baseUrl))
     const underWay = logins()
     await rotate({ secret: 'two' })
     expect(new Set(await Promise.all([...underWay, ...logins()]))).toEqual(new Set([200]))
@@ -305,10 +280,10 @@ describe('replacing it again during an overlap', () => {
       await sql('TRUNCATE audit_log')
       const secrets = ['a', 'b', 'c', 'd']
       const rotations = await Promise.all(
-        secrets.map((secret, index) => rotate({ secret }, game.platformKey, index % 2 ? secondUrl : game.baseUrl)),
+        secrets.map((secret, index) => rotate({ secret }, game.platformKey, index % 2 ? second.baseUrl : game.baseUrl)),
       )
       expect(rotations.map(({ code }) => code)).toEqual(times(4, () => undefined))
-      const hit = await hitOf(secondUrl)
+      const hit = await hitOf(second.baseUrl)
       for (const secret of ['start', ...secrets]) expect(verifiesStandard(hit, secret), secret).toBe(true)
       expect(secrets.filter((secret) => verifiesX(hit, secret))).toHaveLength(1)
       expect((await auditRows()).map(({ after }) => JSON.parse(after).replacedSecretsExpireAt.length)).toEqual([
@@ -383,14 +358,13 @@ describe('secrets that were replaced', () => {
   it('are gone for an instance without their key, which signs with what it can open', async () => {
     const fresh = generateSecretsKey()
     await rotate({ secret: 'two' })
-    const app = await startApp({ ...keys, SECRETS_KEYS: JSON.stringify([fresh]) })
+    const { baseUrl, stop } = await startInstance(game.databaseUrl, { ...keys, SECRETS_KEYS: JSON.stringify([fresh]) })
     try {
-      const baseUrl = `http://127.0.0.1:${await app.listen()}`
       expect(await loginAt(baseUrl)).toBe(503)
       await rotate({ secret: 'three' }, game.platformKey, baseUrl)
       expectSigned(await hitOf(baseUrl), 'three')
     } finally {
-      await app.stop()
+      await stop()
     }
   })
 })

@@ -1,13 +1,10 @@
-import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type App, createApp } from '../../src/app.ts'
 import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { readConfig } from '../../src/config.ts'
 import { members } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { createSecrets, generateSecretsKey, type SecretsKey } from '../../src/providers/secrets.ts'
-import { type Answer, type Game, startGame, times } from '../support/game.ts'
+import { type Answer, type Game, type Instance, startGame, startInstance, times } from '../support/game.ts'
 import { approve, type Hit, type Operator, signatureOf, startOperator, status } from '../support/operator.ts'
 
 const MIB = 1_048_576
@@ -17,15 +14,13 @@ const secretsKey = generateSecretsKey()
 let game: Game
 let operator: Operator
 /** A second instance on the same database. */
-let second: App
-let secondUrl: string
-/** All that was logged by the instances that `startApp` made. */
+let second: Instance
+/** All that was logged by the instances that `startLogged` made. */
 const lines: string[] = []
 
 beforeAll(async () => {
   game = await startGame({ TOKEN_KEYS: JSON.stringify([tokenKey]), SECRETS_KEYS: JSON.stringify([secretsKey]) })
-  second = await startApp([secretsKey])
-  secondUrl = `http://127.0.0.1:${await second.listen()}`
+  second = await startLogged([secretsKey])
 })
 afterAll(async () => {
   await second?.stop()
@@ -38,31 +33,18 @@ beforeEach(async () => {
 afterEach(() => operator?.close())
 
 /** An instance on the same database, which writes down all that it logs. */
-async function startApp(keys: readonly SecretsKey[]): Promise<App> {
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: '0',
-    HOST: '127.0.0.1',
-    DATABASE_URL: game.databaseUrl,
-    TOKEN_KEYS: JSON.stringify([tokenKey]),
-    SECRETS_KEYS: JSON.stringify(keys),
-    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
-  })
-  const write = (chunk: Buffer, _encoding: string, done: () => void) => {
-    lines.push(String(chunk))
-    done()
-  }
-  const log = pino({ level: 'trace' }, new Writable({ write }))
-  return createApp({ config, log, databaseUrl: game.databaseUrl, tokenKeys: [tokenKey], secretsKeys: keys })
+function startLogged(keys: readonly SecretsKey[]): Promise<Instance> {
+  const env = { TOKEN_KEYS: JSON.stringify([tokenKey]), SECRETS_KEYS: JSON.stringify(keys) }
+  return startInstance(game.databaseUrl, env, pino({ level: 'trace' }, { write: (line) => void lines.push(line) }))
 }
 
 /** Runs an instance with other keys for as long as `use` takes. */
 async function withKeys<T>(keys: readonly SecretsKey[], use: (baseUrl: string) => Promise<T>): Promise<T> {
-  const app = await startApp(keys)
+  const { baseUrl, stop } = await startLogged(keys)
   try {
-    return await use(`http://127.0.0.1:${await app.listen()}`)
+    return await use(baseUrl)
   } finally {
-    await app.stop()
+    await stop()
   }
 }
 
@@ -267,7 +249,11 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
         Object.fromEntries(times(5, (index) => [`${letter}${round}-${index}`, provider({ secret: letter })])),
       )
       const [mapA = {}, mapB = {}] = maps
-      const [answerA, answerB, seen] = await Promise.all([put(custom(mapA)), putAt(secondUrl, custom(mapB)), get()])
+      const [answerA, answerB, seen] = await Promise.all([
+        put(custom(mapA)),
+        putAt(second.baseUrl, custom(mapB)),
+        get(),
+      ])
       expect([answerA.status, answerB.status]).toEqual([200, 200])
       expect(namesOf(answerA)).toEqual(Object.keys(mapA).sort())
       // Who reads meanwhile sees the map of before, or one of these.
@@ -648,7 +634,7 @@ describe('a change', () => {
     for (const index of times(100, (round) => round)) {
       const secret = `secret number ${index}`
       expect((await put(custom({ default: provider({ secret }) }))).status).toBe(200)
-      expect((await loginAt(secondUrl, { customData: { player: 'ada' } })).status).toBe(200)
+      expect((await loginAt(second.baseUrl, { customData: { player: 'ada' } })).status).toBe(200)
       expectSignedWith(secret, operator.hits.at(-1))
     }
     expect(operator.hits).toHaveLength(100)
@@ -659,7 +645,7 @@ describe('a change', () => {
     const moved = await startOperator()
     const login = async (name: string) =>
       Promise.all(
-        [game.baseUrl, secondUrl].map((baseUrl) =>
+        [game.baseUrl, second.baseUrl].map((baseUrl) =>
           loginAt(baseUrl, { customData: { player: 'ada' }, ...(name !== 'default' && { provider: name }) }),
         ),
       )
@@ -698,13 +684,13 @@ describe('a change', () => {
     try {
       await put(custom({ default: provider({ secret: sides[0][1] }) }))
       const logins = times(100, async (index) => {
-        const baseUrl = index % 2 === 0 ? game.baseUrl : secondUrl
+        const baseUrl = index % 2 === 0 ? game.baseUrl : second.baseUrl
         return (await loginAt(baseUrl, { customData: { player: 'ada' } })).status
       })
       for (const index of times(30, (round) => round)) {
         const [{ url }, secret] = sides[index % 2 === 0 ? 1 : 0]
         expect((await put(custom({ default: { enabled: true, url, secret } }))).status).toBe(200)
-        logins.push(loginAt(secondUrl, { customData: { player: 'ada' } }).then(({ status: code }) => code))
+        logins.push(loginAt(second.baseUrl, { customData: { player: 'ada' } }).then(({ status: code }) => code))
       }
       expect(new Set(await Promise.all(logins))).toEqual(new Set([200]))
       for (const [{ hits }, secret] of sides) for (const hit of hits) expectSignedWith(secret, hit)
@@ -785,7 +771,7 @@ describe('a change', () => {
   it('of the same thing twice at once is one change, twenty times', async () => {
     for (const round of times(20, (index) => index)) {
       const body = custom({ default: provider({ secret: `round ${round}` }) })
-      const answers = await Promise.all([put(body), putAt(secondUrl, body), put(body)])
+      const answers = await Promise.all([put(body), putAt(second.baseUrl, body), put(body)])
       expect(answers.map(({ status: code }) => code)).toEqual([200, 200, 200])
       expect(await auditRows()).toHaveLength(round + 1)
     }
@@ -832,7 +818,7 @@ describe('secrets at rest (decisions 6)', () => {
     )
     await sql(tamper)
     const lookedAt = lines.length
-    for (const baseUrl of [game.baseUrl, secondUrl]) {
+    for (const baseUrl of [game.baseUrl, second.baseUrl]) {
       const answer = await loginAt(baseUrl, { customData: { player: 'ada' }, provider: name })
       expect([answer.status, answer.error]).toEqual([503, 'custom auth unavailable'])
       for (const told of [operator.secret, 'hunter2', 'another', 'v1.']) expect(answer.text).not.toContain(told)
@@ -852,7 +838,7 @@ describe('secrets at rest (decisions 6)', () => {
   it('do not open in another environment, nor in another project', async () => {
     await put(custom({ default: provider() }))
     await sql('UPDATE auth_providers SET environment_id = $1', [game.stagingId])
-    const answer = await loginAt(secondUrl, { customData: { player: 'ada' } }, game.stagingSdkKey)
+    const answer = await loginAt(second.baseUrl, { customData: { player: 'ada' } }, game.stagingSdkKey)
     expect([answer.status, answer.error]).toEqual([503, 'custom auth unavailable'])
 
     const other = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
@@ -863,7 +849,7 @@ describe('secrets at rest (decisions 6)', () => {
     await sql("UPDATE environments SET name = 'aside' WHERE project_id = $1", [other.projectId])
     await project(other.projectId)
     try {
-      const moved = await loginAt(secondUrl, { customData: { player: 'ada' } })
+      const moved = await loginAt(second.baseUrl, { customData: { player: 'ada' } })
       expect([moved.status, moved.error]).toEqual([503, 'custom auth unavailable'])
     } finally {
       await project(game.projectId)
@@ -912,8 +898,7 @@ describe('secrets at rest (decisions 6)', () => {
     const [first = '', next = '', faulty = '', wrong = '', google = '', apple = '', ...others] = secrets
     const [unread = '', nowhere = '', player = '', graphql = '', failed = '', viewer = ''] = others
     const heard: string[] = []
-    const app = await startApp([secretsKey])
-    const baseUrl = `http://127.0.0.1:${await app.listen()}`
+    const { baseUrl, stop } = await startLogged([secretsKey])
     const send = async (method: string, to: string, headers: Record<string, string>, body?: unknown) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       const response = await fetch(baseUrl + to, { method, headers, body: text })
@@ -986,7 +971,7 @@ describe('secrets at rest (decisions 6)', () => {
       await query('{ authProviders { environment custom { name url hasSecret } google apple } }', {})
     } finally {
       await sql('ALTER TABLE auth_providers DROP CONSTRAINT IF EXISTS nothing_more')
-      await app.stop()
+      await stop()
     }
     const tables = await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     for (const { tablename } of tables) {

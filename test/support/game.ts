@@ -7,6 +7,7 @@ import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
 import { generateTokenKey } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Json, print } from '../../src/json.ts'
+import type { Logger } from '../../src/log.ts'
 import type { PlayerRef } from '../../src/players/standing.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
@@ -97,18 +98,32 @@ export interface Subscription {
   close(): Promise<void>
 }
 
-export async function startGame(
-  env: Record<string, string> = {},
+export interface Instance {
+  readonly app: App
+  readonly baseUrl: string
+  stop(): Promise<void>
+}
+
+export type Keys = Readonly<Record<'TOKEN_KEYS' | 'SECRETS_KEYS', string>>
+
+/** Keys, for instances that share them. */
+export const generateKeys = async (): Promise<Keys> => ({
+  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
+  SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+})
+
+/** One instance of the service on a database, with keys of its own unless others are given. */
+export async function startInstance(
+  databaseUrl: string,
+  env: Readonly<Record<string, string>>,
   log = pino({ level: process.env.TEST_LOG ?? 'silent' }),
-): Promise<Game> {
-  const database = await createDatabase()
+): Promise<Instance> {
   const config = readConfig({
     NODE_ENV: 'test',
     PORT: '0',
     HOST: '127.0.0.1',
-    DATABASE_URL: database.url,
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-    SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+    DATABASE_URL: databaseUrl,
+    ...(await generateKeys()),
     // The operators of tests are on loopback.
     WEBHOOK_PRIVATE_ADDRESSES: 'allow',
     ...env,
@@ -120,8 +135,12 @@ export async function startGame(
     tokenKeys: config.tokenKeys ?? [],
     secretsKeys: config.secretsKeys ?? [],
   })
-  const port = await app.listen()
-  const baseUrl = `http://127.0.0.1:${port}`
+  return { app, baseUrl: `http://127.0.0.1:${await app.listen()}`, stop: () => app.stop() }
+}
+
+export async function startGame(env: Readonly<Record<string, string>> = {}, log?: Logger): Promise<Game> {
+  const database = await createDatabase()
+  const { app, baseUrl } = await startInstance(database.url, env, log)
   const { projectId, environments } = await createProject(app.pool, {
     name: 'Test',
     environments: ['production', 'staging'],
