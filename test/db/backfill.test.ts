@@ -1,12 +1,11 @@
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrate } from '../../src/db/migrate.ts'
 import { searchPlayers } from '../../src/players/find-player.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createMigrations, type Migrations } from '../support/migrations.ts'
 
 // Migrations that have to do with rows that were there before them.
 
@@ -18,23 +17,15 @@ const PLAYER = '00000000-0000-7000-8000-000000000003'
 const KEYS = ['00000000-0000-7000-8000-00000000000a', '00000000-0000-7000-8000-00000000000b'] as const
 const ACTOR = `platform_key:${KEYS[1]}`
 
-let database: TestDatabase
+let migrations: Migrations
 let pool: pg.Pool
 let directory: string
 
 beforeEach(async () => {
-  database = await createDatabase()
-  pool = new pg.Pool({ connectionString: database.url })
-  // The database may be dropped before a connection that was ended has said goodbye.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  directory = await mkdtemp(join(tmpdir(), 'tierway-migrations-'))
+  migrations = await createMigrations()
+  ;({ pool, directory } = migrations)
 })
-
-afterEach(async () => {
-  await pool.end()
-  await database.drop()
-  await rm(directory, { recursive: true })
-})
+afterEach(() => migrations.remove())
 
 /** The database as it was before a migration. */
 async function before(name: string): Promise<void> {

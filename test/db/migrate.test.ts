@@ -1,32 +1,23 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrate, pendingMigrations } from '../../src/db/migrate.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createMigrations, type Migrations } from '../support/migrations.ts'
 
 const FIRST = '20200101000000_first'
 const SECOND = '20200102000000_second'
 
-let database: TestDatabase
+let migrations: Migrations
 let pool: pg.Pool
 let directory: string
 
 beforeEach(async () => {
-  database = await createDatabase()
-  pool = new pg.Pool({ connectionString: database.url })
-  // The database may be dropped before a connection that was ended has said goodbye.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  directory = await mkdtemp(join(tmpdir(), 'tierway-migrations-'))
+  migrations = await createMigrations()
+  ;({ pool, directory } = migrations)
 })
-
-afterEach(async () => {
-  await pool.end()
-  await database.drop()
-  await rm(directory, { recursive: true })
-})
+afterEach(() => migrations.remove())
 
 async function write(name: string, sql: string): Promise<void> {
   await mkdir(join(directory, name), { recursive: true })
@@ -45,7 +36,7 @@ test('applies each migration once, in order, when eight processes start at once'
   await write(SECOND, 'INSERT INTO marks VALUES (2)')
   await write(FIRST, 'CREATE TABLE marks (mark int); INSERT INTO marks VALUES (1); SELECT pg_sleep(0.1)')
 
-  const applied = await Promise.all(Array.from({ length: 8 }, () => migrate(database.url, { directory })))
+  const applied = await Promise.all(Array.from({ length: 8 }, () => migrate(migrations.url, { directory })))
 
   expect(applied.flat()).toEqual([FIRST, SECOND])
   expect((await pool.query('SELECT mark FROM marks')).rows).toEqual([{ mark: 1 }, { mark: 2 }])
