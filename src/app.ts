@@ -61,6 +61,7 @@ export interface App {
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
 const PURGE_EVERY_MS = 10 * 60_000
+
 /** Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faults of the files that it names. */
 export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKeys }: AppOptions): Promise<App> {
   const persisted = await readPersistedOperations(config, schema)
@@ -180,10 +181,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       ? undefined
       : createServer((request, response) => health.serveMetrics(request, response))
 
-  const folding = createFolding({
-    pool,
-    onError: (error) => warn(error, 'figures could not be added up; each second tries again'),
-  })
+  const folding = createFolding({ pool, onError: warn })
 
   /** What leaves the database by its age. Each removes some rows, and says how many; hours leave for their days. */
   const purges = {

@@ -9,6 +9,12 @@ export interface Folding {
   stop(): Promise<void>
 }
 
+export interface FoldingOptions {
+  readonly pool: Pool
+  /** Told what failed, and when it is tried again. */
+  readonly onError: (error: unknown, message: string) => void
+}
+
 const EVERY_MS = 1_000
 /** What takes long and failed is not tried each second. */
 const RECOUNT_AGAIN_MS = 60_000
@@ -20,18 +26,18 @@ const SOURCES_AN_HOUR = 100
 export const FOLDING_LOCK = 7_274_410_001
 
 /** Folds each second. Any number of instances may: one of them does at a time, the others find nothing to do. */
-export function createFolding({ pool, onError }: { pool: Pool; onError: (error: unknown) => void }): Folding {
+export function createFolding({ pool, onError }: FoldingOptions): Folding {
   const ended = new AbortController()
   const { signal } = ended
   let running: Promise<unknown> = Promise.resolve()
 
-  async function repeat(work: () => Promise<unknown>, againMs: number): Promise<void> {
+  async function repeat(work: () => Promise<unknown>, againMs: number, fault: string): Promise<void> {
     for (let waitMs = EVERY_MS; await isOver(waitMs); ) {
       try {
         await work()
         waitMs = EVERY_MS
       } catch (error) {
-        if (!signal.aborted) onError(error)
+        if (!signal.aborted) onError(error, fault)
         waitMs = againMs
       }
     }
@@ -47,7 +53,14 @@ export function createFolding({ pool, onError }: { pool: Pool; onError: (error: 
   return {
     start() {
       // Apart, as a recount of millions takes its time.
-      running = Promise.all([repeat(fold, EVERY_MS), repeat(() => recountStanding(pool, { signal }), RECOUNT_AGAIN_MS)])
+      running = Promise.all([
+        repeat(fold, EVERY_MS, 'figures could not be added up; each second tries again'),
+        repeat(
+          () => recountStanding(pool, { signal }),
+          RECOUNT_AGAIN_MS,
+          'players could not be counted after an edit of levels; each minute tries again',
+        ),
+      ])
     },
     async stop() {
       ended.abort()
