@@ -78,9 +78,14 @@ function remember(cursor = '') {
   renameSync(`${CURSOR_FILE}.next`, CURSOR_FILE)
 }
 
-/** What is to be done with an event. Who may not do it twice looks at its cursor: see docs/listeners.md. */
-function handle(event = {}) {
-  console.log(JSON.stringify(event))
+/**
+ * What is to be done with an event, and done when it returns: here whoever reads the output has it then, also a slow one.
+ * Who may not do it twice looks at its cursor: see docs/listeners.md.
+ */
+async function handle(event = {}) {
+  await new Promise((done, fail) => {
+    process.stdout.write(`${JSON.stringify(event)}\n`, (error) => (error ? fail(error) : done(undefined)))
+  })
 }
 
 let wait = SHORTEST_WAIT_MS
@@ -93,7 +98,7 @@ async function listen() {
   }
   const cursor = readFileSync(CURSOR_FILE, 'utf8')
   for await (const { events: event } of ask(EVENTS, { 'last-event-id': cursor })) {
-    handle(event)
+    await handle(event)
     remember(event.cursor)
     wait = SHORTEST_WAIT_MS
   }

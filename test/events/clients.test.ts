@@ -280,6 +280,8 @@ interface Listener {
   /** What it has said besides. */
   readonly said: string
   readonly exitCode: number | null
+  /** Reads nothing more of what it prints, until it is killed. */
+  pause(): void
   /** Ends it where it stands. */
   kill(): Promise<void>
 }
@@ -326,8 +328,10 @@ function startListener(args: readonly string[], options: ListenerOptions): Liste
     get exitCode() {
       return child.exitCode
     },
+    pause: () => void child.stdout?.pause(),
     async kill() {
       child.kill('SIGKILL')
+      child.stdout?.resume()
       await closed
     },
   }
@@ -407,6 +411,35 @@ function testListener(program: () => Promise<readonly string[]>): void {
     const once = heard.filter((cursor, index) => cursor !== heard[index - 1])
     expect(once).toEqual(expected)
     expect(heard.length - once.length).toBeLessThanOrEqual(kills)
+  })
+
+  test('remembers only what its reader has, also when it is killed while nobody reads', async () => {
+    const cursorFile = newCursorFile()
+    const listener = startListener(args, { url: game.baseUrl, cursorFile })
+    await until('it has its first cursor', async () => (await cursorIn(cursorFile)) !== '')
+    const start = await cursorIn(cursorFile)
+    listener.pause()
+    const stopWriting = write(game)
+    try {
+      await until(
+        'more is written than fits between the two',
+        async () => (await storedAfter(game, start)).length > 1_000,
+      )
+    } finally {
+      await stopWriting()
+    }
+    let remembered = start
+    let still = 0
+    await until('it waits for its reader', async () => {
+      const now = await cursorIn(cursorFile)
+      still = now === remembered ? still + 1 : 0
+      remembered = now
+      return still >= 50 && now !== start
+    })
+    await listener.kill()
+    const heard = listener.events.map(({ cursor }) => cursor)
+    expect(heard).toContain(await cursorIn(cursorFile))
+    expect(heard).toEqual((await storedAfter(game, start)).slice(0, heard.length))
   })
 
   test('outlives a database that is away, and hears what is written afterwards', async () => {
