@@ -1190,9 +1190,11 @@ describe('an endpoint that answers without end', () => {
 
     it('keeps its memory, and answers others, when some send all that they can in chunks of a byte', async () => {
       const chunks = '1\r\n \r\n'.repeat(20_000)
+      // Twelve million and then silence: on no machine are they 16 MiB, which would be another answer.
+      const pieces = 600
       const operator = await startRawOperator((socket) => {
         socket.write(httpHead('200 OK', ['transfer-encoding: chunked']))
-        flood(socket, chunks)
+        flood(socket, chunks, pieces)
       })
       await setProvider(operator.url)
       const before = await residentBytes()

@@ -58,10 +58,14 @@ export function drip(socket: Socket, piece: string | Uint8Array, everyMs: number
   socket.once('close', () => clearInterval(timer))
 }
 
-/** Sends a piece again and again, as fast as it is taken. */
-export function flood(socket: Socket, piece: string | Uint8Array): void {
+/** Sends a piece again and again, as fast as it is taken: without end, or a number of times and then nothing more. */
+export function flood(socket: Socket, piece: string | Uint8Array, count = Number.POSITIVE_INFINITY): void {
+  let left = count
   const pour = () => {
-    while (!socket.destroyed && socket.write(piece));
+    while (!socket.destroyed && left > 0) {
+      left -= 1
+      if (!socket.write(piece)) return
+    }
   }
   socket.on('drain', pour)
   pour()
