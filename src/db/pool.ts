@@ -7,6 +7,15 @@ const LOCK_TIMEOUT_MS = 2_000
 const ANSWER_TIMEOUT_MS = 4_500
 const CONNECT_TIMEOUT_MS = 5_000
 
+/** What every session of ours is set to, whatever the server, its database or its role are set to. */
+const SESSION = [
+  // Statements that take arrays look cheaper when planned for the very array, so Postgres would plan them every time:
+  // that costs more than running them.
+  'plan_cache_mode=force_generic_plan',
+  // Prisma's adapter takes the time of a zone for the time of UTC.
+  'timezone=UTC',
+]
+
 export interface PoolOptions {
   readonly url: string
   readonly connections: number
@@ -16,7 +25,7 @@ export interface PoolOptions {
 /** The one pool of the process: group commits, administration and Prisma share it. */
 export function createPool({ url, connections, onError }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...targetOf(url),
     max: connections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 300_000,
@@ -25,9 +34,6 @@ export function createPool({ url, connections, onError }: PoolOptions): pg.Pool 
     query_timeout: ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: 10_000,
     application_name: 'tierway',
-    // Statements that take arrays look cheaper when planned for the very array, so Postgres would plan them every time:
-    // that costs more than running them.
-    options: '-c plan_cache_mode=force_generic_plan',
     keepAlive: true,
     // Statements go out without waiting for the answers to those before them.
     pipeline: true,
@@ -37,4 +43,13 @@ export function createPool({ url, connections, onError }: PoolOptions): pg.Pool 
   pool.on('error', onError)
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
+}
+
+/** Where a URL leads. Options that it has come before ours; in the URL they would take their place. */
+function targetOf(url: string): Pick<pg.PoolConfig, 'connectionString' | 'options'> {
+  const target = new URL(url)
+  const own = target.searchParams.get('options')
+  target.searchParams.delete('options')
+  const options = [own ?? '', ...SESSION.map((setting) => `-c ${setting}`)].join(' ').trim()
+  return { connectionString: own === null ? url : target.href, options }
 }
