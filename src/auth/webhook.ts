@@ -21,8 +21,10 @@ const MAX_ANSWER_BYTES = 16 * 2 ** 20
 const SHORT_ANSWER_BYTES = 64 * 2 ** 10
 /** Long answers of one provider that are read at once. */
 const MAX_LONG_ANSWERS = 2
-/** All answers being read. Beyond it an attempt fails, and may do better when it is repeated. */
+/** All answers being read. Beyond it, or its project's share, an attempt fails, and may do better when repeated. */
 const MAX_BUFFERED_BYTES = 512 * 2 ** 20
+/** Of these, the answers of one project: its providers cannot take all that there is, however many it has. */
+const MAX_PROJECT_BYTES = 128 * 2 ** 20
 /** Answers such as 103 before the one that counts. */
 const MAX_INTERIM_ANSWERS = 100
 /** Of an answer that is not read: up to here the connection is worth keeping. */
@@ -34,6 +36,8 @@ const KEEP_ALIVE_MS = 4_000
 export interface WebhookTarget {
   /** Names the provider, environment and all: its calls are bounded together. */
   readonly key: string
+  /** The provider's project: the memory of its answers is bounded together. */
+  readonly projectId: string
   readonly url: string
   /** Signs `X-Signature`, and comes first in `webhook-signature`. */
   readonly secret: string
@@ -98,7 +102,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   })
   const attemptOnce = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
   const providers = new Map<string, Provider>()
-  let buffered = 0
+  const memory = createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES)
 
   async function call(target: WebhookTarget, customData: string): Promise<WebhookResult> {
     const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createTurns(MAX_LONG_ANSWERS) }
@@ -127,7 +131,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   }
 
   async function attemptCall(
-    { url, secret, replacedSecrets }: WebhookTarget,
+    { projectId, url, secret, replacedSecrets }: WebhookTarget,
     { longAnswers }: Provider,
     id: string,
     body: Buffer,
@@ -164,7 +168,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
       status = response.status
       ending =
         status === 200
-          ? { kind: 'answered', text: await readText(response.body, longAnswers, signal) }
+          ? { kind: 'answered', text: await readText(response.body, projectId, longAnswers, signal) }
           : { kind: meaningOf(status) }
     } catch (thrown) {
       error = errorOf(thrown, signal)
@@ -173,16 +177,16 @@ export function createWebhook(options: WebhookOptions): Webhook {
     return { status, milliseconds: Math.round(performance.now() - started), error, ending }
   }
 
-  async function readText(body: unknown, longAnswers: Turns, signal: AbortSignal): Promise<string> {
+  async function readText(body: unknown, projectId: string, longAnswers: Turns, signal: AbortSignal): Promise<string> {
     const chunks: Uint8Array[] = []
     let length = 0
     let leave: (() => void) | undefined
     try {
       for await (const chunk of body as AsyncIterable<Uint8Array>) {
         length += chunk.length
-        buffered += chunk.length
+        const fits = memory.take(projectId, chunk.length)
         if (length > MAX_ANSWER_BYTES) throw new AnswerFault('too_large')
-        if (buffered > MAX_BUFFERED_BYTES) throw new AnswerFault('overloaded')
+        if (!fits) throw new AnswerFault('overloaded')
         chunks.push(chunk)
         // While it waits it is not read, so nothing more of it arrives.
         if (length > SHORT_ANSWER_BYTES) leave ??= await longAnswers.enter(signal)
@@ -191,7 +195,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     } catch (error) {
       throw error instanceof TypeError ? new AnswerFault('encoding') : error
     } finally {
-      buffered -= length
+      memory.giveBack(projectId, length)
       leave?.()
     }
   }
@@ -328,6 +332,33 @@ function createTurns(places: number): Turns {
   }
 
   return { enter }
+}
+
+interface Memory {
+  /** Counts bytes as an owner's. False when they are more than it, or all owners together, may have. */
+  take(owner: string, bytes: number): boolean
+  giveBack(owner: string, bytes: number): void
+}
+
+function createMemory(most: number, mostOfOne: number): Memory {
+  const taken = new Map<string, number>()
+  let all = 0
+
+  function take(owner: string, bytes: number): boolean {
+    const own = (taken.get(owner) ?? 0) + bytes
+    taken.set(owner, own)
+    all += bytes
+    return own <= mostOfOne && all <= most
+  }
+
+  function giveBack(owner: string, bytes: number): void {
+    const own = (taken.get(owner) ?? 0) - bytes
+    if (own > 0) taken.set(owner, own)
+    else taken.delete(owner)
+    all -= bytes
+  }
+
+  return { take, giveBack }
 }
 
 /** Lets connections go to public addresses only, whichever way they are spelled: checked is the very one that is used. */

@@ -23,6 +23,7 @@ export interface CustomProviderRef {
 export interface CustomProvider {
   /** Names it among all of the service's. */
   readonly key: string
+  readonly projectId: string
   readonly url: string
   readonly secret: string
   /** What the secret replaced and what signs beside it for now, the latest first. */
@@ -72,7 +73,7 @@ export async function findCustomProvider(
   const replacedSecrets = rows.flatMap(({ replaced_id: replaced, replaced_secret: sealed }) =>
     replaced === null || sealed === null ? [] : (open(sealed, { ...place, replaced }) ?? []),
   )
-  return { key: `${environmentId}/${name}`, url: found.url, secret, replacedSecrets }
+  return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets }
 }
 
 /** One row for each secret that was replaced, or a single one without. */

@@ -411,7 +411,13 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     ]
     for (const host of hosts) {
       const before = canary.connections
-      const target = { key: host, url: `http://${host}:${canary.port}/`, secret: 'secret', replacedSecrets: [] }
+      const target = {
+        key: host,
+        projectId: 'project',
+        url: `http://${host}:${canary.port}/`,
+        secret: 'secret',
+        replacedSecrets: [],
+      }
       expect([host, (await webhook.call(target, '{}')).kind]).toEqual([host, 'answered'])
       expect(canary.connections).toBe(before + 1)
     }
@@ -452,7 +458,13 @@ describe('names that lead to private addresses', () => {
     const webhook = createWebhook({ allowPrivateAddresses: false, lookup })
     const call = (hostname: string) =>
       webhook.call(
-        { key: hostname, url: `http://${hostname}:${canary.port}/`, secret: 'secret', replacedSecrets: [] },
+        {
+          key: hostname,
+          projectId: 'project',
+          url: `http://${hostname}:${canary.port}/`,
+          secret: 'secret',
+          replacedSecrets: [],
+        },
         '{}',
       )
     return { webhook, lookups, call }
@@ -549,7 +561,13 @@ describe('names that lead to private addresses', () => {
     const { port } = new URL(operator.url)
     const lookup: LookupFunction = (_hostname, _options, callback) => callback(null, [v4('127.0.0.1')])
     const webhook = createWebhook({ allowPrivateAddresses: true, lookup })
-    const target = { key: 'named', url: `http://studio.example:${port}/login`, secret: 'secret', replacedSecrets: [] }
+    const target = {
+      key: 'named',
+      projectId: 'project',
+      url: `http://studio.example:${port}/login`,
+      secret: 'secret',
+      replacedSecrets: [],
+    }
     expect(await webhook.call(target, '{}')).toMatchObject({ kind: 'answered', text: '{"subject":"named"}' })
     expect(operator.hits[0]?.headers.host).toBe(`studio.example:${port}`)
     await webhook.close()

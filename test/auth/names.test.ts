@@ -55,7 +55,10 @@ it('a name that no name server answers for is unavailable, and keeps no other na
   const operator = await startOperator(approve({ subject: 'named' }))
   const { port } = new URL(operator.url)
   const call = (host: string) =>
-    webhook.call({ key: host, url: `http://${host}:${port}/login`, secret: 's', replacedSecrets: [] }, '{}')
+    webhook.call(
+      { key: host, projectId: 'project', url: `http://${host}:${port}/login`, secret: 's', replacedSecrets: [] },
+      '{}',
+    )
 
   const lookups = await lookupsDuring(async () => {
     const silent = Promise.all(times(8, (index) => call(`studio-${index}.silent.example`)))

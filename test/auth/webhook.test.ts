@@ -332,7 +332,7 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
     const webhook = createWebhook({ allowPrivateAddresses: true, lookup: () => undefined })
     const started = performance.now()
     const result = await webhook.call(
-      { key: 'nameless', url: 'http://studio.example/login', secret: 's', replacedSecrets: [] },
+      { key: 'nameless', projectId: 'project', url: 'http://studio.example/login', secret: 's', replacedSecrets: [] },
       '{}',
     )
     await webhook.close()
@@ -1291,6 +1291,38 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     await operator.close()
     for (const answer of await logins) expect(refusalOf(answer)).toEqual(UNAVAILABLE)
     await other.close()
+  })
+
+  it("leaves the answers of other projects alone, however many of its project's providers hoard memory", async () => {
+    const almostAll = Buffer.alloc(16 * MIB - 1, ' ')
+    const hoarder = await startRawOperator((socket) => {
+      socket.write(httpHead('200 OK', [`content-length: ${16 * MIB}`]))
+      socket.write(almostAll)
+    })
+    const long = `{"subject":"other","data":{}${' '.repeat(MIB)}}`
+    const other = await startOperator((_, response) => void response.end(long))
+    const webhook = createWebhook({ allowPrivateAddresses: true })
+    const target = (projectId: string, name: string, url: string) =>
+      webhook.call({ key: `${projectId}/${name}`, projectId, url, secret: 's', replacedSecrets: [] }, '{}')
+    // All of them, two a provider, would be the whole memory for answers.
+    const hoards = Promise.all(times(32, (index) => target('hoarder', String(index % 16), hoarder.url)))
+    await until('all have begun', () => hoarder.hits.length >= 32)
+
+    // As long as the first attempts last.
+    const end = performance.now() + 3_000
+    let count = 0
+    for (; performance.now() < end; count += 1) {
+      const result = await target('neighbour', 'default', other.url)
+      expect(result.kind === 'answered' && result.text === long).toBe(true)
+    }
+    expect(other.hits).toHaveLength(count)
+    await hoarder.close()
+    for (const { kind, attempts } of await hoards) {
+      expect(kind).toBe('unavailable')
+      expect(['timeout', 'overloaded']).toContain(attempts[0]?.error)
+    }
+    await other.close()
+    await webhook.close()
   })
 
   it('is asked by five hundred logins at once and no more; another one is free meanwhile', async () => {
