@@ -136,11 +136,24 @@ builder.prismaObject('SdkKey', {
   }),
 })
 
+export const RoleType = builder.enumType('Role', {
+  description: 'What a platform key may do.',
+  values: {
+    viewer: { value: 'viewer', description: 'Reads.' },
+    operator: { value: 'operator', description: 'Does what a viewer may, and acts on players.' },
+    admin: {
+      value: 'admin',
+      description:
+        'Does what an operator may, and changes scenarios, providers, environments and keys; reads the audit log.',
+    },
+  } as const satisfies Record<Role, unknown>,
+})
+
 builder.prismaObject('PlatformKey', {
   fields: (t) => ({
     id: t.exposeID('id'),
     prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
-    role: t.exposeString('role', { description: '`viewer`, `operator` or `admin`.' }),
+    role: t.field({ type: RoleType, select: { role: true }, resolve: ({ role }) => role as Role }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
     revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is good.' }),
@@ -155,19 +168,6 @@ function readPrefix(fields: Fields) {
   const prefix = fields.optionalText('prefix', { max: SHOWN_CHARACTERS })
   return prefix === null ? {} : { prefix: { startsWith: prefix.replace(/[\\%_]/g, '\\$&') } }
 }
-
-const RoleType = builder.enumType('Role', {
-  description: 'What a platform key may do.',
-  values: {
-    viewer: { value: 'viewer', description: 'Reads.' },
-    operator: { value: 'operator', description: 'Does what a viewer may, and acts on players.' },
-    admin: {
-      value: 'admin',
-      description:
-        'Does what an operator may, and changes scenarios, providers, environments and keys; reads the audit log.',
-    },
-  } as const satisfies Record<Role, unknown>,
-})
 
 builder.queryFields((t) => ({
   sdkKeys: t.prismaConnection({

@@ -187,7 +187,7 @@ builder.mutationFields((t) => ({
 const ClaimType = builder.prismaObject('TierClaim', {
   fields: (t) => ({
     level: t.exposeInt('level'),
-    track: t.exposeString('track'),
+    track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as Track }),
     granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
     runId: t.exposeString('runId', { description: 'The run in which it was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),

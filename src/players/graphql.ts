@@ -42,7 +42,12 @@ export const PlayerType = builder.prismaObject('Player', {
       select: { environment: { select: { name: true } } },
       resolve: ({ environment }) => environment.name,
     }),
-    status: t.exposeString('status', { description: '`active`, `banned` or `deleted`.' }),
+    status: t.field({
+      type: PlayerStatus,
+      description: 'Whether it may play.',
+      select: { status: true },
+      resolve: ({ status }) => status as Status,
+    }),
     nickname: t.exposeString('nickname', { nullable: true }),
     avatarUrl: t.exposeString('avatarUrl', { nullable: true }),
     region: t.exposeString('region', { nullable: true }),

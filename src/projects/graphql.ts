@@ -1,4 +1,5 @@
 import { ROLES, type Role } from '../auth/callers.ts'
+import { RoleType } from '../auth/graphql.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requireActor, requirePlatform } from '../graphql/context.ts'
@@ -21,7 +22,10 @@ builder.prismaObject('Environment', {
 
 const RoleKeys = builder.objectRef<{ role: Role; keys: number }>('RoleKeys').implement({
   description: 'How many platform keys of a role are good.',
-  fields: (t) => ({ role: t.exposeString('role'), keys: t.exposeInt('keys', { description: 'How many are good.' }) }),
+  fields: (t) => ({
+    role: t.expose('role', { type: RoleType }),
+    keys: t.exposeInt('keys', { description: 'How many are good.' }),
+  }),
 })
 
 builder.prismaObject('Project', {

@@ -24,6 +24,7 @@ import type { EnteredNode, ExecutionPlan } from './plan.ts'
 import type { ScenarioPreview } from './preview.ts'
 import type { PublishedScenario } from './publish.ts'
 import type { RunResult } from './read-run.ts'
+import type { RunStatus } from './runs.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import type { StartResult } from './start-run.ts'
 import type { VersionSummary } from './versions.ts'
@@ -47,11 +48,23 @@ const EnteredNodeType = builder.objectRef<EnteredNode>('EnteredNode').implement(
   }),
 })
 
+const RunStatusType = builder.enumType('RunStatus', {
+  description: 'How far a run has come.',
+  values: {
+    active: { value: 'active', description: 'Handles can be crossed.' },
+    completed: { value: 'completed', description: 'No node is active any more.' },
+    cancelled: { value: 'cancelled', description: 'An operator ended it.' },
+  } as const satisfies Record<RunStatus, unknown>,
+})
+
 export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan').implement({
   description: 'The continuation of a run that a call caused (spec 2.2).',
   fields: (t) => ({
     runId: t.exposeString('runId'),
-    status: t.exposeString('status', { description: '`active` or `completed`.' }),
+    status: t.expose('status', {
+      type: RunStatusType,
+      description: 'How far the run has come: `active` or `completed`.',
+    }),
     crossed: t.field({
       description: 'The handles that were crossed, in order.',
       type: [CrossedHandleType],
@@ -83,7 +96,7 @@ const ScenarioRunType = builder.objectRef<RunResult>('ScenarioRun').implement({
   fields: (t) => ({
     runId: t.exposeString('runId'),
     scenarioId: t.exposeString('scenarioId'),
-    status: t.exposeString('status', { description: '`active`, `completed` or `cancelled`.' }),
+    status: t.expose('status', { type: RunStatusType, description: 'How far it has come.' }),
     active: t.field({
       description: 'The nodes that were entered and not left.',
       type: [EnteredNodeType],
@@ -115,7 +128,12 @@ builder.prismaObject('Run', {
   fields: (t) => ({
     runId: t.exposeString('id'),
     scenarioId: t.exposeString('scenarioId'),
-    status: t.exposeString('status', { description: '`active`, `completed` or `cancelled`.' }),
+    status: t.field({
+      type: RunStatusType,
+      description: 'How far it has come.',
+      select: { status: true },
+      resolve: ({ status }) => status as RunStatus,
+    }),
     activeNodes: t.stringList({
       description: 'Ids of the nodes that were entered and not left.',
       resolve: ({ active }) => JSON.parse(active),
