@@ -393,7 +393,7 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     await game.setProviders({ default: { enabled: true, url: `http://127.0.0.1:${canary.port}/`, secret: 'secret' } })
     const { text, body } = await game.login({})
     expect(Object.keys(body).sort()).toEqual(['code', 'error', 'requestId'])
-    expect(text).not.toMatch(/127|private|address/)
+    expect(text).not.toMatch(/127\.0|private|address/)
   })
 
   it('would have led to the canary if private addresses were allowed', async () => {

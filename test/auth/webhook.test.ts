@@ -11,6 +11,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Answer, type Game, type LoginOptions, startGame, times } from '../support/game.ts'
 import { approve, type Hit, type Operator, signatureOf, startOperator, status } from '../support/operator.ts'
+import { type Pauses, watchPauses } from '../support/pauses.ts'
 import {
   drip,
   flood,
@@ -229,10 +230,12 @@ describe('attempts (spec 8)', () => {
     for (const { answer, milliseconds } of logins) {
       expectTokens(answer)
       expect(milliseconds).toBeGreaterThanOrEqual(600 - 2 * EARLY_MS)
-      expect(milliseconds).toBeLessThan(600 + 3 * CLOCK_TOLERANCE_MS)
     }
 
     expect(operator.hits).toHaveLength(6)
+    const [, second = 0, third = 0, , fifth = 0, sixth = 0] = gapsOf([0, ...operator.hits.map(({ at }) => at)])
+    // One that waited longer would be longer each time.
+    expect(Math.min(second, third, fifth, sixth)).toBeLessThan(300 + CLOCK_TOLERANCE_MS)
     const ids = operator.hits.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids.slice(0, 3)).size).toBe(1)
     expect(new Set(ids.slice(3)).size).toBe(1)
@@ -292,9 +295,11 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
   const operators = new Map<string, RawOperator>()
   const logins = new Map<string, Promise<Stalled>>()
   let nameless: Promise<{ result: WebhookResult; milliseconds: number }>
+  let pauses: Pauses
 
   // All at once: each takes ten seconds.
   beforeAll(async () => {
+    pauses = watchPauses()
     for (const what of whats) {
       const operator = await startRawOperator(STALLS[what] ?? (() => undefined))
       operators.set(what, operator)
@@ -310,19 +315,24 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
     nameless = callByName()
   })
   afterAll(async () => {
+    pauses.stop()
     for (const operator of operators.values()) await operator.close()
   })
+
+  /** Timers are not early; a machine that stands still makes all of them late. */
+  function expectAfter(milliseconds: number, actual: number): void {
+    expect(actual).toBeGreaterThanOrEqual(milliseconds - EARLY_MS * Math.ceil(milliseconds / 3_000))
+    expect(actual).toBeLessThanOrEqual(milliseconds + CLOCK_TOLERANCE_MS + pauses.milliseconds())
+  }
 
   it.each(whats)('cuts each attempt at 3 s when it %s', async (what) => {
     const login = await logins.get(what)
     const operator = operators.get(what)
     if (!login || !operator) throw new Error(`${what} was not started`)
     expect(refusalOf(login.answer)).toEqual(UNAVAILABLE)
-    expect(Math.abs(login.milliseconds - 9_600)).toBeLessThanOrEqual(CLOCK_TOLERANCE_MS)
+    expectAfter(9_600, login.milliseconds)
     expect(operator.hits).toHaveLength(3)
-    for (const [index, at] of operator.hits.entries()) {
-      expect(Math.abs(at - login.started - index * 3_300)).toBeLessThanOrEqual(CLOCK_TOLERANCE_MS)
-    }
+    for (const [index, at] of operator.hits.entries()) expectAfter(index * 3_300, at - login.started)
     expect(await errorsOf(login.provider)).toEqual(['timeout', 'timeout', 'timeout'])
     await until('its connections are closed', () => operator.open === 0)
   })
@@ -343,7 +353,7 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
     const { result, milliseconds } = await nameless
     const attempts = result.attempts.map(({ status, error }) => [status, error])
     expect([result.kind, attempts]).toEqual(['unavailable', times(3, () => [null, 'timeout'])])
-    expect(Math.abs(milliseconds - 9_600)).toBeLessThanOrEqual(CLOCK_TOLERANCE_MS)
+    expectAfter(9_600, milliseconds)
   })
 })
 
@@ -428,7 +438,6 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
     expect(operator.hits).toHaveLength(3)
     expect(await errorsOf(provider)).toEqual([error, error, error])
     expect(milliseconds).toBeGreaterThanOrEqual(600 - 2 * EARLY_MS)
-    expect(milliseconds).toBeLessThan(3_000)
     await until('its connections are closed', () => operator.open === 0)
     await operator.close()
   })
@@ -454,14 +463,14 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
   })
 
   it('says unavailable after some 0.6 s when nobody listens', async () => {
-    const operator = await startRawOperator(() => undefined)
-    await operator.close()
     const provider = newName()
-    await provide(provider, operator.url)
+    // A port that is given to nobody who asks for any.
+    await provide(provider, 'http://127.0.0.1:9/login')
     const { answer, milliseconds } = await timedLogin({}, { provider })
     expect(refusalOf(answer)).toEqual(UNAVAILABLE)
     expect(milliseconds).toBeGreaterThanOrEqual(600 - 2 * EARLY_MS)
-    expect(milliseconds).toBeLessThan(3_000)
+    // None of them waited for its time to be up.
+    expect(await errorsOf(provider)).toEqual(['refused', 'refused', 'refused'])
   })
 
   it('recovers within the same login', async () => {
@@ -541,9 +550,9 @@ describe.concurrent('an endpoint that goes on after its decision', () => {
     const operator = await startRawOperator(play)
     const provider = newName()
     await provide(provider, operator.url)
-    const { answer, milliseconds } = await timedLogin({}, { provider })
-    expect(refusalOf(answer)).toEqual(REJECTED)
-    expect(milliseconds).toBeLessThan(1_500)
+    expect(refusalOf(await game.login({}, { provider }))).toEqual(REJECTED)
+    // Whoever waited for its end would say `timeout` or `reset`.
+    expect(await errorsOf(provider)).toEqual([null])
     expect(operator.hits).toHaveLength(1)
     await until('its connections are closed', () => operator.open === 0)
     // Most of it in the buffers of the network.
@@ -558,9 +567,9 @@ describe.concurrent('an endpoint that goes on after its decision', () => {
     })
     const provider = newName()
     await provide(provider, operator.url)
-    const { answer, milliseconds } = await timedLogin({}, { provider })
-    expect(refusalOf(answer)).toEqual(UNAVAILABLE)
-    expect(milliseconds).toBeLessThan(3_000)
+    expect(refusalOf(await game.login({}, { provider }))).toEqual(UNAVAILABLE)
+    // Whoever waited for its end would say `timeout`.
+    expect(await errorsOf(provider)).toEqual([null, null, null])
     expect(operator.hits).toHaveLength(3)
     await until('its connections are closed', () => operator.open === 0)
     await operator.close()
@@ -1047,10 +1056,9 @@ describe('an endpoint that answers without end', () => {
       socket.write(httpHead('200 OK', [`content-length: ${LIMIT + 1}`])),
     )
     await provide('large', operator.url)
-    const { answer, milliseconds } = await timedLogin({}, { provider: 'large' })
-    expect(refusalOf(answer)).toEqual(INVALID_RESPONSE)
+    expect(refusalOf(await game.login({}, { provider: 'large' }))).toEqual(INVALID_RESPONSE)
+    // No body ever comes: whoever waited for it would say `timeout`.
     expect(await errorsOf('large')).toEqual(['too_large'])
-    expect(milliseconds).toBeLessThan(2_000)
     expect(operator.hits).toHaveLength(1)
     await until('its connection is closed', () => operator.open === 0)
     await operator.close()
@@ -1060,10 +1068,11 @@ describe('an endpoint that answers without end', () => {
     const whole = Buffer.alloc(LIMIT, ' ')
     whole.write(approval)
     const tooMuch = Buffer.concat([whole, Buffer.from(' ')])
+    const packed = new Map([whole, tooMuch].map((plain) => [plain, gzipSync(plain, { level: 1 })]))
     const operator = await startOperator(({ customData }, response) => {
       const { isWhole, isPacked, isChunked } = JSON.parse(customData)
       const plain = isWhole ? whole : tooMuch
-      const body = isPacked ? gzipSync(plain, { level: 1 }) : plain
+      const body = (isPacked && packed.get(plain)) || plain
       response.writeHead(200, {
         ...(isPacked && { 'content-encoding': 'gzip' }),
         ...(!isChunked && { 'content-length': body.length }),
@@ -1202,16 +1211,16 @@ describe('an endpoint that answers without end', () => {
       void Promise.all(times(4, (index) => login({ index }))).then((all) => {
         answers = all
       })
-      let [peak, longest] = [before, 0]
+      let [peak, others] = [before, 0]
       await until('all are answered', async () => {
-        const started = performance.now()
         peak = Math.max(peak, await residentBytes())
-        longest = Math.max(longest, performance.now() - started)
+        others += 1
         return answers !== undefined
       })
       for (const { status, body } of answers ?? []) expect([status, body.error, body.code]).toEqual(UNAVAILABLE)
       expect((peak - before) / MIB).toBeLessThan(256)
-      expect(longest).toBeLessThan(3_000)
+      // In ten seconds. One that is busy with the chunks alone answers once, at the end.
+      expect(others).toBeGreaterThan(10)
       await operator.close()
     })
   })
@@ -1224,41 +1233,49 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     for (const player of players) await player.start('season')
     const place = { scenarioId: 'season', nodeId: 'pass' }
 
-    /** The longest of a thousand calls, fifty at a time. */
-    async function longestCall(): Promise<number> {
-      let longest = 0
+    /** How long a thousand calls take, fifty at a time. */
+    async function thousandCalls(): Promise<{ median: number; longest: number }> {
+      const calls: number[] = []
       let left = 1_000
       const workers = times(50, async (worker) => {
         while (left > 0) {
           left -= 1
           const started = performance.now()
           const { status } = await (players[worker % 20] ?? expect.fail()).post('/sdk/v1/battlepass/progress', place)
-          longest = Math.max(longest, performance.now() - started)
+          calls.push(performance.now() - started)
           expect(status).toBe(200)
         }
       })
       await Promise.all(workers)
-      return longest
+      calls.sort((a, b) => a - b)
+      return { median: calls[calls.length >> 1] ?? 0, longest: calls.at(-1) ?? 0 }
     }
 
     const operator = await startOperator(approve({ subject: 'patient' }))
     const other = await startOperator(approve({ subject: 'other' }))
     await provide('hanging', operator.url)
     await provide('other', other.url)
-    const idle = await longestCall()
+    const idle = await thousandCalls()
 
     const waiting: (() => void)[] = []
     operator.answer((hit, response) => void waiting.push(() => approve({ subject: 'patient' })(hit, response)))
     const logins = Promise.all(times(300, (index) => game.login({ index }, { provider: 'hanging' })))
     await until('three hundred logins wait', () => waiting.length >= 300)
 
-    const { rows } = await game.app.pool.query(
-      `SELECT state, query FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`,
-    )
-    expect(rows).toEqual([])
-    const busy = await longestCall()
-    expect(busy).toBeLessThan(Math.max(1_000, 4 * idle))
+    // Others work now and then. A login that held a connection would hold it at every look.
+    await until('nothing of the database is held', async () => {
+      const { rows } = await game.app.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+           AND backend_type = 'client backend' AND state <> 'idle'`,
+      )
+      return rows.length === 0
+    })
+    const pauses = watchPauses()
+    const busy = await thousandCalls()
+    pauses.stop()
+    expect(busy.median).toBeLessThan(Math.max(250, 4 * idle.median))
+    // One that waited for the webhook would wait for three seconds.
+    expect(busy.longest).toBeLessThan(2_000 + pauses.milliseconds())
     expectTokens(await game.login({}, { provider: 'other' }))
 
     operator.answer(approve({ subject: 'patient' }))
@@ -1336,9 +1353,9 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     const logins = Promise.all(times(500, (index) => game.login({ index }, { provider: 'crowd' })))
     await until('five hundred logins wait', () => waiting.length >= 500)
 
-    const { answer, milliseconds } = await timedLogin({ index: 'one more' }, { provider: 'crowd' })
-    expect(refusalOf(answer)).toEqual(UNAVAILABLE)
-    expect(milliseconds).toBeLessThan(2_000)
+    expect(refusalOf(await game.login({ index: 'one more' }, { provider: 'crowd' }))).toEqual(UNAVAILABLE)
+    // It did not wait for a place.
+    expect(await errorsOf('crowd')).toEqual(['overloaded'])
     expect(operator.hits.some(({ customData }) => customData.includes('one more'))).toBe(false)
     expectTokens(await game.login({}, { provider: 'other' }))
 
