@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -8,8 +9,10 @@ export default defineConfig({
     globalSetup: './test/support/postgres.ts',
     pool: 'forks',
     // Statements wait for disks and for neighbours on a busy machine; the limits are for what hangs.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // They share one Postgres, and each may have several instances of the service, with ten connections and more.
+    maxWorkers: Math.max(1, Math.min(4, availableParallelism() - 1)),
     reporters: ['default', './test/support/closing-line.ts'],
   },
 })

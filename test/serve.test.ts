@@ -96,7 +96,7 @@ test('a second start in the same folder says that the port is taken, and leaves 
   expect(await second.closed).toEqual([1, null])
   expect(second.said()).toContain(`PORT ${port} is in use`)
   expect(await isReady(first)).toBe(true)
-}, 60_000)
+})
 
 test('a data directory that cannot be one is told in a line', async () => {
   const file = join(dataDir, 'file')
@@ -105,7 +105,7 @@ test('a data directory that cannot be one is told in a line', async () => {
   expect(await service.closed).toEqual([1, null])
   expect(service.said()).toContain(`  - TIERWAY_DATA_DIR: ${file} cannot be used as the data directory`)
   expect(service.said()).not.toContain('    at ')
-}, 60_000)
+})
 
 test('services in one folder share its database and its demo, and the last to stop stops the database', async () => {
   const first = await startHere()
@@ -124,7 +124,7 @@ test('services in one folder share its database and its demo, and the last to st
 
   expect(await second.stop()).toEqual([0, null])
   expect(await hasPostgres()).toBe(false)
-}, 90_000)
+})
 
 test('a start that is interrupted, or that fails, leaves no database behind', async () => {
   const interrupted = spawnHere()
@@ -136,4 +136,4 @@ test('a start that is interrupted, or that fails, leaves no database behind', as
   const failed = spawnHere({ PERSISTED_OPERATIONS: 'no-such-file.json' })
   expect(await failed.closed).toEqual([1, null])
   expect(await hasPostgres()).toBe(false)
-}, 90_000)
+})

@@ -401,7 +401,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
   })
 
   it('answers unavailable by the deadline while the server is frozen, and works again when it is back', async () => {
-    const engine = start({ deadlineMs: 400 })
+    const engine = start({ deadlineMs: 2_000 })
     expect(await engine.run(add('a'))).toBe(1)
     proxy.pause()
     const results = await Promise.allSettled(times(20, () => engine.run(add('b'))))
@@ -455,7 +455,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
   })
 
   it('refuses each by its own deadline, however often their groups were put back', async () => {
-    const engine = start({ connections: 2, deadlineMs: 600 })
+    const engine = start({ connections: 2, deadlineMs: 2_000 })
     const open = await gather(engine)
     const results = Promise.allSettled(times(10, () => engine.run(add('a'))))
     proxy.cut({ refuse: true })

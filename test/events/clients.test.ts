@@ -562,7 +562,7 @@ describe('an instance that is killed', () => {
       await world.close()
       await database.drop()
     }
-  }, 120_000)
+  })
 })
 
 describe.concurrent('a connection that has died without a word is noticed, and another taken', () => {

@@ -33,7 +33,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
   beforeAll(async () => {
     fleet = await createFleet()
     ;[a, b] = await Promise.all([fleet.start(), fleet.start()])
-  }, 120_000)
+  })
   afterEach(async () => {
     for (const listener of opened.splice(0)) listener.terminate()
     await Promise.all([subscribed(a, 0), subscribed(b, 0)])

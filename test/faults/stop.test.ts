@@ -31,7 +31,7 @@ beforeAll(async () => {
   database = await createDatabase()
   world = await createWorld(database.url)
   await world.publish('season', season())
-}, 120_000)
+})
 afterEach(async () => {
   await stopService(service)
   service = undefined

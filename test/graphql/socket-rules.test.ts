@@ -13,6 +13,7 @@ import { type Game, startGame, type TestPlayer, times } from '../support/game.ts
 import { type Operator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { buildService, createWorld, startService, stopService } from '../support/service.ts'
+import { pausedTime, startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape.
@@ -129,10 +130,10 @@ async function act(field: string, playerId: string): Promise<void> {
 describe('a socket ends with the right of its caller: 4403, with the reason (decisions 1)', () => {
   /** Waits for the close that follows, which must come within two seconds. */
   async function closesAfter(talk: Talk, happens: () => Promise<unknown>): Promise<unknown> {
-    const started = performance.now()
+    const elapsed = startStopwatch()
     await happens()
-    const { code, reason, at } = await talk.closed
-    expect(at - started).toBeLessThan(WITHIN_MS)
+    const { code, reason } = await talk.closed
+    expect(elapsed()).toBeLessThan(WITHIN_MS)
     return [code, reason]
   }
 
@@ -204,12 +205,14 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
 
   it('at the second in which its token ends, whatever else is sent over it', async () => {
     const token = await tokenFor(await game.player(), 3_000)
+    const pausedBefore = pausedTime()
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     const talk = await open(game, token)
     talk.subscribe('1', EVENTS, {})
     const { code, reason } = await talk.closed
     const late = Date.now() - exp * 1_000
-    expect([code, reason, late > -50, late < 1_000, late]).toEqual([4403, 'token expired', true, true, late])
+    const paused = pausedTime() - pausedBefore
+    expect([code, reason, late > -50, late < 1_000 + paused, late]).toEqual([4403, 'token expired', true, true, late])
   })
 
   it('at the second in which its token ends, also in the middle of a replay, which another token goes on with', async () => {
@@ -218,7 +221,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
       const player = await server.player()
       const after = printCursor(server.environmentId, 0n)
       // The event of its creation, and far more than the network holds.
-      await fill(server, 299, 40_000, player.playerId)
+      await fill(server, 999, 40_000, player.playerId)
       const lifeMs = 3_000
       const talk = await open(server, await tokenFor(player, lifeMs, server))
       const opened = performance.now()
@@ -230,10 +233,10 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
       expect(await talk.closed).toMatchObject({ code: 4403, reason: 'token expired' })
       await until('nothing of it is left', async () => (await subscriptionsOf(server)) === 0)
       const heard = talk.received.filter(({ id }) => id === '1').map(({ payload }) => payload.data.events.cursor)
-      expect([heard.length > 0, heard.length < 300]).toEqual([true, true])
+      expect([heard.length > 0, heard.length < 1_000]).toEqual([true, true])
       const rest = server.subscribe(player.token, EVENTS, { after: heard.at(-1) })
-      heard.push(...(await rest.take(300 - heard.length)).map(({ cursor }) => cursor))
-      expect(heard).toEqual(times(300, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+      heard.push(...(await rest.take(1_000 - heard.length)).map(({ cursor }) => cursor))
+      expect(heard).toEqual(times(1_000, (index) => printCursor(server.environmentId, BigInt(index + 1))))
       await rest.close()
     } finally {
       await server.stop()
@@ -449,7 +452,7 @@ describe('the protocol is kept to the letter', () => {
         ['DELETE FROM events WHERE position <= 1100', 'CURSOR_EXPIRED'],
         ['ALTER TABLE events RENAME TO gone', 'INTERNAL_ERROR'],
       ] as const) {
-        await fill(server, 1_200, 8_000)
+        await fill(server, 1_200, 40_000)
         const { rows } = await server.app.pool.query('SELECT min(position) - 1 AS start FROM events')
         const talk = await open(server, server.platformKey)
         talk.subscribe('1', LONG, { ...production, after: printCursor(server.environmentId, BigInt(rows[0].start)) })
@@ -566,10 +569,9 @@ describe.concurrent('a socket', () => {
   it('that never says who calls is closed with 4408 after three seconds', async () => {
     const talk = connect(game)
     await once(talk.socket, 'open')
-    const opened = performance.now()
+    const [opened, elapsed] = [performance.now(), startStopwatch()]
     const { code, at } = await talk.closed
-    const seconds = (at - opened) / 1_000
-    expect([code, seconds > 2.5 && seconds < 5, seconds]).toEqual([4408, true, seconds])
+    expect([code, at - opened > 2_500, elapsed() < 5_000]).toEqual([4408, true, true])
   })
 
   it('is pinged every twelve seconds, and stays open as long as it answers', async () => {
@@ -584,7 +586,7 @@ describe.concurrent('a socket', () => {
     expect(performance.now() - opened).toBeGreaterThan(30_000)
     expect(talk.socket.readyState).toBe(WebSocket.OPEN)
     talk.socket.terminate()
-  }, 60_000)
+  })
 
   it('that answers no ping is ended by the time of the next', async () => {
     const server = await startGame()
@@ -592,34 +594,33 @@ describe.concurrent('a socket', () => {
       const talk = await open(server, (await server.player()).token, { autoPong: false })
       talk.subscribe('1', EVENTS, {})
       await until('it is open', async () => (await subscriptionsOf(server)) === 1)
-      const opened = performance.now()
+      const [opened, elapsed] = [performance.now(), startStopwatch()]
       const { code, at } = await talk.closed
-      const seconds = (at - opened) / 1_000
-      expect([code, seconds > 20 && seconds < 28, seconds]).toEqual([1006, true, seconds])
+      expect([code, at - opened > 20_000, elapsed() < 28_000]).toEqual([1006, true, true])
       await until('nothing of it is left', async () => (await subscriptionsOf(server)) === 0)
       expect(await socketsOf(server)).toBe(0)
     } finally {
       await server.stop()
     }
-  }, 60_000)
+  })
 
   it('that takes nothing for ten seconds is closed with 1013, loses nothing, and goes on elsewhere from its cursor', async () => {
     const server = await startGame()
     try {
       const after = printCursor(server.environmentId, 0n)
-      await fill(server, 300, 40_000)
+      await fill(server, 1_000, 40_000)
       const slow = await open(server, server.platformKey)
       slow.subscribe('1', LONG, { ...production, after })
       slow.subscribe('2', LONG, { ...production, after })
       slow.socket.once('message', () => slow.socket.pause())
       await until('it is paused', () => slow.socket.isPaused)
-      const paused = performance.now()
+      const elapsed = startStopwatch()
       // Others are told meanwhile.
       const quick = server.subscribe(server.platformKey, LONG, { ...production, after })
-      expect(await quick.take(300)).toHaveLength(300)
+      expect(await quick.take(1_000)).toHaveLength(1_000)
       await quick.close()
       // It reads again, but too late: what is on its way, and then the end.
-      await until('ten seconds have passed', () => performance.now() - paused > 13_000)
+      await until('ten seconds have passed', () => elapsed() > 13_000)
       slow.socket.resume()
       expect(await slow.closed).toMatchObject({ code: 1013, reason: 'too slow' })
       await until('nothing of it is left', async () => (await subscriptionsOf(server)) === 0)
@@ -627,18 +628,37 @@ describe.concurrent('a socket', () => {
         const heard = slow.received
           .filter((message) => message.id === id)
           .map(({ payload }) => payload.data.events.cursor)
-        expect(heard.length).toBeLessThan(300)
+        expect(heard.length).toBeLessThan(1_000)
         const last = heard.at(-1) ?? after
         const rest = server.subscribe(server.platformKey, EVENTS, { ...production, after: last })
-        heard.push(...(await rest.take(300 - heard.length)).map(({ cursor }) => cursor))
-        expect(heard).toEqual(times(300, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+        heard.push(...(await rest.take(1_000 - heard.length)).map(({ cursor }) => cursor))
+        expect(heard).toEqual(times(1_000, (index) => printCursor(server.environmentId, BigInt(index + 1))))
         await rest.close()
       }
     } finally {
       await server.stop()
     }
-  }, 60_000)
+  })
 
+  it('that never reads again is ended all the same, and nothing of it is kept', async () => {
+    const server = await startGame()
+    try {
+      await fill(server, 1_000, 40_000)
+      const slow = await open(server, server.platformKey)
+      slow.subscribe('1', LONG, { ...production, after: printCursor(server.environmentId, 0n) })
+      slow.socket.once('message', () => slow.socket.pause())
+      await until('it is paused', () => slow.socket.isPaused)
+      const gone = async () => (await subscriptionsOf(server)) === 0 && (await socketsOf(server)) === 0
+      await until('nothing of it is left', gone, { deadlineMs: 50_000 })
+      slow.socket.terminate()
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+// By itself: it keeps the process busy, whose clock the others are held to.
+describe('a socket that never stops', () => {
   it.each([
     ['of the protocol', 1_000, (socket: WebSocket) => socket.send(PING)],
     ['of WebSockets', 500_000, (socket: WebSocket) => socket.ping(Buffer.alloc(125))],
@@ -667,22 +687,5 @@ describe.concurrent('a socket', () => {
       await until('each is answered', () => answers() === count, { deadlineMs: 40_000 })
       talk.socket.terminate()
     },
-    70_000,
   )
-
-  it('that never reads again is ended all the same, and nothing of it is kept', async () => {
-    const server = await startGame()
-    try {
-      await fill(server, 300, 40_000)
-      const slow = await open(server, server.platformKey)
-      slow.subscribe('1', LONG, { ...production, after: printCursor(server.environmentId, 0n) })
-      slow.socket.once('message', () => slow.socket.pause())
-      await until('it is paused', () => slow.socket.isPaused)
-      const gone = async () => (await subscriptionsOf(server)) === 0 && (await socketsOf(server)) === 0
-      await until('nothing of it is left', gone, { deadlineMs: 50_000 })
-      slow.socket.terminate()
-    } finally {
-      await server.stop()
-    }
-  }, 70_000)
 })

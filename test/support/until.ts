@@ -1,3 +1,5 @@
+import { startStopwatch } from './stopwatch.ts'
+
 const POLL_MS = 10
 const DEADLINE_MS = 20_000
 
@@ -7,9 +9,9 @@ export async function until(
   holds: () => Promise<boolean> | boolean,
   { deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {},
 ): Promise<void> {
-  const deadline = Date.now() + deadlineMs
+  const elapsed = startStopwatch()
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${deadlineMs} ms`)
+    if (elapsed() > deadlineMs) throw new Error(`${what}: not within ${deadlineMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
