@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { type Actor, auditDenied } from './audit/audit-log.ts'
+import { type AuditDenied, createAuditDenied } from './audit/denied.ts'
 import type { ClientRef, PlatformCaller, Role } from './auth/callers.ts'
 import {
   type CustomCredentials,
@@ -147,7 +147,7 @@ export interface Operations {
   setPlayerStorage(call: SupportCall, values: StorageValues): Promise<void>
   deletePlayerStorage(call: SupportCall, keys: readonly string[]): Promise<void>
   /** Writes down that a caller tried what it may not. */
-  auditDenied(caller: Actor, action: string, target: string): Promise<void>
+  readonly auditDenied: AuditDenied
 
   /** Makes an environment; answers its id. */
   createEnvironment(caller: PlatformCaller, input: { name: string; reason: string }): Promise<string>
@@ -277,7 +277,7 @@ export function createOperations(options: OperationsOptions): Operations {
     cancelRun: (call, input) => writes.run(cancelRun(call, input)),
     setPlayerStorage: (call, values) => writes.run(setPlayerStorage(call, values)),
     deletePlayerStorage: (call, keys) => writes.run(deletePlayerStorage(call, keys)),
-    auditDenied: (caller, action, target) => auditDenied(pool, caller, action, target),
+    auditDenied: createAuditDenied(pool),
 
     createEnvironment: (caller, input) => createEnvironment(pool, caller, input),
     renameProject: (caller, input) => renameProject(pool, caller, input),

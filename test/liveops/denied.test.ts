@@ -82,6 +82,25 @@ describe('what is denied', () => {
     expect(beyond.length).toBeLessThanOrEqual(minutes)
   })
 
+  it('keeps nobody else from the database, however much of it waits to be written', async () => {
+    const { key, actor } = await viewer()
+    const holder = await game.app.pool.connect()
+    let flooding: Promise<void>
+    try {
+      // As another instance holds it while it writes.
+      await holder.query('BEGIN')
+      const source = `audit ${game.projectId} ${actor}`
+      await holder.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [source])
+      flooding = flood(60, (index) => ban(key, `target ${index}`))
+      for (const _ of times(10, () => 0)) expect((await victim.post('/sdk/v1/player/get', {})).status).toBe(200)
+    } finally {
+      await holder.query('ROLLBACK')
+      holder.release()
+    }
+    await flooding
+    expect((await rowsOf(actor)).attempts).toBe(60)
+  })
+
   it('of players, however many they are, is a hundred rows a minute of a project; keys are counted apart', async () => {
     const players = await Promise.all(times(130, () => game.player()))
     await flood(130, (index) => ban(players[index]?.token ?? '', victim.playerId))

@@ -1,0 +1,129 @@
+import type { Pool, PoolClient } from 'pg'
+import { uuidv7 } from 'uuidv7'
+import { columns } from '../commit/group.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { isCleanText } from '../json.ts'
+import { type Actor, actorOf } from './audit-log.ts'
+
+// What callers tried and may not. Whoever tries it without end fills neither the log nor the pool.
+
+/**
+ * Rows that one key may cause in a minute, and that all players of a project together may: what is more is counted
+ * without its target.
+ */
+const MAX_ROWS = 100
+/** As long as an id. */
+const MAX_TARGET = 36
+/** The actor that stands for players beyond those rows. */
+const ANY_PLAYER = 'player:*'
+
+interface Row {
+  readonly projectId: string
+  readonly id: string
+  readonly environmentId: string | null
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  attempts: number
+}
+
+/** Whose rows are counted together: one key's, or those of a project's players. */
+interface Source {
+  readonly projectId: string
+  /** How its actors begin. */
+  readonly actor: string
+  readonly isPlayers: boolean
+}
+
+interface Attempt {
+  readonly row: Row
+  readonly written: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * Writes down that a caller tried what it may not; nothing else was changed. The same thing tried again within a minute
+ * is counted in the same row. Attempts that come while others of their source are written are written together.
+ */
+export type AuditDenied = (caller: Actor, action: string, target: string) => Promise<void>
+
+export function createAuditDenied(pool: Pool): AuditDenied {
+  /** Attempts that wait while others of their source are written. */
+  const waiting = new Map<string, Attempt[]>()
+
+  function auditDenied(caller: Actor, action: string, target: string): Promise<void> {
+    const isPlayers = caller.kind === 'player'
+    const source = { projectId: caller.projectId, actor: isPlayers ? 'player:' : actorOf(caller), isPlayers }
+    const row = {
+      projectId: caller.projectId,
+      id: uuidv7(),
+      environmentId: isPlayers ? caller.environmentId : null,
+      actor: actorOf(caller),
+      action: `${action}.denied`,
+      // It was read by nobody yet: what cannot be stored is left out.
+      target: isCleanText(target) ? target.slice(0, MAX_TARGET) : '',
+      attempts: 1,
+    }
+    return new Promise((written, failed) => {
+      const attempt = { row, written, failed }
+      const others = waiting.get(lockOf(source))
+      if (others) others.push(attempt)
+      else void writeAll(source, [attempt])
+    })
+  }
+
+  async function writeAll(source: Source, first: Attempt[]): Promise<void> {
+    const lock = lockOf(source)
+    for (let attempts = first; attempts.length > 0; attempts = waiting.get(lock) ?? []) {
+      waiting.set(lock, [])
+      const rows = attempts.map(({ row }) => row)
+      try {
+        await inTransaction(pool, (client) => write(client, source, rows))
+        for (const { written } of attempts) written()
+      } catch (error) {
+        for (const { failed } of attempts) failed(error)
+      }
+    }
+    waiting.delete(lock)
+  }
+
+  return auditDenied
+}
+
+const lockOf = ({ projectId, actor }: Source): string => `audit ${projectId} ${actor}`
+
+const keyOf = ({ actor, action, target }: Pick<Row, 'actor' | 'action' | 'target'>): string =>
+  JSON.stringify([actor, action, target])
+
+async function write(client: PoolClient, source: Source, attempts: readonly Row[]): Promise<void> {
+  // One after another, so that the rows of a minute can be counted. Minutes are those of the transaction's beginning.
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [lockOf(source)])
+  const { rows: written } = await client.query<Pick<Row, 'actor' | 'action' | 'target'>>({
+    name: 'audit-denied-written',
+    text: `SELECT actor, action, target FROM audit_log WHERE project_id = $1 AND minute = date_trunc('minute', now())
+      AND (actor = $2 OR ($3 AND starts_with(actor, $2)))`,
+    values: [source.projectId, source.actor, source.isPlayers],
+  })
+  const known = new Set(written.map(keyOf))
+  const rows = new Map<string, Row>()
+  for (const attempt of attempts) {
+    const isOneTooMany = known.size >= MAX_ROWS && !known.has(keyOf(attempt))
+    const row = isOneTooMany
+      ? { ...attempt, target: '', actor: source.isPlayers ? ANY_PLAYER : attempt.actor }
+      : attempt
+    const key = keyOf(row)
+    const same = rows.get(key)
+    if (same) same.attempts += row.attempts
+    else rows.set(key, row)
+    known.add(key)
+  }
+  await client.query({
+    name: 'audit-denied-write',
+    text: `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, attempts, minute)
+      SELECT *, date_trunc('minute', now())
+      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[])
+      ON CONFLICT (project_id, minute, actor, action, target) WHERE minute IS NOT NULL
+      DO UPDATE SET attempts = audit_log.attempts + excluded.attempts`,
+    values: columns([...rows.values()], ['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'attempts']),
+  })
+}
