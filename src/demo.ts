@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { readConfig } from './config.ts'
@@ -7,6 +9,8 @@ import { type Demo, readDemo } from './seed.ts'
 
 const PLAYERS = 8
 const TOP_LEVEL = 100
+/** A call that is answered 503 is made again, as game clients should. */
+const ATTEMPTS = 5
 /** A free and a premium one at each level. */
 const TIERS = 2 * TOP_LEVEL
 
@@ -53,7 +57,7 @@ async function main(): Promise<void> {
 
   const end = positionOf(await streamCursor(demo))
   const written = end - positionOf(before)
-  await until(() => heard.length >= written, 5_000)
+  await until(() => heard.length >= written, 20_000)
   stop()
   clearBar()
   const faults = await audit(demo, players)
@@ -110,7 +114,9 @@ async function play(demo: Demo, player: PlayerClient, next: () => number): Promi
 
   for (let level = 0; level < TOP_LEVEL; ) {
     const amount = 200 + Math.floor(next() * 1800)
-    const answer = await call(demo, player, '/sdk/v1/battlepass/xp', { ...place, runId, amount, source: 'match' })
+    const match = { ...place, runId, amount, source: 'match' }
+    // With a key it counts once, however often it is sent.
+    const answer = await call(demo, player, '/sdk/v1/battlepass/xp', match, { 'idempotency-key': randomUUID() })
     level = answer.level
     levels.set(player.name, level)
     drawBar()
@@ -135,20 +141,26 @@ async function play(demo: Demo, player: PlayerClient, next: () => number): Promi
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-const call = (demo: Demo, player: PlayerClient, path: string, body: object): Promise<Body> =>
-  post(demo, path, bearer(player.token), body)
+type Headers = Readonly<Record<string, string>>
 
-async function post(demo: Demo, path: string, headers: Record<string, string>, body: object): Promise<Body> {
-  const started = performance.now()
-  const response = await fetch(`${demo.baseUrl}${path}`, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const answer: Body = await response.json()
-  latencies.push(performance.now() - started)
-  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`)
-  return answer
+const call = (demo: Demo, player: PlayerClient, path: string, body: object, headers: Headers = {}): Promise<Body> =>
+  post(demo, path, { ...bearer(player.token), ...headers }, body)
+
+async function post(demo: Demo, path: string, headers: Headers, body: object): Promise<Body> {
+  for (let attempt = 1; ; attempt += 1) {
+    const started = performance.now()
+    const response = await fetch(`${demo.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const answer: Body = await response.json()
+    latencies.push(performance.now() - started)
+    if (response.ok) return answer
+    if (response.status !== 503 || attempt === ATTEMPTS)
+      throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`)
+    await pause(1_000 * Number(response.headers.get('retry-after') ?? 1))
+  }
 }
 
 const EVENTS = `subscription ($environment: String!, $after: String) {
@@ -294,7 +306,7 @@ function print(line: string): void {
 
 async function until(holds: () => boolean, deadlineMs: number): Promise<void> {
   const deadline = Date.now() + deadlineMs
-  while (!holds() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+  while (!holds() && Date.now() < deadline) await pause(20)
 }
 
 /** A small generator with a seed, so that every demo plays the same season. */

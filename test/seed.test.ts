@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { levelAt } from '../src/battlepass/levels.ts'
 import { type PassNode, parseDefinition } from '../src/scenario/definition.ts'
@@ -15,8 +14,13 @@ import { startOperator } from './support/operator.ts'
 
 const PLAYERS = 300
 const SCENARIO = 'season-1'
+const DAY_MS = 86_400_000
+/**
+ * The same hour of the same weekday whenever the tests run: what players do depends on it, and so a seed makes the same
+ * season. The command's own tests are of now.
+ */
+const UNTIL = new Date(Math.floor(Date.now() / (7 * DAY_MS)) * 7 * DAY_MS)
 const PLACE = { scenarioId: SCENARIO, nodeId: 'pass' }
-const _ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const parsed = parseDefinition(demoSeason())
 const pass = (parsed.ok ? parsed.definition.nodes.get('pass') : undefined) as PassNode
@@ -41,7 +45,7 @@ async function startSeeded(players = PLAYERS, options: Partial<SeedSeasonOptions
 
 function seed(game: Game, options: Partial<SeedSeasonOptions> = {}): ReturnType<typeof seedSeason> {
   const { databaseUrl: url, environmentId } = game
-  const defaults = { players: PLAYERS, days: 60, eventRetentionDays: 365, seed: 1 }
+  const defaults = { players: PLAYERS, days: 60, eventRetentionDays: 365, seed: 1, until: UNTIL }
   return seedSeason({ url, environmentId, scenarioId: SCENARIO, ...defaults, ...options })
 }
 
@@ -127,11 +131,12 @@ describe('a seeded season', () => {
 
   test('happened within its days, each thing after what it follows from', async () => {
     const { rows } = await game.app.pool.query(
-      `SELECT min(p.created_at) >= now() - interval '60 days 5 minutes' AS begins, max(l.last) <= now() AS ends,
+      `SELECT min(p.created_at) >= $1::timestamptz - interval '60 days 5 minutes' AS begins, max(l.last) <= $1 AS ends,
          bool_and(l.first IS NULL OR l.first > p.created_at) AS in_order, max(p.created_at) - min(p.created_at) > interval '50 days' AS spread
        FROM players p LEFT JOIN (
          SELECT player_id, min(created_at) AS first, max(created_at) AS last FROM xp_ledger GROUP BY 1
        ) l ON l.player_id = p.id`,
+      [UNTIL],
     )
     expect(rows).toEqual([{ begins: true, ends: true, in_order: true, spread: true }])
   })
@@ -167,7 +172,7 @@ describe('a seeded season', () => {
           completion { players completed }
         }
       }`,
-      { from: new Date(to.getTime() - 61 * 86_400_000), to },
+      { from: new Date(UNTIL.getTime() - 61 * DAY_MS), to },
     )
     expect(errors).toBeUndefined()
     const told = data.battlePassInsight
@@ -207,7 +212,7 @@ describe('a seeded season', () => {
       `query ($from: DateTime!, $to: DateTime!) {
         loginStatistics(environment: "production", from: $from, to: $to) { total { outcomes { outcome logins } } }
       }`,
-      { from: new Date(to.getTime() - 30 * 86_400_000), to },
+      { from: new Date(to.getTime() - 30 * DAY_MS), to },
     )
     const { outcomes } = statistics.loginStatistics.total
     const ok = Number(outcomes.find(({ outcome }: { outcome: string }) => outcome === 'ok')?.logins)
@@ -311,10 +316,9 @@ describe('seeding', () => {
   test('plays the same season with the same seed, and another with another', async () => {
     const game = await startSeeded(0)
     try {
-      const until = new Date(Date.now() - 60_000)
       const season = async (seedNumber: number) => {
         const before = new Set((await seededPlayers(game)).map(({ id }) => id))
-        await seed(game, { players: 60, seed: seedNumber, until })
+        await seed(game, { players: 60, seed: seedNumber })
         const made = (await seededPlayers(game)).filter(({ id }) => !before.has(id))
         return made
           .map(({ created_at, xp, level, premium_owned, status }) =>
@@ -335,7 +339,7 @@ describe('seeding', () => {
   test('plays any battle pass, within its own season and for its own price', async () => {
     const game = await startSeeded(0)
     try {
-      const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+      const day = (days: number) => new Date(UNTIL.getTime() + days * DAY_MS).toISOString()
       const data = {
         levels: [0, 30, 60, 100].map((xp, index) => ({ level: index + 1, xp })),
         tiers: (['free', 'premium'] as const).map((track) => ({
@@ -389,7 +393,8 @@ describe('seeding', () => {
             amount: 400,
             source: 'match',
           })
-          expect(status).toBe(200)
+          // A call that waits for a long commit is refused in time, and the books are sound all the same.
+          expect([200, 503]).toContain(status)
           const level = 1 + (call % 90)
           await player.post('/sdk/v1/battlepass/claim', { ...PLACE, runId, level, track: 'free' })
         }
@@ -414,7 +419,7 @@ describe('seeding', () => {
     try {
       await game.player()
       const from = new Date()
-      await seed(game, { players: 60, eventRetentionDays: 10 })
+      await seed(game, { players: 60, eventRetentionDays: 10, until: from })
       await auditSeason(game)
       const { rows } = await game.app.pool.query<{ events: number; early: number; created: number }>(
         `SELECT count(*)::int AS events, count(*) FILTER (WHERE type = 'player.created')::int AS created,

@@ -48,7 +48,7 @@ it('a body takes the memory of its bytes, in however many chunks it comes, and i
   const { hostname, port } = new URL(service.baseUrl)
   const before = await residentBytes()
   const answers = new Map<Socket, string>()
-  const sockets = times(5, () => {
+  const sockets = times(10, () => {
     const socket = connect(Number(port), hostname)
     socket.on('data', (chunk) => answers.set(socket, `${answers.get(socket) ?? ''}${chunk}`))
     return socket
@@ -76,6 +76,9 @@ it('a body takes the memory of its bytes, in however many chunks it comes, and i
   await until('all are answered', () => answers.size === sockets.length, { deadlineMs: 40_000 })
   peak = Math.max(peak, await residentBytes())
   for (const answer of answers.values()) expect(answer).toMatch(/^HTTP\/1\.1 204 /)
-  expect((peak - before) / MIB).toBeLessThan(256)
+  const grown = Math.round((peak - before) / MIB)
+  console.log(`three million chunks: ${grown} MiB`)
+  // Some 200 bytes each, if each were kept.
+  expect(grown).toBeLessThan(400)
   for (const socket of sockets) socket.destroy()
 })
