@@ -29,7 +29,8 @@ let service: Service | undefined
 beforeAll(async () => {
   await buildService()
   database = await createDatabase()
-  world = await createWorld(database.url)
+  // Calls are held back by a lock here, for as long as a test needs.
+  world = await createWorld(`${database.url}?lock_timeout=0`)
   await world.publish('season', season())
 })
 afterEach(async () => {
