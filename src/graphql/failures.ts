@@ -34,8 +34,8 @@ function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
   const told = error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
   const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(told) ?? []
   if (variable === undefined) return fault
-  const [, place = variable] = / at "(\w+[\w.[\]]+)"$/.exec(told) ?? []
-  const message = fault.message.replace(SUGGESTION, '')
+  const [, place = variable] = / at "(\w[\w.[\]]+)"$/.exec(told) ?? []
+  const message = withoutSuggestion(fault.message)
   return createGraphQLError(`"${place}": ${fault.message}`, {
     // As in the faults of an input, which do not name the input itself.
     extensions: { code: 'INVALID_REQUEST', details: [{ path: place.replace(/^\w+\./, ''), message }] },
@@ -67,7 +67,12 @@ const FOREIGN_CODES: ReadonlySet<unknown> = new Set([
   'GRAPHQL_VALIDATION_FAILED',
   'OPERATION_RESOLUTION_FAILURE',
 ])
-const SUGGESTION = / Did you mean .*\?$/s
+
+/** Not by a pattern: of a long value that says it again and again, one would look at all the rest each time. */
+function withoutSuggestion(message: string): string {
+  const at = message.indexOf(' Did you mean ')
+  return at >= 0 && message.endsWith('?') ? message.slice(0, at) : message
+}
 
 export type TidyErrors = (errors: readonly GraphQLError[]) => readonly GraphQLError[]
 
@@ -79,7 +84,7 @@ export function createTidyErrors({ suggest }: { suggest: boolean }): TidyErrors 
   return (errors) => {
     for (const error of errors) {
       if (FOREIGN_CODES.has(error.extensions.code)) error.extensions.code = 'INVALID_REQUEST'
-      if (!suggest) error.message = error.message.replace(SUGGESTION, '')
+      if (!suggest) error.message = withoutSuggestion(error.message)
     }
     return errors
   }

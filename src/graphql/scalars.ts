@@ -44,14 +44,14 @@ export function parseObjectLiteral(node: ValueNode, variables?: Readonly<Record<
 }
 
 function readObject(text: string): RawJson {
-  // The white space of JSON, and no other.
-  const trimmed = text.replaceAll(/^[ \t\n\r]+|[ \t\n\r]+$/g, '')
-  if (depthExceeds(trimmed, MAX_DEPTH)) throw new GraphQLError(`JSONObject must not nest deeper than ${MAX_DEPTH}`)
+  if (depthExceeds(text, MAX_DEPTH)) throw new GraphQLError(`JSONObject must not nest deeper than ${MAX_DEPTH}`)
   try {
-    JSON.parse(trimmed)
+    JSON.parse(text)
   } catch {
     throw new GraphQLError(OBJECT)
   }
+  // What is around it is the white space of JSON, and no other.
+  const trimmed = text.trim()
   if (kindOf(trimmed) !== 'object' || !trimmed.isWellFormed()) throw new GraphQLError(OBJECT)
   return new RawJson(trimmed)
 }

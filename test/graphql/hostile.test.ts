@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Game, startGame } from '../support/game.ts'
+
+// Whoever calls, and before it is known who: what one request takes of the processor keeps all others waiting.
+
+/** Far more than any takes, and far less than what grows with the square of its length. */
+const MOST_CPU_MS = 2_000
+
+let game: Game
+
+beforeAll(async () => {
+  game = await startGame()
+})
+afterAll(() => game?.stop())
+
+/** The milliseconds of the processor that this process, and so the service, has taken for some work. */
+async function cpuOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+const STORE = 'mutation ($values: JSONObject!) { setStorage(input: {values: $values}) { storage { key } } }'
+const PLAYERS = 'query ($first: Int) { players(environment: "production", first: $first) { edges { cursor } } }'
+
+describe('a request without credentials is read in no time', () => {
+  const long: Record<string, [query: string, variables: Record<string, unknown>, code: string]> = {
+    'white space inside an object': [STORE, { values: `{"a":${' '.repeat(200_000)}1}` }, 'INVALID_TOKEN'],
+    'a value that suggests again and again': [PLAYERS, { first: ' Did you mean '.repeat(40_000) }, 'INVALID_REQUEST'],
+    'a value that begins to name a place': [
+      PLAYERS,
+      { first: { [` at "${'a'.repeat(200_000)}`]: 1 } },
+      'INVALID_REQUEST',
+    ],
+  }
+  for (const [what, [query, variables, code]] of Object.entries(long)) {
+    it(`however long it is in one place: ${what}`, async () => {
+      const cpu = await cpuOf(async () => {
+        const { errors } = await game.graphql(null, query, variables)
+        expect(errors?.[0]?.extensions.code).toBe(code)
+      })
+      expect(cpu).toBeLessThan(MOST_CPU_MS)
+    })
+  }
+})
