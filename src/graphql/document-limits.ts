@@ -18,12 +18,15 @@ import type { Plugin } from 'graphql-yoga'
 const MAX_DEPTH = 10
 const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
+/** As of a message over a WebSocket. What is longer goes into variables: each fault is placed by counting the lines. */
+const MAX_LENGTH = 64 * 1024
 const MAX_DIRECTIVES = 50
 /** With each fragment written out wherever it is spread: a short document may spread some billions of times. */
 const MAX_SELECTIONS = 5_000
 
 export function documentLimits({ introspection }: { introspection: boolean }): Plugin[] {
   return [
+    { onParse: ({ params: { source } }) => checkLength(typeof source === 'string' ? source : source.body) },
     maxDepthPlugin({ n: MAX_DEPTH, exposeLimits: true }),
     maxAliasesPlugin({ n: MAX_ALIASES }),
     maxTokensPlugin({ n: MAX_TOKENS }),
@@ -32,6 +35,10 @@ export function documentLimits({ introspection }: { introspection: boolean }): P
     withRule(subscribedFieldRule),
     ...(introspection ? [] : [withRule(NoSchemaIntrospectionCustomRule)]),
   ]
+}
+
+function checkLength({ length }: string): void {
+  if (length > MAX_LENGTH) throw new GraphQLError(`Syntax Error: Length limit of ${MAX_LENGTH} exceeded.`)
 }
 
 /** Holds over HTTP and over WebSocket alike, unlike Yoga's own plugins for such rules. */

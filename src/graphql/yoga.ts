@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
+import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { findClient } from '../auth/keys.ts'
 import type { Tokens } from '../auth/tokens.ts'
@@ -34,6 +35,9 @@ export interface GraphqlOptions {
   readonly prisma: PrismaClient
   readonly persisted: PersistedOperations
 }
+
+/** Documents kept as they were parsed, beside persisted ones. Anybody may send some: a thousand take half a gigabyte. */
+const KEPT_DOCUMENTS = 100
 
 const ALLOWED_HEADERS = ['authorization', 'content-type', 'last-event-id', 'x-request-id', 'x-sdk-key']
 
@@ -74,6 +78,10 @@ export async function createGraphql(options: GraphqlOptions) {
     batching: false,
     multipart: false,
     logging: false,
+    parserAndValidationCache: {
+      documentCache: new LRUCache({ max: persisted.size + KEPT_DOCUMENTS }),
+      errorCache: new LRUCache({ max: KEPT_DOCUMENTS }),
+    },
     cors: (request: Request) => cors(request.headers.get('origin'), config.allowedOrigins),
     graphiql: config.graphiql && { title: 'Tierway', subscriptionsProtocol: 'WS', defaultQuery: DEFAULT_QUERY },
     ...(config.graphiql && (await graphiqlPage(log))),
