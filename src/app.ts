@@ -131,7 +131,8 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     metrics,
     tokens,
     config,
-    isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0,
+    // Also when the stop came meanwhile.
+    isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0 && !stopping,
     isDegraded: () => !bus.isConnected(),
   })
   const docs = createDocs({ enabled: config.docs, log })

@@ -26,9 +26,21 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
   const jwks = JSON.stringify(tokens.jwks)
   const openMetrics = config.metricsPort === null && (config.metricsToken !== null || !config.production)
 
+  let look: Promise<boolean> | undefined
+
+  /** One look at a time, whoever asks meanwhile: each would take a connection of the database. */
+  function looked(): Promise<boolean> {
+    look ??= isReady()
+      .catch(() => false)
+      .finally(() => {
+        look = undefined
+      })
+    return look
+  }
+
   async function serveReady(response: ServerResponse): Promise<void> {
     const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref())
-    const ready = await Promise.race([isReady().catch(() => false), timeout])
+    const ready = await Promise.race([looked(), timeout])
     const status = isDegraded() ? 'degraded' : 'ready'
     send(response, ready ? 200 : 503, print({ status: ready ? status : 'unavailable' }))
   }

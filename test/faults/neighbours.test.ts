@@ -1,0 +1,57 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+
+// What others ask of the service keeps no player from its game, though it takes long and waits for the database.
+
+let game: Game
+let player: TestPlayer
+let runId: string
+
+beforeAll(async () => {
+  game = await startGame()
+  await game.publish('season', season())
+  player = await game.player()
+  runId = await player.start('season')
+})
+afterAll(() => game?.stop())
+
+/** Every way in which the calls of a game go to the database: each is answered. */
+async function play(): Promise<void> {
+  const place = { scenarioId: 'season', nodeId: 'pass' }
+  for (const _ of times(5, Number)) {
+    expect((await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 1, source: 'match' })).status).toBe(
+      200,
+    )
+    expect((await player.post('/sdk/v1/battlepass/progress', place)).status).toBe(200)
+    expect((await player.post('/sdk/v1/player/get', {})).status).toBe(200)
+    expect((await player.post('/sdk/v1/storage/get', {})).status).toBe(200)
+    const logout = { body: '{"refreshToken":"none"}', headers: { 'x-sdk-key': game.sdkKey } }
+    expect((await game.request('POST', '/sdk/v1/authorization/logout', logout)).status).toBe(204)
+  }
+}
+
+/** Keeps all others from a table while some work goes on. */
+async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
+  const holder = new pg.Client({ connectionString: game.databaseUrl })
+  await holder.connect()
+  try {
+    await holder.query('BEGIN')
+    await holder.query(`LOCK TABLE ${table}`)
+    return await work()
+  } finally {
+    await holder.end()
+  }
+}
+
+describe('players are answered', () => {
+  it('while anybody asks whether the service is ready, and the database is long in telling', async () => {
+    const asking = await whileLocked('_prisma_migrations', async () => {
+      const asked = times(100, () => game.request('GET', '/readyz'))
+      await play()
+      return asked
+    })
+    for (const { status } of await Promise.all(asking)) expect([200, 503]).toContain(status)
+  })
+})
