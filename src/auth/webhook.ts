@@ -7,6 +7,7 @@ import { createFetch } from 'ofetch'
 import { Agent, buildConnector, Headers, request } from 'undici'
 import { uuidv7 } from 'uuidv7'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
+import { createTurns, type Turns } from '../turns.ts'
 import { isPublicAddress } from './addresses.ts'
 import { sharedLookup } from './look-up.ts'
 
@@ -292,46 +293,6 @@ function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
     signal.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
-}
-
-interface Turns {
-  /** Resolves with what ends the turn; rejects when the signal comes first. */
-  enter(signal: AbortSignal): Promise<() => void>
-}
-
-/** Lets a number of callers in at once; the others wait in a row. */
-function createTurns(places: number): Turns {
-  let free = places
-  const waiting = new Set<() => void>()
-
-  function leave(): void {
-    const [next] = waiting
-    if (next) next()
-    else free += 1
-  }
-
-  function enter(signal: AbortSignal): Promise<() => void> {
-    if (signal.aborted) return Promise.reject(signal.reason)
-    if (free > 0) {
-      free -= 1
-      return Promise.resolve(leave)
-    }
-    return new Promise((resolve, reject) => {
-      const abort = () => {
-        waiting.delete(begin)
-        reject(signal.reason)
-      }
-      const begin = () => {
-        waiting.delete(begin)
-        signal.removeEventListener('abort', abort)
-        resolve(leave)
-      }
-      waiting.add(begin)
-      signal.addEventListener('abort', abort)
-    })
-  }
-
-  return { enter }
 }
 
 interface Memory {

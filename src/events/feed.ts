@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
+import { createTurns } from '../turns.ts'
 import type { Bus } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
 import { EVENT_COLUMNS, eventOf } from './history.ts'
@@ -39,6 +40,10 @@ const RECENT_EVENTS = 4_000
 /** Events kept that came before their predecessors. Further ones are read again: Postgres may be long in answering. */
 const EARLY_EVENTS = 4_000
 const PAGE = 500
+/** Followers whose pages are read from Postgres at once: each takes a connection, and the game needs the others. */
+const MAX_READS = 2
+/** Events that followers are given in one turn of the event loop, all together: then what else has come is served. */
+const EVENTS_A_TURN = 50
 /** A signal ahead of its predecessors waits this long for them before the database is asked. */
 const HOLE_MS = 20
 /** How often the ends of the streams are compared with the database: what makes a lost signal late, not lost. */
@@ -51,6 +56,8 @@ const QUIET_MS = 1_000
 export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Feeds {
   const feeds = new Map<string, Promise<Feed>>()
   const open = new Map<string, Feed>()
+  const reads = createTurns(MAX_READS)
+  const pace = createPace(EVENTS_A_TURN)
   let quiet: NodeJS.Timeout | undefined
   let closed = false
 
@@ -163,6 +170,7 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
   }: Follower): Promise<AsyncIterableIterator<StreamEvent>> {
     if (closed) throw new Refusal('unavailable')
     const feed = await join(environmentId)
+    const ended = new AbortController()
     try {
       // The cursor may come from another instance that is ahead of what this one has heard.
       if (after !== null && after > feed.head) feed.reaches(await end(environmentId))
@@ -170,13 +178,22 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
       const position = after ?? feed.head
       const first = feed.recentAfter(position) ?? (await pageAfter(position))
       if (closed) throw new Refusal('unavailable')
-      return new Following({ feed, pageAfter, matches, first, onEnd })
+      return new Following({ feed, pageAfter, pace, matches, first, ended, onEnd })
     } catch (error) {
       feed.leave()
       throw error
     }
 
     async function pageAfter(position: bigint): Promise<Page> {
+      const leave = await reads.enter(ended.signal)
+      try {
+        return await readPage(position)
+      } finally {
+        leave()
+      }
+    }
+
+    async function readPage(position: bigint): Promise<Page> {
       const { head } = feed
       if (playerId !== null) {
         const events = await readOf(environmentId, playerId, position, head)
@@ -214,9 +231,27 @@ interface Page {
 interface Way {
   readonly feed: Feed
   readonly pageAfter: (position: bigint) => Promise<Page>
+  readonly pace: () => Promise<void>
   readonly matches: (event: StreamEvent) => boolean
   readonly first: Page
+  readonly ended: AbortController
   readonly onEnd?: () => void
+}
+
+/** Lets so many through in each turn of the event loop; the others wait for the next. */
+function createPace(most: number): () => Promise<void> {
+  let passed = 0
+  let next: Promise<void> | undefined
+  return async () => {
+    while (passed >= most) {
+      next ??= nextTurn().then(() => {
+        passed = 0
+        next = undefined
+      })
+      await next
+    }
+    passed += 1
+  }
 }
 
 /**
@@ -225,7 +260,6 @@ interface Way {
  */
 class Following implements AsyncIterableIterator<StreamEvent> {
   private readonly way: Way
-  private readonly ended = new AbortController()
   private page: Page
   private at = 0
 
@@ -236,31 +270,34 @@ class Following implements AsyncIterableIterator<StreamEvent> {
   }
 
   async next(): Promise<IteratorResult<StreamEvent>> {
-    const { feed, pageAfter, matches } = this.way
-    while (!this.ended.signal.aborted) {
+    const { feed, pageAfter, pace, matches, ended } = this.way
+    while (!ended.signal.aborted) {
       const { events, end } = this.page
       for (let event = events[this.at]; event; event = events[this.at]) {
         this.at += 1
-        if (matches(event)) return { done: false, value: event }
+        if (!matches(event)) continue
+        await pace()
+        return ended.signal.aborted ? { done: true, value: undefined } : { done: false, value: event }
       }
       // A page at a time, then the others: what is at hand would keep everybody waiting until one has it all.
       if (events.length === PAGE) await nextTurn()
       try {
         this.page = feed.recentAfter(end) ?? (await pageAfter(end))
       } catch (error) {
+        if (ended.signal.aborted) break
         // Whoever pulls does not call `return()` after an error.
         this.end()
         throw error
       }
       this.at = 0
-      if (this.page.end === end) await feed.moved(end, this.ended.signal)
+      if (this.page.end === end) await feed.moved(end, ended.signal)
     }
     return { done: true, value: undefined }
   }
 
   end(): void {
-    if (this.ended.signal.aborted) return
-    this.ended.abort()
+    if (this.way.ended.signal.aborted) return
+    this.way.ended.abort()
     this.way.feed.followings.delete(this)
     this.way.feed.leave()
     this.way.onEnd?.()

@@ -1,7 +1,11 @@
+import { once } from 'node:events'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { printCursor } from '../../src/events/cursor.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { until } from '../support/until.ts'
 
 // What others ask of the service keeps no player from its game, though it takes long and waits for the database.
 
@@ -45,6 +49,18 @@ async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T>
   }
 }
 
+/** Subscribes again and again on one socket, from the beginning of the stream on. */
+async function replay(token: string, count: number): Promise<WebSocket> {
+  const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  await once(socket, 'open')
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } }))
+  await once(socket, 'message')
+  const query = 'subscription ($after: String) { events(after: $after) { cursor } }'
+  const payload = { query, variables: { after: printCursor(game.environmentId, 0n) } }
+  for (const id of times(count, String)) socket.send(JSON.stringify({ id, type: 'subscribe', payload }))
+  return socket
+}
+
 describe('players are answered', () => {
   it('while anybody asks whether the service is ready, and the database is long in telling', async () => {
     const asking = await whileLocked('_prisma_migrations', async () => {
@@ -53,5 +69,34 @@ describe('players are answered', () => {
       return asked
     })
     for (const { status } of await Promise.all(asking)) expect([200, 503]).toContain(status)
+  })
+
+  it('while others replay what they missed, and the database is long in giving it', async () => {
+    const { token } = await game.player()
+    const socket = await whileLocked('events', async () => {
+      const replaying = await replay(token, 60)
+      await play()
+      return replaying
+    })
+    socket.terminate()
+  })
+
+  it('between any few of the events that others replay', async () => {
+    const { token, playerId } = await game.player()
+    await game.app.pool.query(
+      `WITH moved AS (UPDATE streams SET position = position + 5000 WHERE environment_id = $1 RETURNING position)
+       INSERT INTO events (environment_id, position, type, handle, player_id, data)
+       SELECT $1, position - 5000 + i, 'crossing', 'onLevelUp', $2, '{}' FROM moved, generate_series(1, 5000) AS i`,
+      [game.environmentId, playerId],
+    )
+    const sent = async () => (await game.app.metrics.eventsSent.get()).values[0]?.value ?? 0
+    const sockets = await Promise.all(times(4, () => replay(token, 25)))
+    await until('events are sent', async () => (await sent()) > 0)
+    for (const _ of times(5, Number)) {
+      const before = await sent()
+      expect((await player.post('/sdk/v1/player/get', {})).status).toBe(200)
+      expect((await sent()) - before).toBeLessThan(5_000)
+    }
+    for (const socket of sockets) socket.terminate()
   })
 })
