@@ -60,6 +60,8 @@ export interface App {
 
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
+/** Of the connections: for what operators ask, and for lists in GraphQL. It may take long, and the game has the others. */
+const OPERATORS_SHARE = 0.3
 const PURGE_EVERY_MS = 10 * 60_000
 
 /** Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faults of the files that it names. */
@@ -67,11 +69,15 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const persisted = await readPersistedOperations(config, schema)
   const metrics = createMetrics()
   const warn = sparing(log)
-  const pool = createPool({
-    url: databaseUrl,
-    connections: config.databaseConnections,
-    onError: (error) => log.warn({ err: error.message }, 'a database connection was lost'),
-  })
+  const connect = (connections: number) =>
+    createPool({
+      url: databaseUrl,
+      connections,
+      onError: (error) => log.warn({ err: error.message }, 'a database connection was lost'),
+    })
+  const forOperators = Math.floor(config.databaseConnections * OPERATORS_SHARE)
+  const pool = connect(config.databaseConnections - forOperators)
+  const operatorPool = connect(forOperators)
   const bus =
     config.redisUrl === null
       ? createLocalBus()
@@ -116,6 +122,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const secrets = createSecrets(secretsKeys)
   const operations = createOperations({
     pool,
+    operatorPool,
     writes,
     reads,
     storageReads,
@@ -143,7 +150,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     metrics,
     allowedOrigins: config.allowedOrigins,
   })
-  const prisma = createPrisma(pool)
+  const prisma = createPrisma(operatorPool)
   const watch = createWatch({
     pool,
     onError: (error) => warn(error, 'the standing of connected callers could not be read; each second tries again'),
@@ -241,6 +248,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       await feeds.close()
       await bus.close()
       await prisma.$disconnect()
+      await operatorPool.end()
       await pool.end()
     },
   }

@@ -204,6 +204,8 @@ export type TokenPair = {
 
 export interface OperationsOptions {
   readonly pool: Pool
+  /** For what operators read and change: it may take long, or wait for a lock, and then waits for its like alone. */
+  readonly operatorPool: Pool
   /** Where game writes are committed. */
   readonly writes: GroupCommit
   /** Where game reads take their snapshots. */
@@ -219,7 +221,7 @@ export interface OperationsOptions {
 }
 
 export function createOperations(options: OperationsOptions): Operations {
-  const { pool, writes, reads, storageReads, logins, webhook, secrets, tokens, log } = options
+  const { pool, operatorPool, writes, reads, storageReads, logins, webhook, secrets, tokens, log } = options
   const desk = {
     pool,
     secrets,
@@ -259,7 +261,7 @@ export function createOperations(options: OperationsOptions): Operations {
     deleteStorage: (player, keys) => writes.run(deleteStorage(player, keys)),
 
     findPlayer: (projectId, playerId) => findPlayer(pool, projectId, playerId),
-    searchPlayers: (search, page) => searchPlayers(pool, search, page),
+    searchPlayers: (search, page) => searchPlayers(operatorPool, search, page),
 
     banPlayer: (call) => writes.run(banPlayer(call)),
     unbanPlayer: (call) => writes.run(unbanPlayer(call)),
@@ -277,49 +279,51 @@ export function createOperations(options: OperationsOptions): Operations {
     cancelRun: (call, input) => writes.run(cancelRun(call, input)),
     setPlayerStorage: (call, values) => writes.run(setPlayerStorage(call, values)),
     deletePlayerStorage: (call, keys) => writes.run(deletePlayerStorage(call, keys)),
-    auditDenied: createAuditDenied(pool),
+    auditDenied: createAuditDenied(operatorPool),
 
-    createEnvironment: (caller, input) => createEnvironment(pool, caller, input),
-    renameProject: (caller, input) => renameProject(pool, caller, input),
+    createEnvironment: (caller, input) => createEnvironment(operatorPool, caller, input),
+    renameProject: (caller, input) => renameProject(operatorPool, caller, input),
 
-    issueSdkKey: (caller, input) => issueSdkKey(pool, caller, input),
-    issuePlatformKey: (caller, input) => issuePlatformKey(pool, caller, input),
-    revokeKey: (caller, input) => revokeKey(pool, caller, input),
+    issueSdkKey: (caller, input) => issueSdkKey(operatorPool, caller, input),
+    issuePlatformKey: (caller, input) => issuePlatformKey(operatorPool, caller, input),
+    revokeKey: (caller, input) => revokeKey(operatorPool, caller, input),
 
-    readAuthProviders: (projectId, environment) => readAuthProviders(pool, projectId, environment),
-    setAuthProviders: (caller, settings, reason) => setAuthProviders({ pool, secrets }, caller, settings, reason),
-    rotateProviderSecret: (caller, input) => rotateProviderSecret({ pool, secrets }, caller, input),
+    readAuthProviders: (projectId, environment) => readAuthProviders(operatorPool, projectId, environment),
+    setAuthProviders: (caller, settings, reason) =>
+      setAuthProviders({ pool: operatorPool, secrets }, caller, settings, reason),
+    rotateProviderSecret: (caller, input) => rotateProviderSecret({ pool: operatorPool, secrets }, caller, input),
 
-    readLoginStatistics: (ref) => readLoginStatistics(pool, ref),
-    readLoginTimes: (ref, by) => readLoginTimes(pool, ref, by),
+    readLoginStatistics: (ref) => readLoginStatistics(operatorPool, ref),
+    readLoginTimes: (ref, by) => readLoginTimes(operatorPool, ref, by),
 
     startRun: (player, input) => writes.run(startRun(player, input)),
     crossHandle: (player, input) => writes.run(crossHandle(player, input)),
     readRun: (player, input) => reads.run(readRun(player, input)),
 
-    publishScenario: (scenario, definition, publisher) => publishScenario(pool, scenario, definition, publisher),
-    readScenario: (scenario, version) => readScenario(pool, scenario, version),
-    cloneScenario: (caller, clone) => cloneScenario(pool, caller, clone),
+    publishScenario: (scenario, definition, publisher) =>
+      publishScenario(operatorPool, scenario, definition, publisher),
+    readScenario: (scenario, version) => readScenario(operatorPool, scenario, version),
+    cloneScenario: (caller, clone) => cloneScenario(operatorPool, caller, clone),
     validateScenario(definition) {
       const parsed = parseDefinition(definition)
       return parsed.ok ? [] : parsed.faults
     },
-    previewScenario: createPreview({ pool, rules: { levelAt, claimsOpen } }),
-    listVersions: (scenario, page) => listVersions(pool, scenario, page),
+    previewScenario: createPreview({ pool: operatorPool, rules: { levelAt, claimsOpen } }),
+    listVersions: (scenario, page) => listVersions(operatorPool, scenario, page),
     async diffScenario(scenario, versions) {
-      const { from, to } = await readVersions(pool, scenario, versions)
+      const { from, to } = await readVersions(operatorPool, scenario, versions)
       return diffScenarios(from, to)
     },
     findEnvironment: (projectId, name) => findEnvironment(pool, projectId, name),
 
     findPass: (place) => reads.run(findPass(place)),
-    readInsightLevels: (insight) => readLevels(pool, insight),
-    readInsightTiers: (insight, levels) => readTiers(pool, insight, levels),
-    readInsightDays: (insight) => readDays(pool, insight),
-    readInsightXp: (insight, options) => readXp(pool, insight, options),
-    readInsightCompletion: (insight, levels) => readCompletion(pool, insight, levels),
+    readInsightLevels: (insight) => readLevels(operatorPool, insight),
+    readInsightTiers: (insight, levels) => readTiers(operatorPool, insight, levels),
+    readInsightDays: (insight) => readDays(operatorPool, insight),
+    readInsightXp: (insight, options) => readXp(operatorPool, insight, options),
+    readInsightCompletion: (insight, levels) => readCompletion(operatorPool, insight, levels),
 
-    readEvents: (filter, page) => readEvents(pool, filter, page),
+    readEvents: (filter, page) => readEvents(operatorPool, filter, page),
 
     admitPlayer: (player) => reads.run(admitPlayer(player)),
     createPlayer: (environmentId, nickname) => writes.run(createPlayer(environmentId, nickname)),

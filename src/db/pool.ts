@@ -22,7 +22,7 @@ export interface PoolOptions {
   readonly onError: (error: Error) => void
 }
 
-/** The one pool of the process: group commits, administration and Prisma share it. */
+/** A pool of the process: one is for the game, and one for what operators and lists in GraphQL ask, Prisma included. */
 export function createPool({ url, connections, onError }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...targetOf(url),

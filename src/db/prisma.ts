@@ -6,7 +6,7 @@ import { Prisma, PrismaClient } from './generated/prisma/client.ts'
 export type { PrismaClient }
 
 /**
- * Prisma on the service's own pool: for what dashboards read. No game write goes through it (a transaction of Prisma's
+ * Prisma on a pool of the service's own: for what dashboards read. No game write goes through it (a transaction of Prisma's
  * that times out can still commit a statement).
  */
 export function createPrisma(pool: Pool): PrismaClient {

@@ -71,6 +71,27 @@ describe('players are answered', () => {
     for (const { status } of await Promise.all(asking)) expect([200, 503]).toContain(status)
   })
 
+  it('while operators ask again and again for lists that the database is long in giving', async () => {
+    const viewer = await game.key('viewer')
+    const asking = await whileLocked('login_log', async () => {
+      const asked = times(60, () =>
+        game.graphql(viewer, '{ loginLog(environment: "production") { edges { cursor } } }'),
+      )
+      await play()
+      return asked
+    })
+    await Promise.all(asking)
+  })
+
+  it('while operators change the same thing again and again, each after the one before', async () => {
+    const asking = await whileLocked('scenario_versions', async () => {
+      const asked = times(60, () => game.publish('another', season()))
+      await play()
+      return asked
+    })
+    await Promise.all(asking)
+  })
+
   it('while others replay what they missed, and the database is long in giving it', async () => {
     const { token } = await game.player()
     const socket = await whileLocked('events', async () => {
