@@ -82,7 +82,8 @@ import { createPlayer } from './players/create-player.ts'
 import { findPlayer, type PlayerPage, type PlayerSearch, searchPlayers } from './players/find-player.ts'
 import { type PlayerView, readPlayer } from './players/read-player.ts'
 import { admitPlayer, type PlayerRef } from './players/standing.ts'
-import { deleteStorage, readStorage, type StorageValues, type StoredValue, setStorage } from './players/storage.ts'
+import { deleteStorage, type StorageValues, setStorage } from './players/storage.ts'
+import { type BeginStorageAnswer, createStorageAnswers } from './players/storage-answers.ts'
 import { createEnvironment, findEnvironment, renameProject } from './projects/projects.ts'
 import { type AuthProvidersView, readAuthProviders } from './providers/auth-providers.ts'
 import { type RotatedSecret, type RotateSecret, rotateProviderSecret } from './providers/rotate-secret.ts'
@@ -116,12 +117,8 @@ export interface Operations {
   logout(client: ClientRef, refreshToken: string): Promise<void>
 
   readPlayer(player: PlayerRef): Promise<PlayerView>
-  /** All of a player's storage, or these keys. */
-  readStorage(
-    player: PlayerRef,
-    keys: readonly string[] | null,
-    options?: { byOperator?: boolean },
-  ): Promise<ReadonlyMap<string, StoredValue>>
+  /** Begins an answer that carries storage: all of a player's, or some keys. */
+  readonly beginStorageAnswer: BeginStorageAnswer
   setStorage(player: PlayerRef, values: StorageValues): Promise<void>
   deleteStorage(player: PlayerRef, keys: readonly string[]): Promise<void>
 
@@ -256,7 +253,7 @@ export function createOperations(options: OperationsOptions): Operations {
     logout: (client, refreshToken) => logins.run(endSession(client.environmentId, refreshToken)),
 
     readPlayer: (player) => readPlayer(pool, player),
-    readStorage: (player, keys, readBy) => storageReads.run(readStorage(player, keys, readBy)),
+    beginStorageAnswer: createStorageAnswers(storageReads),
     setStorage: (player, values) => writes.run(setStorage(player, values)),
     deleteStorage: (player, keys) => writes.run(deleteStorage(player, keys)),
 

@@ -1,12 +1,18 @@
+import type { ServerResponse } from 'node:http'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import { roleIncludes } from '../auth/callers.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
 import type { Operations } from '../operations.ts'
+import type { StorageAnswer } from '../players/storage-answers.ts'
 
 /** Sent by the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
 export interface ServerContext {
+  /** What an answer over HTTP is written to. */
+  readonly res?: ServerResponse
+  /** Of an operation over a WebSocket: it was answered. */
+  readonly closed?: AbortSignal
   readonly authorization?: string | null
   readonly sdkKey?: string | null
 }
@@ -22,6 +28,8 @@ export interface Context {
   readonly caller: () => Promise<PlayerCaller | PlatformCaller>
   /** What the SDK key names; refuses a call without one, or with one that does not hold. */
   readonly client: () => Promise<ClientRef>
+  /** What the answer carries of storage. */
+  readonly storageAnswer: () => Promise<StorageAnswer>
 }
 
 /**

@@ -65,6 +65,8 @@ interface Extra {
   readonly watches: (() => void)[]
   /** Every stream that is open, also those whose id was taken again before they began: nobody else knows of these. */
   readonly streams: Set<AsyncGenerator<never>>
+  /** Ends of operations whose message is being taken. */
+  readonly begun: AbortController[]
   /** Operations that were begun and are still at work, also those that were given up since. */
   working: number
 }
@@ -112,6 +114,8 @@ export function createSocketServer(options: SocketOptions) {
 
     async onSubscribe({ connectionParams, extra, subscriptions }, _id, params) {
       extra.working += 1
+      const answered = new AbortController()
+      extra.begun.push(answered)
       const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
       // Room is made at once by what is given up, and once more: what has not begun yet cannot be stopped.
       if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return [tooMany()]
@@ -121,6 +125,7 @@ export function createSocketServer(options: SocketOptions) {
         sdkKey: readText(connectionParams?.sdkKey),
         params,
         socket: extra.socket,
+        closed: answered.signal,
       } as never)
       const document = checked(() => parse(findDocument(params) ?? params.query))
       if (Array.isArray(document)) return tidy(document)
@@ -176,13 +181,14 @@ export function createSocketServer(options: SocketOptions) {
     socket.on('error', () => undefined)
     const outlet = createOutlet(socket)
     const beat = startHeartbeat(socket, outlet)
-    const extra: Extra = { socket, send: outlet.send, watches: [], streams: new Set(), working: 0 }
+    const extra: Extra = { socket, send: outlet.send, watches: [], streams: new Set(), begun: [], working: 0 }
 
     async function handle(message: string, take: (message: string) => Promise<void>): Promise<void> {
       const before = extra.working
       const taken = take(message)
       // Only an operation has counted itself by now.
       const operations = extra.working - before
+      const begun = extra.begun.splice(0)
       try {
         await taken
       } catch (error) {
@@ -191,6 +197,7 @@ export function createSocketServer(options: SocketOptions) {
         socket.close(CloseCode.InternalServerError, 'internal error')
       } finally {
         extra.working -= operations
+        for (const answered of begun) answered.abort()
       }
     }
 

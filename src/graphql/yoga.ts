@@ -11,6 +11,7 @@ import type { PrismaClient } from '../db/prisma.ts'
 import { REFUSALS } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
 import { findCaller } from '../http/caller.ts'
+import { closedOf } from '../http/respond.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Operations } from '../operations.ts'
@@ -94,10 +95,11 @@ export async function createGraphql(options: GraphqlOptions) {
       fanOut(metrics),
       streams.plugin,
     ],
-    context: ({ request, authorization, sdkKey }) => {
+    context: ({ request, authorization, sdkKey, res, closed }) => {
       const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
       const key = sdkKey !== undefined ? sdkKey : (request?.headers.get('x-sdk-key') ?? null)
       let caller: ReturnType<Context['caller']> | undefined
+      let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
       const whoCalls = () => {
         caller ??= findCaller({ tokens, pool }, sent)
         return caller
@@ -109,6 +111,15 @@ export async function createGraphql(options: GraphqlOptions) {
         lastEventId: request?.headers.get('last-event-id') || null,
         caller: whoCalls,
         client: () => findClient(pool, key),
+        storageAnswer: () => {
+          storageAnswer ??= whoCalls().then((found) =>
+            operations.beginStorageAnswer(
+              found.kind === 'player' ? found.playerId : found.keyId,
+              () => closed ?? (res ? closedOf(res) : new AbortController().signal),
+            ),
+          )
+          return storageAnswer
+        },
       }
     },
   })

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 
@@ -15,6 +16,14 @@ const RETRY_AFTER_SECONDS = '1'
 export function json(body: Json, status = 200): Reply {
   const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
   return { status, body: print(body), headers }
+}
+
+/** Aborts once an answer was taken, or nobody waits for it any more. */
+export function closedOf(response: ServerResponse): AbortSignal {
+  const closed = new AbortController()
+  if (response.closed) closed.abort()
+  else response.once('close', () => closed.abort())
+  return closed.signal
 }
 
 /** Done, and nothing to say. */

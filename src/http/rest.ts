@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import { toRefusal } from '../db/failures.ts'
@@ -39,13 +39,17 @@ export function createRest({
     return true
   }
 
-  async function answer(route: Route, request: IncomingMessage, params: Record<string, string>): Promise<Reply> {
+  async function answer(
+    route: Route,
+    { incoming: request, outgoing }: HttpBindings,
+    params: Record<string, string>,
+  ): Promise<Reply> {
     const started = performance.now()
     const sent = request.headers['x-request-id']
     const requestId = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
     let reply: Reply
     try {
-      reply = await route.respond(context, request, params)
+      reply = await route.respond(context, request, params, outgoing as ServerResponse)
     } catch (error) {
       reply = refusalReply(explain(error, route.path, requestId), requestId)
     }
@@ -67,7 +71,7 @@ export function createRest({
 
   for (const route of routes) {
     app.on(route.method, route.path, async (c) =>
-      send(await answer(route, c.env.incoming, c.req.param() as Record<string, string>)),
+      send(await answer(route, c.env, c.req.param() as Record<string, string>)),
     )
   }
 
@@ -75,12 +79,12 @@ export function createRest({
     const methods = routes.flatMap((route) => (route.path === path ? [route.method] : [])).join(', ')
     app.all(path, async (c) => {
       if (c.req.method === 'OPTIONS') return preflight(c.env.incoming, methods)
-      const reply = await answer(refusing('methodNotAllowed', path), c.env.incoming, {})
+      const reply = await answer(refusing('methodNotAllowed', path), c.env, {})
       reply.headers.allow = methods
       return send(reply)
     })
   }
-  app.notFound(async (c) => send(await answer(refusing('notFound', '*'), c.env.incoming, {})))
+  app.notFound(async (c) => send(await answer(refusing('notFound', '*'), c.env, {})))
 
   function preflight(request: IncomingMessage, methods: string): Response {
     const headers: Record<string, string> = {}

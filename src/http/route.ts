@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import { Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
@@ -6,7 +6,7 @@ import type { Json } from '../json.ts'
 import type { Operations } from '../operations.ts'
 import { readBody, readJsonObject } from './body.ts'
 import { type Authentication, requireClient, requirePlatform, requirePlayer } from './caller.ts'
-import { json, noContent, type Reply } from './respond.ts'
+import { closedOf, json, noContent, type Reply } from './respond.ts'
 
 /** What every handler works with. */
 export interface RestContext extends Authentication {
@@ -23,6 +23,7 @@ export interface Route {
     context: RestContext,
     request: IncomingMessage,
     params: Readonly<Record<string, string>>,
+    response: ServerResponse,
   ) => Promise<Reply>
 }
 
@@ -31,6 +32,8 @@ export interface PlayerRequest {
   readonly fields: Fields
   readonly headers: IncomingHttpHeaders
   readonly operations: Operations
+  /** Aborts once the answer was taken, or nobody waits for it any more. */
+  readonly closed: () => AbortSignal
 }
 
 /** Without an answer it is a 204. */
@@ -47,12 +50,14 @@ export function playerPost(path: string, handler: PlayerHandler, action?: string
   return {
     method: 'POST',
     path,
-    async respond(context, request) {
+    async respond(context, request, _params, response) {
       const denied = action === undefined ? undefined : playersOwn(context, action)
       const caller = await requirePlayer(context, request.headers.authorization, denied)
       const fields = await readFields(context, request)
       const { operations } = context
-      return reply(await handler({ caller, fields, headers: request.headers, operations }))
+      return reply(
+        await handler({ caller, fields, headers: request.headers, operations, closed: () => closedOf(response) }),
+      )
     },
   }
 }

@@ -80,7 +80,8 @@ export const PlayerType = builder.prismaObject('Player', {
       resolve: async ({ environmentId, id }, args, context) => {
         const keys = Fields.ofInput(args).read(readOptionalKeys)
         const byOperator = (await context.caller()).kind === 'platform'
-        const stored = await context.operations.readStorage({ environmentId, playerId: id }, keys, { byOperator })
+        const answer = await context.storageAnswer()
+        const stored = await answer.read({ environmentId, playerId: id }, keys, { byOperator })
         return [...stored].map(([key, entry]) => ({ key, ...entry }))
       },
     }),

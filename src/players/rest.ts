@@ -3,8 +3,9 @@ import { objectText, RawJson } from '../json.ts'
 import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
 
 /** POST /sdk/v1/storage/get: values by key, byte for byte as they were written. */
-export const postStorageGet: PlayerHandler = async ({ caller, fields, operations }) => {
-  const stored = await operations.readStorage(caller, fields.read(readOptionalKeys))
+export const postStorageGet: PlayerHandler = async ({ caller, fields, operations, closed }) => {
+  const answer = operations.beginStorageAnswer(caller.playerId, closed)
+  const stored = await answer.read(caller, fields.read(readOptionalKeys))
   const texts = [...stored].map(([key, { value }]): [string, string] => [key, value])
   return { values: new RawJson(objectText(texts)) }
 }

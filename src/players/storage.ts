@@ -180,13 +180,20 @@ export interface StoredValue {
 }
 
 /** One answer carries this much at most. */
-const MAX_READ_BYTES = 16 * 2 ** 20
+export const MAX_READ_BYTES = 16 * 2 ** 20
 /** As many values as are never more than that. */
 const ALWAYS_READABLE_KEYS = MAX_READ_BYTES / MAX_VALUE_BYTES
 
-const TOO_MUCH: Fault = {
+export const TOO_MUCH: Fault = {
   path: 'keys',
   message: `the values are more than an answer carries: ask for at most ${ALWAYS_READABLE_KEYS} keys at a time`,
+}
+
+/** What values weigh on their way to whoever asked. */
+export function bytesOfStored(stored: ReadonlyMap<string, StoredValue>): number {
+  let bytes = 0
+  for (const { value } of stored.values()) bytes += value.length
+  return bytes
 }
 
 /** The values that a group of reads asks for. */

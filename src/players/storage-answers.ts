@@ -1,0 +1,76 @@
+import type { GroupCommit } from '../commit/group-commit.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
+import { createTurns, type Turns } from '../turns.ts'
+import type { PlayerRef } from './standing.ts'
+import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH } from './storage.ts'
+
+/** Answers with storage that one caller has under way: the next one is read when one of them was taken. */
+const MAX_ANSWERS = 2
+/** As long as any call may take. */
+const WAIT_MS = 5_000
+
+/** One answer that carries storage: of one player over REST, of several in GraphQL. */
+export interface StorageAnswer {
+  /** Reads one after another, up to what an answer carries. */
+  read(
+    player: PlayerRef,
+    keys: readonly string[] | null,
+    options?: { byOperator?: boolean },
+  ): Promise<ReadonlyMap<string, StoredValue>>
+}
+
+/** Begins an answer to a caller. It is `closed` once it was taken, or nobody waits for it any more. */
+export type BeginStorageAnswer = (caller: string, closed: () => AbortSignal) => StorageAnswer
+
+/** An answer may be long, and whoever asks again and again need not take any: so callers have a few at a time. */
+export function createStorageAnswers(reads: GroupCommit): BeginStorageAnswer {
+  const callers = new Map<string, { readonly turns: Turns; answers: number }>()
+
+  async function enter(caller: string, closed: AbortSignal): Promise<void> {
+    const own = callers.get(caller) ?? { turns: createTurns(MAX_ANSWERS), answers: 0 }
+    callers.set(caller, own)
+    own.answers += 1
+    const end = () => {
+      own.answers -= 1
+      if (own.answers === 0) callers.delete(caller)
+    }
+    try {
+      const leave = await own.turns.enter(AbortSignal.any([closed, AbortSignal.timeout(WAIT_MS)]))
+      const leaveAndEnd = () => {
+        leave()
+        end()
+      }
+      if (closed.aborted) leaveAndEnd()
+      else closed.addEventListener('abort', leaveAndEnd)
+    } catch {
+      end()
+      if (closed.aborted) throw invalidRequest({ path: '', message: 'the caller has gone' })
+      throw new Refusal('unavailable', { cause: new Error('answers with storage are not taken') })
+    }
+  }
+
+  return (caller, closed) => {
+    let entered: Promise<void> | undefined
+    let last: Promise<unknown> = Promise.resolve()
+    let bytes = 0
+
+    async function readNext(...[player, keys, options]: Parameters<StorageAnswer['read']>) {
+      entered ??= enter(caller, closed())
+      await entered
+      if (bytes <= MAX_READ_BYTES) {
+        const stored = await reads.run(readStorage(player, keys, options))
+        bytes += bytesOfStored(stored)
+        if (bytes <= MAX_READ_BYTES) return stored
+      }
+      throw new Refusal('storageLimitExceeded', { faults: [TOO_MUCH] })
+    }
+
+    return {
+      read(...asked) {
+        const reading = last.then(() => readNext(...asked))
+        last = reading.catch(() => undefined)
+        return reading
+      },
+    }
+  }
+}
