@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 export interface Turns {
   /** Resolves with what ends the turn; rejects when the signal comes first. */
   enter(signal: AbortSignal): Promise<() => void>
@@ -36,4 +38,20 @@ export function createTurns(places: number): Turns {
   }
 
   return { enter }
+}
+
+/** Lets so many through in each turn of the event loop; the others wait for the next. */
+export function createPace(most: number): () => Promise<void> {
+  let passed = 0
+  let next: Promise<void> | undefined
+  return async () => {
+    while (passed >= most) {
+      next ??= nextTurn().then(() => {
+        passed = 0
+        next = undefined
+      })
+      await next
+    }
+    passed += 1
+  }
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
-import { createTurns } from '../turns.ts'
+import { createPace, createTurns } from '../turns.ts'
 import type { Bus } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
 import { EVENT_COLUMNS, eventOf } from './history.ts'
@@ -236,22 +236,6 @@ interface Way {
   readonly first: Page
   readonly ended: AbortController
   readonly onEnd?: () => void
-}
-
-/** Lets so many through in each turn of the event loop; the others wait for the next. */
-function createPace(most: number): () => Promise<void> {
-  let passed = 0
-  let next: Promise<void> | undefined
-  return async () => {
-    while (passed >= most) {
-      next ??= nextTurn().then(() => {
-        passed = 0
-        next = undefined
-      })
-      await next
-    }
-    passed += 1
-  }
 }
 
 /**
