@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
+import { targetOf } from './db/pool.ts'
 import { Refusal } from './errors.ts'
 import type { PassNode } from './scenario/definition.ts'
 import { parseDefinition } from './scenario/definition.ts'
@@ -63,7 +64,7 @@ export interface SeededCounts {
  * stream is in the order of time. It may run beside the service, and beside another one of its kind.
  */
 export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCounts> {
-  const client = new pg.Client({ connectionString: options.url, application_name: 'tierway seed', keepAlive: true })
+  const client = new pg.Client({ ...targetOf(options.url), application_name: 'tierway seed', keepAlive: true })
   // A connection that breaks fails the statement under way.
   client.on('error', () => {})
   await client.connect()

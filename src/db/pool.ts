@@ -14,6 +14,11 @@ const SESSION = [
   'plan_cache_mode=force_generic_plan',
   // Prisma's adapter takes the time of a zone for the time of UTC.
   'timezone=UTC',
+  // Nobody here reads dates in the order of a country.
+  'datestyle=ISO',
+  // Whoever has waited for a row goes on with what it is then. What needs one moment of the database asks for it.
+  'default_transaction_isolation=read\\ committed',
+  'array_nulls=on',
 ]
 
 export interface PoolOptions {
@@ -45,9 +50,10 @@ export function createPool({ url, connections, onError }: PoolOptions): pg.Pool 
   return pool
 }
 
-/** Where a URL leads. Options that it has come before ours; in the URL they would take their place. */
-function targetOf(url: string): Pick<pg.PoolConfig, 'connectionString' | 'options'> {
+/** Where a URL leads, and how a session is set there. Options that the URL has come before ours. */
+export function targetOf(url: string): Pick<pg.PoolConfig, 'connectionString' | 'options'> {
   const target = new URL(url)
+  // Left in the URL they would take the place of ours.
   const own = target.searchParams.get('options')
   target.searchParams.delete('options')
   const options = [own ?? '', ...SESSION.map((setting) => `-c ${setting}`)].join(' ').trim()

@@ -1,0 +1,81 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { print } from '../../src/json.ts'
+import { seedSeason } from '../../src/seed-season.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'
+
+// Whoever has set up the database, or its role, may have set it to other ways than those of a fresh Postgres.
+
+describe.each([
+  ['datestyle', 'German, DMY'],
+  ['default_transaction_isolation', 'serializable'],
+  ['default_transaction_isolation', 'repeatable read'],
+  ['array_nulls', 'off'],
+])('on a Postgres whose %s is %s', (name, value) => {
+  let game: Game
+  let instance: Instance
+  beforeAll(async () => {
+    const keys = await generateKeys()
+    game = await startGame(keys)
+    await game.publish('season-1', season())
+    const admin = new pg.Client({ connectionString: game.databaseUrl })
+    await admin.connect()
+    await admin.query(`ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET ${name} = '${value}'`)
+    await admin.end()
+    // Its sessions are new ones.
+    instance = await startInstance(game.databaseUrl, keys)
+  })
+  afterAll(async () => {
+    await instance?.stop()
+    await game?.stop()
+  })
+
+  const send = (method: string, path: string, credentials: string, body: string) =>
+    fetch(`${instance.baseUrl}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${credentials}` },
+      body,
+    })
+
+  it('a season is played, and told to dashboards', async () => {
+    const player = await instance.app.operations.createPlayer(game.environmentId, null)
+    const token = await instance.app.tokens.issueAccessToken({ ...player, projectId: game.projectId })
+    const call = async (path: string, body: object) => {
+      const answer = await send('POST', `/sdk/v1/${path}`, token, JSON.stringify(body))
+      expect(answer.status, await answer.clone().text()).toBe(200)
+      return answer.json()
+    }
+    const place = { scenarioId: 'season-1', nodeId: 'pass' }
+    const { runId } = await call('scenarios/start', { scenarioId: 'season-1' })
+    await call('battlepass/xp', { ...place, runId, amount: 100, source: 'match' })
+    const { level } = await call('battlepass/xp', { ...place, runId, amount: 100, source: 'match' })
+    expect(level).toBe(3)
+
+    const query = `{ player(id: "${player.playerId}") { createdAt passes { xp } }
+      battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass") { days { day players } } }`
+    const answer = await send('POST', '/graphql', game.platformKey, JSON.stringify({ query }))
+    const { data, errors } = await answer.json()
+    expect(errors).toBeUndefined()
+    expect(data.player.passes).toEqual([{ xp: '200' }])
+    expect(Math.abs(Date.now() - Date.parse(data.player.createdAt))).toBeLessThan(60_000)
+    expect(data.battlePassInsight.days.at(-1).players).toBe(1)
+  })
+
+  it('whoever comes at once takes turns', async () => {
+    const path = `/platform/v1/projects/${game.projectId}/scenarios/season-2?environment=production`
+    const versions = await Promise.all(
+      times(8, async (index) => {
+        const definition = print(season({ levels: [0, 100 + index] }))
+        const answer = await send('PUT', path, game.platformKey, definition)
+        return (await answer.json()).version
+      }),
+    )
+    expect(versions.sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+
+    const { databaseUrl: url, environmentId } = game
+    const options = { url, environmentId, scenarioId: 'season-1', days: 5, eventRetentionDays: 30 }
+    const seeded = await Promise.all([1, 2].map((seed) => seedSeason({ ...options, seed, players: 60 })))
+    expect(seeded.map(({ players }) => players)).toEqual([60, 60])
+  })
+})
