@@ -10,11 +10,28 @@ export type { PrismaClient }
  * that times out can still commit a statement).
  */
 export function createPrisma(pool: Pool): PrismaClient {
-  const adapter = new PrismaPg(pool, {
-    // Without a name every statement is parsed and planned anew.
-    statementNameGenerator: ({ sql }) => createHash('sha1').update(sql).digest('base64url'),
-  })
-  return new PrismaClient({ adapter })
+  return new PrismaClient({ adapter: new Adapter(pool) })
+}
+
+/** Prisma names the schema of each table: here the one where the migrator, and every other statement, has it. */
+class Adapter extends PrismaPg {
+  private readonly pool: Pool
+
+  constructor(pool: Pool) {
+    super(pool, {
+      // Without a name every statement is parsed and planned anew.
+      statementNameGenerator: ({ sql }) => createHash('sha1').update(sql).digest('base64url'),
+    })
+    this.pool = pool
+  }
+
+  /** Called before the first statement, and again when that could not be sent. */
+  override async connect() {
+    const { rows } = await this.pool.query<{ schema: string }>('SELECT current_schema() AS schema')
+    const adapter = await super.connect()
+    const info = adapter.getConnectionInfo()
+    return Object.assign(adapter, { getConnectionInfo: () => ({ ...info, schemaName: rows[0]?.schema }) })
+  }
 }
 
 /** Whether Prisma, or the database behind it, could not make sense of a value: no such type, no such UUID. */

@@ -1,0 +1,48 @@
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { toRefusal } from '../../src/db/failures.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { createPool } from '../../src/db/pool.ts'
+import { createPrisma } from '../../src/db/prisma.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { startProxy } from '../support/proxy.ts'
+
+let database: TestDatabase
+let pool: pg.Pool
+beforeEach(async () => {
+  database = await createDatabase()
+})
+afterEach(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+const connect = (url: string) => {
+  pool = createPool({ url, connections: 2, onError: () => undefined })
+  return createPrisma(pool)
+}
+
+test('what was written is read in whatever schema the tables were made', async () => {
+  const admin = new pg.Client({ connectionString: database.url })
+  await admin.connect()
+  await admin.query('DROP SCHEMA public CASCADE; CREATE SCHEMA "Live games"')
+  await admin.query(`ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET search_path = "Live games"`)
+  await admin.end()
+  const prisma = connect(database.url)
+  await migrate(pool)
+  await createProject(pool, { name: 'Elsewhere', environments: ['production'] })
+
+  expect(await prisma.project.findMany({ select: { name: true } })).toEqual([{ name: 'Elsewhere' }])
+})
+
+test('a database that is away at the first look is unavailable, and read as soon as it is back', async () => {
+  const proxy = await startProxy(database.url)
+  const prisma = connect(proxy.url)
+  proxy.cut({ refuse: true })
+  const failures = await Promise.all([1, 2].map(() => prisma.project.findMany().catch((error) => error)))
+  expect(failures.map((error) => toRefusal(error)?.kind)).toEqual(['unavailable', 'unavailable'])
+  proxy.restore()
+  expect(await prisma.project.findMany()).toEqual([])
+  await proxy.close()
+})
