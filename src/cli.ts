@@ -4,7 +4,7 @@ import { ROLES, type Role } from './auth/callers.ts'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
 import { generateTokenKey } from './auth/tokens.ts'
 import { ConfigError, readConfig } from './config.ts'
-import { toRefusal } from './db/failures.ts'
+import { isTurnedAway, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
 import { withDevelopmentPlayers } from './development-players.ts'
@@ -178,9 +178,7 @@ try {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConfigError || error instanceof Refusal || !('code' in error)) return error.message
-  // A server that turns the connection away, for a wrong password or a missing database, says FATAL.
-  const turnedAway = 'severity' in error && error.severity === 'FATAL'
-  if (!turnedAway && toRefusal(error) === undefined) return error.stack ?? error.message
+  if (!isTurnedAway(String(error.code)) && toRefusal(error) === undefined) return error.stack ?? error.message
   return `The database cannot be used: ${error.message || error.code}`
 }
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,5 +70,17 @@ describe('the command line', () => {
     const { code, error } = await tierway(['migrate'], { DATABASE_URL: url ?? missing.href })
     expect(code).toBe(1)
     expect(error).toMatch(/^The database cannot be used: .+\n$/)
+  })
+
+  test('tells in one line that the database turns it away in another language', async () => {
+    const said = Buffer.from('SВАЖНО\0C3D000\0Mбаза данных не существует\0\0')
+    const head = Buffer.from('E0000')
+    head.writeInt32BE(said.length + 4, 1)
+    const server = createServer((socket) => socket.once('data', () => socket.end(Buffer.concat([head, said]))))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const { code, error } = await tierway(['migrate'], { DATABASE_URL: `postgres://me@127.0.0.1:${port}/game` })
+    server.close()
+    expect([code, error]).toEqual([1, 'The database cannot be used: база данных не существует\n'])
   })
 })

@@ -4,18 +4,28 @@ import { Refusal } from '../errors.ts'
 export function sqlState(error: unknown): string | undefined {
   const { code, severity } = error as { code?: unknown; severity?: unknown }
   if (typeof code !== 'string' || typeof severity !== 'string') return undefined
-  // The server ends the session with these: shutdown, crash, terminated by an administrator.
-  return severity === 'FATAL' || severity === 'PANIC' || code.startsWith('57P') ? undefined : code
+  return severity === 'FATAL' || severity === 'PANIC' || ENDS_SESSION.test(code) ? undefined : code
 }
+
+/**
+ * The server ends the session with these: shutdown, crash, terminated by an administrator, out of time. Its word for how
+ * severe that is may be of any language.
+ */
+const ENDS_SESSION = /^(57P|25P0[34])/
 
 /** Serialization failure and deadlock: the whole transaction may simply run again. */
 export function isRetryable(code: string): boolean {
   return code === '40001' || code === '40P01'
 }
 
-/** Timeouts and exhausted resources: the caller may try again later. */
+/** Timeouts, exhausted resources, and a server that takes no writes for now: the caller may try again later. */
 export function isTransient(code: string): boolean {
-  return code === '57014' || code === '55P03' || code.startsWith('53') || isRetryable(code)
+  return code === '57014' || code === '55P03' || code === '25006' || code.startsWith('53') || isRetryable(code)
+}
+
+/** No session for this user, or none on this database, or without a right that it takes. */
+export function isTurnedAway(code: string): boolean {
+  return /^(28|3D|42501|55000)/.test(code)
 }
 
 const NETWORK_CODES = new Set([
@@ -43,7 +53,7 @@ export function toRefusal(error: unknown): Refusal | undefined {
   const code = codeOf(error)
   const away =
     (typeof code === 'string' &&
-      (NETWORK_CODES.has(code) || code.startsWith('57P') || code.startsWith('08') || isTransient(code))) ||
+      (NETWORK_CODES.has(code) || ENDS_SESSION.test(code) || code.startsWith('08') || isTransient(code))) ||
     CONNECTION_LOST.test(error.message)
   return away ? new Refusal('unavailable', { cause: error }) : undefined
 }

@@ -510,7 +510,7 @@ describe('reads', () => {
   it('reads a snapshot, takes no locks and writes nothing', async () => {
     await observer.query(`INSERT INTO counters VALUES ('a', 7)`)
     const engine = start({ readOnly: true })
-    await expect(engine.run(add('a'))).rejects.toMatchObject({ code: '25006' })
+    await expect(engine.run(add('a'))).rejects.toMatchObject({ cause: { code: '25006' } })
     expect(await counters()).toEqual({ a: 7 })
   })
 })

@@ -32,6 +32,7 @@ describe('what a failure of the database is to a caller', () => {
     ['a lock that was not to be had', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '55P03'; END $$", '55P03'],
     ['a full disk', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '53100'; END $$", '53100'],
     ['a deadlock', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '40P01'; END $$", '40P01'],
+    ['a server that takes no writes', 'BEGIN READ ONLY; CREATE TABLE refused ()', '25006'],
     ['a session that an administrator ended', 'SELECT pg_terminate_backend(pg_backend_pid())', undefined],
   ]
   for (const [what, sql, state] of away) {
@@ -56,6 +57,14 @@ describe('what a failure of the database is to a caller', () => {
   it('is unavailable: a name that is not known', () => {
     for (const code of ['EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH', 'EHOSTUNREACH', 'ECONNRESET']) {
       expect(toRefusal(Object.assign(new Error('getaddrinfo'), { code }))?.kind).toBe('unavailable')
+    }
+  })
+
+  it('is unavailable: a session that the server ended, in whatever language it says so', () => {
+    for (const code of ['57P01', '25P03', '25P04']) {
+      const error = Object.assign(new Error('сеанс завершён'), { code, severity: 'ВАЖНО' })
+      expect(sqlState(error)).toBeUndefined()
+      expect(toRefusal(error)?.kind).toBe('unavailable')
     }
   })
 

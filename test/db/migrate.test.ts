@@ -67,11 +67,9 @@ test("records a migration as Prisma's own migrator does", async () => {
 
 test('leaves nothing of a migration that fails, keeps those before it, and applies it once it is mended', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
-  await write(SECOND, 'INSERT INTO marks VALUES (1); INSERT INTO marks VALUES (1 / 0)')
+  await write(SECOND, "INSERT INTO marks VALUES (1); DO $$ BEGIN RAISE EXCEPTION 'no more'; END $$")
 
-  await expect(migrate(pool, { directory })).rejects.toThrow(
-    `migration ${SECOND} failed and was rolled back: division by zero`,
-  )
+  await expect(migrate(pool, { directory })).rejects.toThrow(`migration ${SECOND} failed and was rolled back: no more`)
   expect((await pool.query('SELECT FROM marks')).rowCount).toBe(0)
   expect(await pendingMigrations(pool, directory)).toEqual([SECOND])
 
