@@ -28,7 +28,7 @@ export interface MigrateOptions {
 
 /**
  * Brings the database up to date, each migration in a transaction together with its record, and returns the names of
- * those it applied. However many processes start at once, each migration is applied once. A migration that was edited
+ * those it applied. A database that is not in UTF-8 is refused. However many processes start at once, each migration is applied once. A migration that was edited
  * after it was applied is refused, and so is one that Prisma left unfinished; ones that this version does not know are
  * left alone, so that an older instance runs beside a newer during a rolling update.
  */
@@ -40,6 +40,7 @@ export async function migrate(
   return withConnection(database, async (client) => {
     // Migrations may take longer than any statement of the service.
     await client.query("SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)")
+    await requireUtf8(client)
     await lock(client)
     await client.query(CREATE_TABLE)
     const applied = await readApplied(client)
@@ -97,6 +98,17 @@ async function readMigrations(directory: string): Promise<Migration[]> {
       return { name, sql: sql.toString(), checksum: createHash('sha256').update(sql).digest('hex') }
     }),
   )
+}
+
+/** Any other encoding lacks letters of players' names, or does not know what a letter is. */
+async function requireUtf8(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ encoding: string }>("SELECT current_setting('server_encoding') AS encoding")
+  const [{ encoding } = { encoding: '' }] = rows
+  if (encoding !== 'UTF8') {
+    throw new Error(
+      `the database is encoded in ${encoding}, and Tierway needs UTF8: make it with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+    )
+  }
 }
 
 /** Polled: a session that waits inside Postgres for this lock would block `CREATE INDEX CONCURRENTLY` in its holder. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
@@ -107,4 +107,16 @@ test('refuses a migration that Prisma began and left unfinished', async () => {
 
   await expect(migrate(pool, { directory })).rejects.toThrow(`migration ${FIRST} was begun by Prisma and not finished`)
   expect(await pendingMigrations(pool, directory)).toEqual([FIRST])
+})
+
+test('refuses a database that is not in UTF-8', async () => {
+  const database = `tierway_test_latin_${randomBytes(8).toString('hex')}`
+  await pool.query(`CREATE DATABASE ${database} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+  const url = new URL(migrations.url)
+  url.pathname = `/${database}`
+  try {
+    await expect(migrate(url.href)).rejects.toThrow('the database is encoded in LATIN1, and Tierway needs UTF8')
+  } finally {
+    await pool.query(`DROP DATABASE ${database} WITH (FORCE)`)
+  }
 })
