@@ -54,7 +54,7 @@ const RETRY_MS = 250
 const MAX_LOG_BYTES = 10_000_000
 
 export interface EmbeddedPostgres {
-  /** `postgres://tierway:<password>@127.0.0.1:<port>/tierway`, a superuser's. */
+  /** `postgres://tierway:<password>@127.0.0.1:<port>/tierway?sslmode=disable`, a superuser's. */
   readonly url: string
   /** The cluster was made by this start. */
   readonly initialised: boolean
@@ -136,8 +136,9 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
+/** Without the mode, PGSSLMODE of the user would ask for an encryption that this server does not have. */
 const urlOf = (port: number, password: string, database = DATABASE): string =>
-  `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`
+  `postgres://${USER}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`
 
 async function openDataDir(dataDir: string): Promise<string> {
   try {
@@ -439,7 +440,7 @@ function environment(): NodeJS.ProcessEnv {
  */
 async function enter(port: number, password: string): Promise<pg.Client | undefined> {
   const connectionString = urlOf(port, password, 'postgres')
-  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 2_000, query_timeout: 5_000 })
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000, query_timeout: 5_000 })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { removeDataDir } from '../support/data-dir.ts'
 import { until } from '../support/until.ts'
@@ -70,7 +70,7 @@ const lockFile = () => join(dataDir, 'postgres', 'postmaster.pid')
 test('keeps its data and its url from one start to the next', async () => {
   const first = await startEmbeddedPostgres({ dataDir })
   expect(first).toMatchObject({ initialised: true, reused: false })
-  expect(first.url).toMatch(/^postgres:\/\/tierway:[\w-]{32}@127\.0\.0\.1:\d+\/tierway$/)
+  expect(first.url).toMatch(/^postgres:\/\/tierway:[\w-]{32}@127\.0\.0\.1:\d+\/tierway\?sslmode=disable$/)
   await query(first.url, 'CREATE TABLE kept ()')
   await first.stop()
   await expect(query(first.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
@@ -79,6 +79,18 @@ test('keeps its data and its url from one start to the next', async () => {
   expect(second).toMatchObject({ initialised: false, reused: false, url: first.url })
   expect(await query(second.url, 'TABLE kept')).toEqual([])
   await second.stop()
+})
+
+test('is there for a user whose own Postgres is another, and encrypted', async () => {
+  const others = { PGHOST: 'db.example.com', PGPORT: '1', PGUSER: 'me', PGDATABASE: 'mine', PGSSLMODE: 'require' }
+  for (const [name, value] of Object.entries(others)) vi.stubEnv(name, value)
+  try {
+    const { url, stop } = await startEmbeddedPostgres({ dataDir })
+    expect(await query(url, 'SELECT')).toHaveLength(1)
+    await stop()
+  } finally {
+    vi.unstubAllEnvs()
+  }
 })
 
 test('keeps the process alive until the server has stopped', async () => {

@@ -30,7 +30,9 @@ beforeAll(async () => {
   await buildService()
   database = await createDatabase()
   // Calls are held back by a lock here, for as long as a test needs.
-  world = await createWorld(`${database.url}?lock_timeout=0`)
+  const patient = new URL(database.url)
+  patient.searchParams.set('lock_timeout', '0')
+  world = await createWorld(patient.href)
   await world.publish('season', season())
 })
 afterEach(async () => {
