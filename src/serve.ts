@@ -61,7 +61,7 @@ async function start(config: Config, log: Logger): Promise<void> {
     if (stopping) return
     if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
     const port = await app.listen()
-    const baseUrl = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`
+    const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)
     log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     process.stdout.write(describe(baseUrl, config, demo))
@@ -70,8 +70,19 @@ async function start(config: Config, log: Logger): Promise<void> {
     if (stopping) return
     await close()
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    throw new ConfigError([`PORT ${config.port} is in use: stop what listens there, or set PORT to another`])
+    const [name, port] =
+      'port' in error && error.port === config.metricsPort
+        ? ['METRICS_PORT', config.metricsPort]
+        : ['PORT', config.port]
+    throw new ConfigError([`${name} ${port} is in use: stop what listens there, or set ${name} to another`])
   }
+}
+
+/** Where a service that listens on a host is called from the same machine. */
+function hostToCall(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /** All that a service rests on, in the order in which it is let go. What cannot be opened leaves nothing behind. */

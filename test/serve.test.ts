@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -9,6 +9,8 @@ import { clusterOf, removeDataDir } from './support/data-dir.ts'
 import { until } from './support/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 
 let dataDir: string
 let services: Service[]
@@ -50,7 +52,7 @@ function spawnHere(env: Record<string, string> = {}): Service {
     child,
     closed,
     said: () => said,
-    baseUrl: () => /ready at (http:\/\/[\d.]+:\d+)/.exec(said)?.[1] ?? '',
+    baseUrl: () => /ready at (http:\/\/\S+:\d+)/.exec(said)?.[1] ?? '',
     stop() {
       child.kill('SIGTERM')
       return closed
@@ -60,8 +62,8 @@ function spawnHere(env: Record<string, string> = {}): Service {
   return service
 }
 
-async function startHere(): Promise<Service> {
-  const service = spawnHere()
+async function startHere(env: Record<string, string> = {}): Promise<Service> {
+  const service = spawnHere(env)
   await until('the service is ready', () => service.baseUrl() !== '', { deadlineMs: 30_000 })
   return service
 }
@@ -96,6 +98,21 @@ test('a second start in the same folder says that the port is taken, and leaves 
   expect(await second.closed).toEqual([1, null])
   expect(second.said()).toContain(`PORT ${port} is in use`)
   expect(await isReady(first)).toBe(true)
+})
+
+test('a taken port of the metrics is told by its own name', async () => {
+  const first = await startHere()
+  const { port } = new URL(first.baseUrl())
+  const second = spawnHere({ METRICS_PORT: port })
+  expect(await second.closed).toEqual([1, null])
+  expect(second.said()).toContain(`METRICS_PORT ${port} is in use`)
+})
+
+test.skipIf(!hasIpv6).each(['::', '::1'])('on HOST=%s it tells an address at which it can be called', async (HOST) => {
+  const service = await startHere({ HOST })
+  expect(service.baseUrl()).toMatch(/^http:\/\/\[::1\]:\d+$/)
+  expect((await readDemo()).baseUrl).toBe(service.baseUrl())
+  expect(await isReady(service)).toBe(true)
 })
 
 test('a data directory that cannot be one is told in a line', async () => {
