@@ -11,7 +11,7 @@ import { type Demo, type SharedDemo, shareDemo } from './seed.ts'
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
 const STOP_DEADLINE_MS = 15_000
 
-/** Runs the service until SIGTERM or SIGINT. Faults of the configuration are told all at once, with exit code 1. */
+/** Runs the service until SIGTERM, SIGINT, or the end of its terminal. Faults of the configuration are told all at once, with exit code 1. */
 export async function serve(env: Readonly<Record<string, string | undefined>>): Promise<void> {
   let config: Config
   try {
@@ -22,6 +22,8 @@ export async function serve(env: Readonly<Record<string, string | undefined>>): 
     process.exitCode = 1
     return
   }
+  // Who read what it says may have left, as in `npm start | head`. It serves on; unheard, that would end the process.
+  process.stdout.on('error', () => undefined)
   const log = createLog(config.logLevel)
   try {
     await start(config, log)
@@ -55,6 +57,7 @@ async function start(config: Config, log: Logger): Promise<void> {
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  process.on('SIGHUP', stop)
 
   const { app, shareDemo, close } = await opening
   try {

@@ -115,6 +115,33 @@ test.skipIf(!hasIpv6).each(['::', '::1'])('on HOST=%s it tells an address at whi
   expect(await isReady(service)).toBe(true)
 })
 
+test('the end of its terminal stops the service and its database', async () => {
+  const service = await startHere()
+  service.child.kill('SIGHUP')
+  expect(await service.closed).toEqual([0, null])
+  expect(await hasPostgres()).toBe(false)
+})
+
+test('serves on when nobody reads any more what it says', async () => {
+  const service = spawnHere()
+  service.child.stdout?.once('data', () => service.child.stdout?.destroy())
+  let baseUrl = ''
+  await until(
+    'the demo is there',
+    async () => {
+      baseUrl = await readDemo().then(
+        (demo) => demo.baseUrl,
+        () => '',
+      )
+      return baseUrl !== '' || service.child.exitCode !== null
+    },
+    { deadlineMs: 30_000 },
+  )
+  expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200)
+  expect(await service.stop()).toEqual([0, null])
+  expect(await hasPostgres()).toBe(false)
+})
+
 test('a data directory that cannot be one is told in a line', async () => {
   const file = join(dataDir, 'file')
   await writeFile(file, '')
