@@ -10,8 +10,7 @@ export interface RedisBusOptions {
   readonly onChange?: (isConnected: boolean) => void
 }
 
-/** One subscription per environment and instance. */
-const channelOf = (environmentId: string): string => `tierway:events:${environmentId}`
+const CHANNELS = 'tierway:events:'
 /** A follower is let in without Redis after this long: it is told later then, by the look at Postgres each second. */
 const SUBSCRIBE_TIMEOUT_MS = 1_000
 /** How often Redis is asked whether it still carries signals: nothing breaks where it answers nothing, or refuses. */
@@ -19,7 +18,7 @@ const BEAT_MS = 1_000
 /** A connection that owes an answer and brings nothing for so long is given up, and another one made. */
 const ANSWER_TIMEOUT_MS = 2_500
 /** Nobody listens to it. Its name is like that of the others, so that whoever may publish there may publish here. */
-const BEAT_CHANNEL = channelOf('beat')
+const BEAT_CHANNEL = `${CHANNELS}beat`
 /** Signals under way to a Redis that does not answer. More are not sent: the look at Postgres makes them good. */
 const MAX_SIGNALS = 1_000
 /** A longer signal says only how far the stream reaches. */
@@ -50,6 +49,10 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
   const publisher = new Redis(url, OPTIONS)
   // A connection that subscribes can do nothing else.
   const subscriber = new Redis(url, OPTIONS)
+  // Redis carries signals to all of its databases, and environments have the same ids in a copy of their database.
+  const { db = 0 } = publisher.options
+  /** One subscription per environment and instance. */
+  const channelOf = (environmentId: string): string => `${CHANNELS}${db === 0 ? '' : `${db}:`}${environmentId}`
   let underWay = 0
   // A Redis that answers may still let this user do neither.
   let mayPublish = true
