@@ -211,8 +211,10 @@ const repeatsKid = (keys: readonly { kid: string }[]): boolean => new Set(keys.m
 
 function isUrlOf(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false
-  const { protocol, hostname } = new URL(text)
-  return protocols.includes(protocol) && hostname !== ''
+  const { protocol, hostname, searchParams } = new URL(text)
+  // A Postgres on a socket has no name: `?host=` is the directory.
+  const onSocket = protocol.startsWith('postgres') && searchParams.get('host')?.startsWith('/')
+  return protocols.includes(protocol) && (hostname !== '' || onSocket === true)
 }
 
 function isOrigin(text: string): boolean {

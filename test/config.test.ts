@@ -68,6 +68,16 @@ describe('what is not set', () => {
   })
 })
 
+describe('where the database is', () => {
+  it.each([
+    'postgres://tierway:hunter2@[::1]:5432/tierway',
+    'postgres://tierway:hunter2@%2Fvar%2Frun%2Fpostgresql/tierway',
+    'postgresql:///tierway?host=/var/run/postgresql&user=tierway',
+  ])('may be said by %s', (databaseUrl) => {
+    expect(readConfig(complete({ DATABASE_URL: databaseUrl })).databaseUrl).toBe(databaseUrl)
+  })
+})
+
 describe('faults of the configuration', () => {
   const faults: [fault: string, env: Env][] = [
     ['NODE_ENV must be one of production, development, test', { NODE_ENV: 'prod' }],
@@ -78,6 +88,7 @@ describe('faults of the configuration', () => {
     ['PORT must be a whole number from 0 to 65535', { PORT: '0x10' }],
     ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'mysql://root@db/tierway' }],
     ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'db.example.com:5432' }],
+    ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'postgres:///tierway' }],
     ['REDIS_URL must be a redis:// or rediss:// URL', { REDIS_URL: 'redis.example.com:6379' }],
     ['EVENT_RETENTION_DAYS must be a whole number from 1 to 3650', { EVENT_RETENTION_DAYS: '0' }],
     ['DATABASE_CONNECTIONS must be a whole number from 4 to 1000', { DATABASE_CONNECTIONS: '3' }],
