@@ -11,7 +11,10 @@ import { type Demo, type SharedDemo, shareDemo } from './seed.ts'
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
 const STOP_DEADLINE_MS = 15_000
 
-/** Runs the service until SIGTERM, SIGINT, or the end of its terminal. Faults of the configuration are told all at once, with exit code 1. */
+/**
+ * Runs the service until SIGTERM, SIGINT, or the end of its terminal. Faults of the configuration are told all at once,
+ * with exit code 1.
+ */
 export async function serve(env: Readonly<Record<string, string | undefined>>): Promise<void> {
   let config: Config
   try {

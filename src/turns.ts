@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
 export interface Turns {
   /** Resolves with what ends the turn; rejects when the signal comes first. */
   enter(signal: AbortSignal): Promise<() => void>
@@ -40,18 +38,27 @@ export function createTurns(places: number): Turns {
   return { enter }
 }
 
-/** Lets so many through in each turn of the event loop; the others wait for the next. */
+/** Lets so many through in each turn of the event loop; the others wait in a row for the next ones. */
 export function createPace(most: number): () => Promise<void> {
+  const waiting: (() => void)[] = []
   let passed = 0
-  let next: Promise<void> | undefined
-  return async () => {
-    while (passed >= most) {
-      next ??= nextTurn().then(() => {
-        passed = 0
-        next = undefined
-      })
-      await next
+  let isCounting = false
+
+  function beginTurn(): void {
+    const passing = waiting.splice(0, most)
+    passed = passing.length
+    isCounting = passed > 0
+    if (isCounting) setImmediate(beginTurn)
+    for (const pass of passing) pass()
+  }
+
+  return () => {
+    if (!isCounting) {
+      isCounting = true
+      setImmediate(beginTurn)
     }
+    if (passed === most) return new Promise((resolve) => waiting.push(resolve))
     passed += 1
+    return Promise.resolve()
   }
 }

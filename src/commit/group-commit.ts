@@ -110,10 +110,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         try {
           // Commands are taken only when a connection is ready for them, so those that arrive meanwhile join in: also
           // the ones whose requests have arrived already and wait for their turn of this very loop.
-          while (queue.length > 0) {
+          do {
             await new Promise(setImmediate)
-            await runBatch(client, takeBatch())
-          }
+            if (queue.length > 0) await runBatch(client, takeBatch())
+            // Whoever waits for a connection has its turn, however much there is to commit.
+          } while (queue.length > 0 && pool.waitingCount === 0)
           broken = false
         } catch {
           // The callers have been answered or put back; only this connection is lost.

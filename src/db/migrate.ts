@@ -28,9 +28,9 @@ export interface MigrateOptions {
 
 /**
  * Brings the database up to date, each migration in a transaction together with its record, and returns the names of
- * those it applied. A database that is not in UTF-8 is refused. However many processes start at once, each migration is applied once. A migration that was edited
- * after it was applied is refused, and so is one that Prisma left unfinished; ones that this version does not know are
- * left alone, so that an older instance runs beside a newer during a rolling update.
+ * those it applied. However many processes start at once, each migration is applied once. Refused are a database that is
+ * not in UTF-8, a migration that was edited after it was applied, and one that Prisma left unfinished. Migrations that
+ * this version does not know are left alone, so that an older instance runs beside a newer during a rolling update.
  */
 export async function migrate(
   database: pg.Pool | string,

@@ -454,6 +454,20 @@ describe('a database that is away (unavailable within the deadline, never a hang
     expect(a).toBeLessThanOrEqual(acknowledged + unknown)
   })
 
+  it('gives its connection to whoever waits for one, however much there is to commit', async () => {
+    const pool = createPool({ url: database.url, connections: 1, onError: () => undefined })
+    const engine = createGroupCommit({ pool, connections: 1, maxBatch: 4 })
+    opened.push({ engine, pool })
+    let done = false
+    const load = times(20, async () => {
+      while (!done) await engine.run(add('a', 0))
+    })
+    await until('there is much to commit', () => engine.queued > 10)
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    done = true
+    await Promise.all(load)
+  })
+
   it('refuses each by its own deadline, however often their groups were put back', async () => {
     const engine = start({ connections: 2, deadlineMs: 2_000 })
     const open = await gather(engine)
