@@ -113,11 +113,14 @@ describe('players are answered', () => {
     const sent = async () => (await game.app.metrics.eventsSent.get()).values[0]?.value ?? 0
     const sockets = await Promise.all(times(4, () => replay(token, 25)))
     await until('events are sent', async () => (await sent()) > 0)
-    for (const _ of times(5, Number)) {
+    const meanwhile: number[] = []
+    for (const _ of times(20, Number)) {
       const before = await sent()
       expect((await player.post('/sdk/v1/player/get', {})).status).toBe(200)
-      expect((await sent()) - before).toBeLessThan(5_000)
+      meanwhile.push((await sent()) - before)
     }
+    // Fifty in each turn that a call takes, and not a page of five hundred; some calls wait longer for the database.
+    expect(Math.min(...meanwhile)).toBeLessThan(500)
     for (const socket of sockets) socket.terminate()
   })
 })
