@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
-import { createPace, createTurns } from '../turns.ts'
+import { createTurns } from '../turns.ts'
 import type { Bus } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
 import { EVENT_COLUMNS, eventOf } from './history.ts'
@@ -40,10 +40,8 @@ const RECENT_EVENTS = 4_000
 /** Events kept that came before their predecessors. Further ones are read again: Postgres may be long in answering. */
 const EARLY_EVENTS = 4_000
 const PAGE = 500
-/** Followers whose pages are read from Postgres at once: each takes a connection, and the game needs the others. */
-const MAX_READS = 2
-/** Events that followers are given in one turn of the event loop, all together: then what else has come is served. */
-const EVENTS_A_TURN = 50
+/** Pages of single players that are read at once. A player may come back many times over, and the game needs the others. */
+const MAX_PLAYER_READS = 2
 /** A signal ahead of its predecessors waits this long for them before the database is asked. */
 const HOLE_MS = 20
 /** How often the ends of the streams are compared with the database: what makes a lost signal late, not lost. */
@@ -56,8 +54,7 @@ const QUIET_MS = 1_000
 export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Feeds {
   const feeds = new Map<string, Promise<Feed>>()
   const open = new Map<string, Feed>()
-  const reads = createTurns(MAX_READS)
-  const pace = createPace(EVENTS_A_TURN)
+  const playerReads = createTurns(MAX_PLAYER_READS)
   let quiet: NodeJS.Timeout | undefined
   let closed = false
 
@@ -178,35 +175,32 @@ export function createFeeds({ pool, bus, onError = () => {} }: FeedOptions): Fee
       const position = after ?? feed.head
       const first = feed.recentAfter(position) ?? (await pageAfter(position))
       if (closed) throw new Refusal('unavailable')
-      return new Following({ feed, pageAfter, pace, matches, first, ended, onEnd })
+      return new Following({ feed, pageAfter, matches, first, ended, onEnd })
     } catch (error) {
       feed.leave()
       throw error
     }
 
     async function pageAfter(position: bigint): Promise<Page> {
-      const leave = await reads.enter(ended.signal)
-      try {
-        return await readPage(position)
-      } finally {
-        leave()
-      }
-    }
-
-    async function readPage(position: bigint): Promise<Page> {
-      const { head } = feed
       if (playerId !== null) {
-        const events = await readOf(environmentId, playerId, position, head)
-        // Asked afterwards: the oldest leave first, so what is kept now has kept all behind it until now.
-        if (!(await isKept(environmentId, position + 1n))) throw new Refusal('cursorExpired')
-        const last = events.length === PAGE ? events.at(-1) : undefined
-        return { events, end: last?.position ?? head }
+        const leave = await playerReads.enter(ended.signal)
+        return ownPageAfter(playerId, position).finally(leave)
       }
+      const { head } = feed
       const events = await read(environmentId, position)
       // What is known to be committed and is not there is past retention.
       const next = events[0]?.position ?? head + 1n
       if (next > position + 1n) throw new Refusal('cursorExpired')
       return { events, end: events.at(-1)?.position ?? position }
+    }
+
+    async function ownPageAfter(player: string, position: bigint): Promise<Page> {
+      const { head } = feed
+      const events = await readOf(environmentId, player, position, head)
+      // Asked afterwards: the oldest leave first, so what is kept now has kept all behind it until now.
+      if (!(await isKept(environmentId, position + 1n))) throw new Refusal('cursorExpired')
+      const last = events.length === PAGE ? events.at(-1) : undefined
+      return { events, end: last?.position ?? head }
     }
   }
 
@@ -231,7 +225,6 @@ interface Page {
 interface Way {
   readonly feed: Feed
   readonly pageAfter: (position: bigint) => Promise<Page>
-  readonly pace: () => Promise<void>
   readonly matches: (event: StreamEvent) => boolean
   readonly first: Page
   readonly ended: AbortController
@@ -254,14 +247,12 @@ class Following implements AsyncIterableIterator<StreamEvent> {
   }
 
   async next(): Promise<IteratorResult<StreamEvent>> {
-    const { feed, pageAfter, pace, matches, ended } = this.way
+    const { feed, pageAfter, matches, ended } = this.way
     while (!ended.signal.aborted) {
       const { events, end } = this.page
       for (let event = events[this.at]; event; event = events[this.at]) {
         this.at += 1
-        if (!matches(event)) continue
-        await pace()
-        return ended.signal.aborted ? { done: true, value: undefined } : { done: false, value: event }
+        if (matches(event)) return { done: false, value: event }
       }
       // A page at a time, then the others: what is at hand would keep everybody waiting until one has it all.
       if (events.length === PAGE) await nextTurn()

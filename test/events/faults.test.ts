@@ -305,8 +305,8 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
         `memory grew by ${((highest - before) / MB).toFixed(0)} MB from ${(before / MB).toFixed(0)} MB; the slow had ${Math.min(...had)} to ${Math.max(...had)} events when they were closed`,
       )
       expect(Math.max(...had)).toBeLessThan(count)
-      // All that the slow did not take would be twice as much and more.
-      expect(highest - before).toBeLessThan(256 * MB)
+      // All that the slow did not take would be 600 and more. Others that fall behind for a while hold a page each.
+      expect(highest - before).toBeLessThan(400 * MB)
 
       for (const { positions } of [...slow.slice(0, 1), ...slowStreams.slice(0, 1)]) {
         const end = fleet.cursorAt(positions.at(-1) ?? start)

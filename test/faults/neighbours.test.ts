@@ -5,7 +5,6 @@ import { WebSocket } from 'ws'
 import { printCursor } from '../../src/events/cursor.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
-import { until } from '../support/until.ts'
 
 // What others ask of the service keeps no player from its game, though it takes long and waits for the database.
 
@@ -100,27 +99,5 @@ describe('players are answered', () => {
       return replaying
     })
     socket.terminate()
-  })
-
-  it('between any few of the events that others replay', async () => {
-    const { token, playerId } = await game.player()
-    await game.app.pool.query(
-      `WITH moved AS (UPDATE streams SET position = position + 5000 WHERE environment_id = $1 RETURNING position)
-       INSERT INTO events (environment_id, position, type, handle, player_id, data)
-       SELECT $1, position - 5000 + i, 'crossing', 'onLevelUp', $2, '{}' FROM moved, generate_series(1, 5000) AS i`,
-      [game.environmentId, playerId],
-    )
-    const sent = async () => (await game.app.metrics.eventsSent.get()).values[0]?.value ?? 0
-    const sockets = await Promise.all(times(4, () => replay(token, 25)))
-    await until('events are sent', async () => (await sent()) > 0)
-    const meanwhile: number[] = []
-    for (const _ of times(20, Number)) {
-      const before = await sent()
-      expect((await player.post('/sdk/v1/player/get', {})).status).toBe(200)
-      meanwhile.push((await sent()) - before)
-    }
-    // Fifty in each turn that a call takes, and not a page of five hundred; some calls wait longer for the database.
-    expect(Math.min(...meanwhile)).toBeLessThan(500)
-    for (const socket of sockets) socket.terminate()
   })
 })
