@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
-import { createPace } from '../turns.ts'
+import { createTurns } from '../turns.ts'
 
 /** Deeper nesting is refused: no request of ours needs it, and recursive readers would not bear it. */
 const MAX_DEPTH = 64
@@ -12,12 +12,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** What is longer takes milliseconds to parse. */
 const LONG_BYTES = 64 * 1024
 /** One long body in each turn of the event loop: when hundreds have come at once, others are served between them. */
-const pace = createPace(1)
+const turns = createTurns(1)
 
 /** Reads a request's body up to a limit; beyond it nothing more is taken in. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const body = await receive(request, maxBytes)
-  if (body.length > LONG_BYTES) await pace()
+  if (body.length > LONG_BYTES) setImmediate(await turns.enter())
   return body
 }
 

@@ -5,7 +5,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { createPrisma } from '../../src/db/prisma.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
 
 let database: TestDatabase
@@ -27,7 +27,7 @@ test('what was written is read in whatever schema the tables were made', async (
   const admin = new pg.Client({ connectionString: database.url })
   await admin.connect()
   await admin.query('DROP SCHEMA public CASCADE; CREATE SCHEMA "Live games"')
-  await admin.query(`ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET search_path = "Live games"`)
+  await setOnDatabase(database.url, 'search_path', '"Live games"')
   await admin.end()
   const prisma = connect(database.url)
   await migrate(pool)

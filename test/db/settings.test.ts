@@ -1,7 +1,7 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { print } from '../../src/json.ts'
 import { seedSeason } from '../../src/seed-season.ts'
+import { setOnDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'
 
@@ -19,10 +19,7 @@ describe.each([
     const keys = await generateKeys()
     game = await startGame(keys)
     await game.publish('season-1', season())
-    const admin = new pg.Client({ connectionString: game.databaseUrl })
-    await admin.connect()
-    await admin.query(`ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET ${name} = '${value}'`)
-    await admin.end()
+    await setOnDatabase(game.databaseUrl, name, `'${value}'`)
     // Its sessions are new ones.
     instance = await startInstance(game.databaseUrl, keys)
   })

@@ -1,9 +1,8 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
 import { type Instance, startInstance } from '../support/game.ts'
 
 // Whoever runs Postgres, or starts the embedded one on a laptop, may have set it to the time of the place.
@@ -12,10 +11,7 @@ import { type Instance, startInstance } from '../support/game.ts'
 type Setting = (url: string) => Promise<string>
 
 const byDatabase: Setting = async (url) => {
-  const admin = new pg.Client({ connectionString: url })
-  await admin.connect()
-  await admin.query(`ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York'`)
-  await admin.end()
+  await setOnDatabase(url, 'timezone', "'America/New_York'")
   return url
 }
 

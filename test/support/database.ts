@@ -23,6 +23,12 @@ export async function createDatabase(): Promise<TestDatabase> {
   return { url: url.href, drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
 }
 
+/** Sets a database to other ways than those of a fresh one, for the sessions to come. */
+export async function setOnDatabase(url: string, name: string, value: string): Promise<void> {
+  const database = pg.escapeIdentifier(new URL(url).pathname.slice(1))
+  await execute(url, `ALTER DATABASE ${database} SET ${name} = ${value}`)
+}
+
 async function execute(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
