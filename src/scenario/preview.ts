@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
 import { type Fault, Refusal } from '../errors.ts'
+import { createTurns } from '../turns.ts'
 import { type ComparedPass, comparePasses, type PassPreview, type PassRules } from './compare-passes.ts'
 import { type Definition, parseDefinition, type Track, typeOf } from './definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
@@ -32,11 +33,12 @@ export interface PreviewOptions {
 
 /**
  * Makes the operation: it counts on one snapshot and takes no lock, so that nobody waits for it and whatever is
- * published or played meanwhile is in none of its numbers. Previews of an instance run one after another: each holds a connection for as long as it counts,
- * and the game needs the others. Refuses as `unavailable` when too many wait, or when one takes too long.
+ * published or played meanwhile is in none of its numbers. Previews of an instance run one after another: each holds a
+ * connection for as long as it counts, and others need the rest. Refuses as `unavailable` when too many wait, or when
+ * one takes too long.
  */
 export function createPreview({ pool, rules }: PreviewOptions) {
-  const inTurn = createTurns(MAX_WAITING)
+  const inTurn = createQueue(MAX_WAITING)
 
   return async function previewScenario(ref: ScenarioRef, text: string): Promise<ScenarioPreview> {
     const parsed = parseDefinition(text)
@@ -245,17 +247,17 @@ const count = <Row extends object>(client: PoolClient, text: string, values: unk
   queryWithin<Row>(client, STATEMENT_TIMEOUT_MS, text, values)
 
 /** Runs one piece of work after another, and refuses more than may wait. */
-function createTurns(maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
+function createQueue(maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const turns = createTurns(1)
   let waiting = 0
   return async (work) => {
     if (waiting > maxWaiting) throw new Refusal('unavailable')
     waiting += 1
-    const turn = last.then(work)
-    last = turn.catch(() => {})
+    const leave = await turns.enter()
     try {
-      return await turn
+      return await work()
     } finally {
+      leave()
       waiting -= 1
     }
   }
