@@ -189,10 +189,10 @@ export const TOO_MUCH: Fault = {
   message: `the values are more than an answer carries: ask for at most ${ALWAYS_READABLE_KEYS} keys at a time`,
 }
 
-/** What values weigh on their way to whoever asked. */
+/** The bytes of values, as the database counts them, too. */
 export function bytesOfStored(stored: ReadonlyMap<string, StoredValue>): number {
   let bytes = 0
-  for (const { value } of stored.values()) bytes += value.length
+  for (const { value } of stored.values()) bytes += Buffer.byteLength(value)
   return bytes
 }
 
