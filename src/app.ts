@@ -9,7 +9,7 @@ import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
 import { createWatch } from './auth/watch.ts'
 import { createWebhook } from './auth/webhook.ts'
 import type { Group } from './commit/group.ts'
-import { createGroupCommit } from './commit/group-commit.ts'
+import { createGroupCommit, type GroupCommit, type Lane } from './commit/group-commit.ts'
 import { purgeExpiredKeys } from './commit/idempotency.ts'
 import type { Config } from './config.ts'
 import { pendingMigrations } from './db/migrate.ts'
@@ -100,17 +100,14 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const committed = (group: Group) => {
     if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)
   }
-  const writes = createGroupCommit({ pool, observe: observe('write'), committed })
-  const reads = createGroupCommit({ pool, readOnly: true, observe: observe('read') })
-  const storageReads = createGroupCommit({
-    pool,
-    readOnly: true,
-    connections: 1,
-    maxBatch: 16,
-    observe: observe('storage'),
-  })
-  const logins = createGroupCommit({ pool, observe: observe('login'), committed })
-  const groups = [writes, reads, storageReads, logins]
+  const engines: Readonly<Record<Lane, GroupCommit>> = {
+    game: createGroupCommit({ pool, observe: observe('write'), committed }),
+    reads: createGroupCommit({ pool, readOnly: true, observe: observe('read') }),
+    // Answers may be long, so that few are made at once.
+    storage: createGroupCommit({ pool, readOnly: true, connections: 1, maxBatch: 16, observe: observe('storage') }),
+    // Apart from the game's writes, since both lock players, each in an order of its own.
+    logins: createGroupCommit({ pool, observe: observe('login'), committed }),
+  }
   const tokens = await createTokens({ keys: tokenKeys, issuer: config.tokenIssuer, audience: config.tokenAudience })
   const webhook = createWebhook({
     allowPrivateAddresses: config.allowPrivateWebhooks,
@@ -123,10 +120,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const operations = createOperations({
     pool,
     operatorPool,
-    writes,
-    reads,
-    storageReads,
-    logins,
+    engines,
     webhook,
     secrets,
     tokens,
@@ -242,7 +236,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       await closed
       clearInterval(idle)
       clearTimeout(timer)
-      await Promise.all(groups.map((group) => group.close()))
+      await Promise.all(Object.values(engines).map((engine) => engine.close()))
       await webhook.close()
       await folding.stop()
       await feeds.close()

@@ -19,7 +19,8 @@ import {
   readLoginTimes,
 } from './auth/login-statistics.ts'
 import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './auth/manage-keys.ts'
-import { endSession, refresh, type Session } from './auth/refresh-tokens.ts'
+import { endSession } from './auth/refresh-tokens.ts'
+import { refreshTokens, type TokenPair } from './auth/token-pair.ts'
 import type { Tokens } from './auth/tokens.ts'
 import type { Webhook } from './auth/webhook.ts'
 import { type AddXp, type AddXpResult, addXp } from './battlepass/add-xp.ts'
@@ -36,8 +37,8 @@ import { levelAt } from './battlepass/levels.ts'
 import type { NodeInput } from './battlepass/place.ts'
 import { type PurchasePremium, type PurchaseResult, purchasePremium } from './battlepass/purchase-premium.ts'
 import { type Progress, readProgress } from './battlepass/read-progress.ts'
-import type { GroupCommit } from './commit/group-commit.ts'
-import { type Fault, Refusal } from './errors.ts'
+import type { GroupCommit, Lane } from './commit/group-commit.ts'
+import type { Fault } from './errors.ts'
 import { type EventFilter, type EventPage, type History, readEvents } from './events/history.ts'
 import type { Step } from './insight/range.ts'
 import {
@@ -91,14 +92,14 @@ import type { Secrets } from './providers/secrets.ts'
 import { type ReadSettings, setAuthProviders } from './providers/settings.ts'
 import { type CloneScenario, cloneScenario } from './scenario/clone.ts'
 import { type CrossHandle, type CrossResult, crossHandle } from './scenario/cross-handle.ts'
-import { type PassNode, parseDefinition } from './scenario/definition.ts'
-import { diffScenarios, type ScenarioDiff } from './scenario/diff.ts'
+import { type PassNode, validateDefinition } from './scenario/definition.ts'
+import type { ScenarioDiff } from './scenario/diff.ts'
 import { createPreview, type ScenarioPreview } from './scenario/preview.ts'
 import { type PublishedScenario, type Publisher, publishScenario, readScenario } from './scenario/publish.ts'
 import { type RunResult, readRun } from './scenario/read-run.ts'
 import type { ScenarioRef } from './scenario/scenarios.ts'
 import { type StartResult, startRun } from './scenario/start-run.ts'
-import { listVersions, readVersions, type VersionPage, type VersionSummary } from './scenario/versions.ts'
+import { diffVersions, listVersions, type VersionPage, type VersionSummary } from './scenario/versions.ts'
 import { type Adjustment, adjustWallet } from './wallet/adjust.ts'
 
 /** Contents page of what the service does. Both edges call these and nothing else. */
@@ -193,24 +194,11 @@ export interface Operations {
   adjustWallet(player: PlayerRef, adjustment: Adjustment): Promise<{ balance: bigint }>
 }
 
-/** What a login and a refresh answer (spec 4.2). */
-export type TokenPair = {
-  readonly accessToken: string
-  readonly refreshToken: string
-}
-
 export interface OperationsOptions {
   readonly pool: Pool
   /** For what operators read and change: it may take long, or wait for a lock, and then waits for its like alone. */
   readonly operatorPool: Pool
-  /** Where game writes are committed. */
-  readonly writes: GroupCommit
-  /** Where game reads take their snapshots. */
-  readonly reads: GroupCommit
-  /** Where storage is read: answers may be long, so that few are made at once. */
-  readonly storageReads: GroupCommit
-  /** Where logins are committed. */
-  readonly logins: GroupCommit
+  readonly engines: Readonly<Record<Lane, GroupCommit>>
   readonly webhook: Webhook
   readonly secrets: Secrets
   readonly tokens: Tokens
@@ -218,64 +206,54 @@ export interface OperationsOptions {
 }
 
 export function createOperations(options: OperationsOptions): Operations {
-  const { pool, operatorPool, writes, reads, storageReads, logins, webhook, secrets, tokens, log } = options
+  const { pool, operatorPool, engines, webhook, secrets, tokens, log } = options
+  const run: GroupCommit['run'] = (command) => engines[command.lane ?? 'game'].run(command)
   const desk = {
     pool,
     secrets,
     webhook,
-    logins,
+    tokens,
+    run,
     warn: (message: string, detail: unknown) => log.warn({ err: String(detail) }, message),
   }
 
-  async function issue({ projectId }: ClientRef, { refreshToken, ...session }: Session): Promise<TokenPair> {
-    return { accessToken: await tokens.issueAccessToken({ projectId, ...session }), refreshToken }
-  }
-
   return {
-    readProgress: (player, input) => reads.run(readProgress(player, input)),
-    addXp: (player, input) => writes.run(addXp(player, input)),
-    claimTier: (player, input) => writes.run(claimTier(player, input)),
-    claimAll: (player, input) => writes.run(claimAll(player, input)),
-    purchasePremium: (player, input) => writes.run(purchasePremium(player, input)),
+    readProgress: (player, input) => run(readProgress(player, input)),
+    addXp: (player, input) => run(addXp(player, input)),
+    claimTier: (player, input) => run(claimTier(player, input)),
+    claimAll: (player, input) => run(claimAll(player, input)),
+    purchasePremium: (player, input) => run(purchasePremium(player, input)),
 
-    loginCustom: async (client, input) => issue(client, await loginCustom(desk, client, input)),
-    async linkCustom(client, player, input) {
-      // As with every other call of its player; the transaction looks again.
-      await reads.run(admitPlayer(player))
-      return linkCustom(desk, client, player, input)
-    },
+    loginCustom: (client, input) => loginCustom(desk, client, input),
+    linkCustom: (client, player, input) => linkCustom(desk, client, player, input),
     rehearseLogin: (place, input) => rehearseLogin(desk, place, input),
-    async refreshTokens(client, refreshToken) {
-      const session = await logins.run(refresh(client.environmentId, refreshToken))
-      if (!session) throw new Refusal('invalidToken')
-      return issue(client, session)
-    },
-    logout: (client, refreshToken) => logins.run(endSession(client.environmentId, refreshToken)),
+    refreshTokens: (client, refreshToken) => refreshTokens(desk, client, refreshToken),
+    logout: (client, refreshToken) => run(endSession(client.environmentId, refreshToken)),
 
     readPlayer: (player) => readPlayer(pool, player),
-    beginStorageAnswer: createStorageAnswers(storageReads),
-    setStorage: (player, values) => writes.run(setStorage(player, values)),
-    deleteStorage: (player, keys) => writes.run(deleteStorage(player, keys)),
+    beginStorageAnswer: createStorageAnswers(run),
+    setStorage: (player, values) => run(setStorage(player, values)),
+    deleteStorage: (player, keys) => run(deleteStorage(player, keys)),
 
     findPlayer: (projectId, playerId) => findPlayer(pool, projectId, playerId),
     searchPlayers: (search, page) => searchPlayers(operatorPool, search, page),
 
-    banPlayer: (call) => writes.run(banPlayer(call)),
-    unbanPlayer: (call) => writes.run(unbanPlayer(call)),
-    deletePlayer: (call) => writes.run(deletePlayer(call)),
-    endSessions: (call) => writes.run(endSessions(call)),
-    unlinkIdentity: (call, identity) => logins.run(unlinkIdentity(call, identity)),
-    creditWallet: (call, input) => writes.run(creditWallet(call, input)),
-    debitWallet: (call, input) => writes.run(debitWallet(call, input)),
-    grantXp: (call, input) => writes.run(grantXp(call, input)),
-    grantTier: (call, input) => writes.run(grantTier(call, input)),
-    resetTier: (call, input) => writes.run(resetTier(call, input)),
-    grantPremium: (call, input) => writes.run(grantPremium(call, input)),
-    revokePremium: (call, input) => writes.run(revokePremium(call, input)),
-    resetPass: (call, input) => writes.run(resetPass(call, input)),
-    cancelRun: (call, input) => writes.run(cancelRun(call, input)),
-    setPlayerStorage: (call, values) => writes.run(setPlayerStorage(call, values)),
-    deletePlayerStorage: (call, keys) => writes.run(deletePlayerStorage(call, keys)),
+    banPlayer: (call) => run(banPlayer(call)),
+    unbanPlayer: (call) => run(unbanPlayer(call)),
+    deletePlayer: (call) => run(deletePlayer(call)),
+    endSessions: (call) => run(endSessions(call)),
+    unlinkIdentity: (call, identity) => run(unlinkIdentity(call, identity)),
+    creditWallet: (call, input) => run(creditWallet(call, input)),
+    debitWallet: (call, input) => run(debitWallet(call, input)),
+    grantXp: (call, input) => run(grantXp(call, input)),
+    grantTier: (call, input) => run(grantTier(call, input)),
+    resetTier: (call, input) => run(resetTier(call, input)),
+    grantPremium: (call, input) => run(grantPremium(call, input)),
+    revokePremium: (call, input) => run(revokePremium(call, input)),
+    resetPass: (call, input) => run(resetPass(call, input)),
+    cancelRun: (call, input) => run(cancelRun(call, input)),
+    setPlayerStorage: (call, values) => run(setPlayerStorage(call, values)),
+    deletePlayerStorage: (call, keys) => run(deletePlayerStorage(call, keys)),
     auditDenied: createAuditDenied(operatorPool),
 
     createEnvironment: (caller, input) => createEnvironment(operatorPool, caller, input),
@@ -293,27 +271,21 @@ export function createOperations(options: OperationsOptions): Operations {
     readLoginStatistics: (ref) => readLoginStatistics(operatorPool, ref),
     readLoginTimes: (ref, by) => readLoginTimes(operatorPool, ref, by),
 
-    startRun: (player, input) => writes.run(startRun(player, input)),
-    crossHandle: (player, input) => writes.run(crossHandle(player, input)),
-    readRun: (player, input) => reads.run(readRun(player, input)),
+    startRun: (player, input) => run(startRun(player, input)),
+    crossHandle: (player, input) => run(crossHandle(player, input)),
+    readRun: (player, input) => run(readRun(player, input)),
 
     publishScenario: (scenario, definition, publisher) =>
       publishScenario(operatorPool, scenario, definition, publisher),
     readScenario: (scenario, version) => readScenario(operatorPool, scenario, version),
     cloneScenario: (caller, clone) => cloneScenario(operatorPool, caller, clone),
-    validateScenario(definition) {
-      const parsed = parseDefinition(definition)
-      return parsed.ok ? [] : parsed.faults
-    },
+    validateScenario: validateDefinition,
     previewScenario: createPreview({ pool: operatorPool, rules: { levelAt, claimsOpen } }),
     listVersions: (scenario, page) => listVersions(operatorPool, scenario, page),
-    async diffScenario(scenario, versions) {
-      const { from, to } = await readVersions(operatorPool, scenario, versions)
-      return diffScenarios(from, to)
-    },
+    diffScenario: (scenario, versions) => diffVersions(operatorPool, scenario, versions),
     findEnvironment: (projectId, name) => findEnvironment(pool, projectId, name),
 
-    findPass: (place) => reads.run(findPass(place)),
+    findPass: (place) => run(findPass(place)),
     readInsightLevels: (insight) => readLevels(operatorPool, insight),
     readInsightTiers: (insight, levels) => readTiers(operatorPool, insight, levels),
     readInsightDays: (insight) => readDays(operatorPool, insight),
@@ -322,8 +294,8 @@ export function createOperations(options: OperationsOptions): Operations {
 
     readEvents: (filter, page) => readEvents(operatorPool, filter, page),
 
-    admitPlayer: (player) => reads.run(admitPlayer(player)),
-    createPlayer: (environmentId, nickname) => writes.run(createPlayer(environmentId, nickname)),
-    adjustWallet: (player, adjustment) => writes.run(adjustWallet(player, adjustment)),
+    admitPlayer: (player) => run(admitPlayer(player)),
+    createPlayer: (environmentId, nickname) => run(createPlayer(environmentId, nickname)),
+    adjustWallet: (player, adjustment) => run(adjustWallet(player, adjustment)),
   }
 }

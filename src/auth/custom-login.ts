@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
 import type { Group } from '../commit/group.ts'
-import type { Command, GroupCommit } from '../commit/group-commit.ts'
+import type { Command } from '../commit/group-commit.ts'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import { addPlayer, Profiles } from '../players/create-player.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
+import { admitPlayer, type PlayerRef, Standing } from '../players/standing.ts'
 import { bytesOf, Storage } from '../players/storage.ts'
 import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
@@ -11,6 +11,7 @@ import type { ClientRef } from './callers.ts'
 import { Identities, type IdentityRef, identityProvider } from './identities.ts'
 import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
+import { issueTokenPair, type TokenDesk, type TokenPair } from './token-pair.ts'
 import type { Attempt, Webhook, WebhookResult } from './webhook.ts'
 import { readWebhookAnswer, requireStorable, type WebhookAnswer } from './webhook-answer.ts'
 
@@ -30,12 +31,10 @@ export interface LoginCustom extends CustomCredentials {
 }
 
 /** What logins and links work with. */
-export interface LoginDesk {
+export interface LoginDesk extends TokenDesk {
   readonly pool: Pool
   readonly secrets: Secrets
   readonly webhook: Webhook
-  /** Where logins are committed: apart from the game's writes, since both lock players, each in an order of its own. */
-  readonly logins: GroupCommit
   /** Told of a secret that cannot be opened, and of a log entry that could not be written. */
   readonly warn: (message: string, detail: unknown) => void
 }
@@ -55,9 +54,9 @@ const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, Refu
 }
 
 /** A custom login (spec 3): the webhook says who it is, and one transaction makes or finds the player. */
-export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<Session> {
+export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<TokenPair> {
   const approval = await askWebhook(desk, { operation: 'login', playerId: null }, client, input)
-  return settled(await desk.logins.run(logIn(approval, input)))
+  return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
 }
 
 /** Links the subject that the webhook names to a player (spec 3): no player is created, and there are no tokens. */
@@ -67,8 +66,10 @@ export async function linkCustom(
   player: PlayerRef,
   input: CustomCredentials,
 ): Promise<IdentityRef> {
+  // As with every other call of its player; the transaction looks again.
+  await desk.run(admitPlayer(player))
   const approval = await askWebhook(desk, { operation: 'link', playerId: player.playerId }, client, input)
-  settled(await desk.logins.run(linkIdentity(approval, player)))
+  settled(await desk.run(linkIdentity(approval, player)))
   return approval.identity
 }
 
@@ -136,7 +137,7 @@ async function askWebhook(
     if (!(error instanceof Refusal)) throw error
     // The client is answered as the webhook decided, whether or not that can be written down.
     const entry = { ...attempt, subject, playerId, outcome: error.code }
-    await desk.logins.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
+    await desk.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
     throw error
   }
 }
@@ -165,6 +166,7 @@ function needPlayer(group: Group, player: PlayerRef, { data }: WebhookAnswer): v
 function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>> {
   const { identity, answer } = approval
   return {
+    lane: 'logins',
     bytes: bytesOf(answer.data),
     needs: (group) => void needOwner(group, approval),
     decide(group) {
@@ -194,6 +196,7 @@ function createOwner(group: Group, { identity, answer }: Approval, input: LoginC
 function linkIdentity(approval: Approval, player: PlayerRef): Command<Settled<void>> {
   const { identity, answer } = approval
   return {
+    lane: 'logins',
     bytes: bytesOf(answer.data),
     needs(group) {
       if (group.of(Identities).want(identity)) needPlayer(group, player, answer)

@@ -3,11 +3,11 @@ import { builder } from '../graphql/builder.ts'
 import { type Context, findTarget, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
 import { pageOf } from '../graphql/page.ts'
 import { elements } from '../json.ts'
-import type { TokenPair } from '../operations.ts'
 import type { Role } from './callers.ts'
 import type { IdentityRef } from './identities.ts'
 import { type NewKey, SHOWN_CHARACTERS } from './keys.ts'
 import type { KeyKind } from './manage-keys.ts'
+import type { TokenPair } from './token-pair.ts'
 import { readCredentials, readLogin, readRefreshToken } from './wire.ts'
 
 const MAX_REASON = 500

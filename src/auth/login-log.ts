@@ -91,6 +91,7 @@ export function logAttempt(entry: LoginAttempt): Command<void> {
   const { environmentId, provider, subject } = entry
   const identity = subject === null ? null : { environmentId, provider: identityProvider(provider), subject }
   return {
+    lane: 'logins',
     needs(group) {
       if (!identity || !group.of(Identities).want(identity)) return
       const owner = group.of(Identities).ownerOf(identity)

@@ -225,6 +225,7 @@ function needToken(group: Group, ref: TokenRef): void {
 export function refresh(environmentId: string, text: string): Command<Session | null> {
   const ref = { environmentId, hash: hashOf(text) }
   return {
+    lane: 'logins',
     needs: (group) => needToken(group, ref),
     decide(group) {
       const tokens = group.of(RefreshTokens)
@@ -252,6 +253,7 @@ export function refresh(environmentId: string, text: string): Command<Session | 
 export function endSession(environmentId: string, text: string): Command<void> {
   const ref = { environmentId, hash: hashOf(text) }
   return {
+    lane: 'logins',
     needs: (group) => needToken(group, ref),
     decide(group) {
       const tokens = group.of(RefreshTokens)

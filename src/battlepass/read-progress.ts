@@ -18,6 +18,7 @@ export type Progress = {
 export function readProgress(player: PlayerRef, { scenarioId, nodeId }: NodeInput): Command<Progress> {
   const scenario = { environmentId: player.environmentId, scenarioId }
   return {
+    lane: 'reads',
     needs(group) {
       group.of(Standing).want(player)
       group.of(Scenarios).want(scenario)

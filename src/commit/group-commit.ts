@@ -3,8 +3,16 @@ import { isRetryable, isTransient, sqlState } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
 import { Group, MissingRows, type Statement } from './group.ts'
 
+/**
+ * Which engine runs a command: the game's writes; the game's reads; reads of storage, whose answers may be long; or
+ * logins, which lock the subject before the player.
+ */
+export type Lane = 'game' | 'reads' | 'storage' | 'logins'
+
 /** One call's share of a group: the rows it rests on, and what it makes of them. */
 export interface Command<Outcome> {
+  /** `game` unless given. */
+  readonly lane?: Lane
   /** What it carries to the database, where that may be much: bytes, roughly. A group takes up to a few megabytes. */
   readonly bytes?: number
   /** Names the rows that the decision rests on. Called again after each load, until nothing new is named. */

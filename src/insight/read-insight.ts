@@ -71,6 +71,7 @@ export interface CompletionInsight {
 /** The pass as it is published now. */
 export function findPass(place: PassPlace): Command<PassNode> {
   return {
+    lane: 'reads',
     needs: (group) => group.of(Scenarios).want(place),
     decide(group) {
       const node = group.of(Scenarios).require(place).nodes.get(place.nodeId)

@@ -150,6 +150,7 @@ export function unlinkIdentity(
     },
   })
   return {
+    lane: 'logins',
     // The subject is locked before the player, as by a login.
     needs: (group) => (group.of(Identities).want(ref) ? command.needs(group) : undefined),
     decide: (group) => command.decide(group),

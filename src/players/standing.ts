@@ -92,6 +92,7 @@ export class Standing implements Part {
 /** Reads a player's standing for calls that rest on nothing else. */
 export function admitPlayer(player: PlayerRef): Command<void> {
   return {
+    lane: 'reads',
     needs: (group) => group.of(Standing).want(player),
     decide: (group) => group.of(Standing).require(player),
   }

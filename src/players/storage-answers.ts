@@ -23,7 +23,7 @@ export interface StorageAnswer {
 export type BeginStorageAnswer = (caller: string, closed: () => AbortSignal) => StorageAnswer
 
 /** An answer may be long, and whoever asks again and again need not take any: so callers have a few at a time. */
-export function createStorageAnswers(reads: GroupCommit): BeginStorageAnswer {
+export function createStorageAnswers(run: GroupCommit['run']): BeginStorageAnswer {
   const callers = new Map<string, { readonly turns: Turns; answers: number }>()
 
   async function enter(caller: string, closed: AbortSignal): Promise<void> {
@@ -58,7 +58,7 @@ export function createStorageAnswers(reads: GroupCommit): BeginStorageAnswer {
       entered ??= enter(caller, closed())
       await entered
       if (bytes <= MAX_READ_BYTES) {
-        const stored = await reads.run(readStorage(player, keys, options))
+        const stored = await run(readStorage(player, keys, options))
         bytes += bytesOfStored(stored)
         if (bytes <= MAX_READ_BYTES) return stored
       }

@@ -281,6 +281,7 @@ export function readStorage(
   { byOperator = false } = {},
 ): Command<ReadonlyMap<string, StoredValue>> {
   return {
+    lane: 'storage',
     needs(group) {
       group.of(Standing).want(player)
       group.of(StoredValues).want(player, keys)

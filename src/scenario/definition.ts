@@ -125,6 +125,12 @@ export function typeOf(node: Node): string {
   return node.type === 'client' ? node.clientType : node.type
 }
 
+/** Everything that publishing a text would refuse it for. */
+export function validateDefinition(text: string): readonly Fault[] {
+  const parsed = parseDefinition(text)
+  return parsed.ok ? [] : parsed.faults
+}
+
 /** Parses and validates a definition's text. */
 export function parseDefinition(text: string): ParsedDefinition {
   if (depthExceeds(text, MAX_DEPTH))

@@ -17,6 +17,7 @@ export type RunResult = {
 /** Reads the player's own run, with its active nodes as the current version defines them. */
 export function readRun(player: PlayerRef, { runId }: { runId: string }): Command<RunResult> {
   return {
+    lane: 'reads',
     needs(group) {
       group.of(Standing).want(player)
       group.of(Runs).want(player, runId)

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
+import { diffScenarios, type ScenarioDiff } from './diff.ts'
 import type { ScenarioRef } from './scenarios.ts'
 
 /** A published version without its definition, which may be long. */
@@ -44,8 +45,17 @@ export async function listVersions(pool: Pool, ref: ScenarioRef, page: VersionPa
   )
 }
 
-/** The texts of two versions of a scenario. Refuses a scenario that is not there, and names each unknown version. */
-export async function readVersions(
+/** What differs between two versions of a scenario. Refuses a scenario that is not there, and names each unknown version. */
+export async function diffVersions(
+  pool: Pool,
+  ref: ScenarioRef,
+  versions: { from: number; to: number },
+): Promise<ScenarioDiff> {
+  const { from, to } = await readVersions(pool, ref, versions)
+  return diffScenarios(from, to)
+}
+
+async function readVersions(
   pool: Pool,
   ref: ScenarioRef,
   { from, to }: { from: number; to: number },
