@@ -29,11 +29,11 @@ import { createFolding } from './insight/fold.ts'
 import { rollUpHours } from './insight/hours.ts'
 import { type Logger, sparing } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { createOperations, type Operations } from './operations.ts'
 import { purgeExpiredSecrets } from './providers/rotate-secret.ts'
 import { createSecrets, type SecretsKey } from './providers/secrets.ts'
 import { routes } from './routes.ts'
 import { schema } from './schema.ts'
+import { createService, type Service } from './service.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -44,7 +44,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  readonly operations: Operations
+  readonly service: Service
   readonly pool: Pool
   readonly tokens: Tokens
   readonly feeds: Feeds
@@ -117,7 +117,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     },
   })
   const secrets = createSecrets(secretsKeys)
-  const operations = createOperations({
+  const service = createService({
     pool,
     operatorPool,
     engines,
@@ -139,7 +139,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const docs = createDocs({ enabled: config.docs, log })
   const rest = createRest({
     routes,
-    context: { operations, tokens, pool, maxBodyBytes: config.maxBodyBytes },
+    context: { service, maxBodyBytes: config.maxBodyBytes },
     log,
     metrics,
     allowedOrigins: config.allowedOrigins,
@@ -153,9 +153,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     config,
     log,
     metrics,
-    operations,
-    tokens,
-    pool,
+    service,
     feeds,
     watch,
     prisma,
@@ -207,7 +205,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   let purging: NodeJS.Timeout | undefined
 
   return {
-    operations,
+    service,
     pool,
     tokens,
     feeds,

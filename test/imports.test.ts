@@ -14,7 +14,7 @@ const LEVELS = {
   features:
     /^(audit|auth|battlepass|insight|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,
   startUp: /^(config|log|db\/open|auth\/key-ring)\.ts$/,
-  operations: /^operations\.ts$/,
+  service: /^service\.ts$/,
   mechanics: /^http\/(?!rest\.ts|health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,
   edges: /^(?!http\/)[a-z]+\/(rest|graphql)\.ts$/,
   contents: /^(routes|schema|openapi)\.ts$/,
@@ -123,7 +123,7 @@ describe('imports go one way', () => {
   })
 
   test('an operation knows neither HTTP nor GraphQL', () => {
-    const operations = ours.filter(({ from }) => ['features', 'operations'].includes(levelOf(from) ?? ''))
+    const operations = ours.filter(({ from }) => ['features', 'service'].includes(levelOf(from) ?? ''))
     expect(operations.filter(({ to }) => /^(http|graphql)\//.test(to) || isEdge(to)).map(show)).toEqual([])
   })
 

@@ -3,11 +3,14 @@ import { builder } from '../graphql/builder.ts'
 import { type Context, findTarget, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
 import { pageOf } from '../graphql/page.ts'
 import { elements } from '../json.ts'
+import { findEnvironment } from '../projects/projects.ts'
 import type { Role } from './callers.ts'
+import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
 import { type NewKey, SHOWN_CHARACTERS } from './keys.ts'
-import type { KeyKind } from './manage-keys.ts'
-import type { TokenPair } from './token-pair.ts'
+import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './manage-keys.ts'
+import { endSession } from './refresh-tokens.ts'
+import { refreshTokens, type TokenPair } from './token-pair.ts'
 import { readCredentials, readLogin, readRefreshToken } from './wire.ts'
 
 const MAX_REASON = 500
@@ -93,7 +96,7 @@ builder.queryField('loginLog', (t) =>
         subject: fields.optionalText('subject', { max: 255 }),
         playerId: fields.optionalId('playerId'),
       }))
-      const environmentId = await context.operations.findEnvironment(projectId, environment)
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const where = {
         environmentId,
         ...(provider !== null && { provider }),
@@ -184,7 +187,7 @@ builder.queryFields((t) => ({
       const place =
         environment === null
           ? { environment: { projectId } }
-          : { environmentId: await context.operations.findEnvironment(projectId, environment) }
+          : { environmentId: await findEnvironment(context.service.pool, projectId, environment) }
       const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
       return context.prisma.sdkKey.findMany({ ...page, where: { ...place, ...prefix, ...beyond } })
     },
@@ -244,7 +247,7 @@ async function revoke(context: Context, kind: KeyKind, sent: { readonly id: stri
   const attempt = { action: `${kind}_key.revoke`, target: sent.id }
   const caller = await requireActor(context, 'admin', attempt)
   const input = Fields.ofInput(sent).read(readKeyId)
-  await findTarget(context, caller, attempt, () => context.operations.revokeKey(caller, { kind, ...input }))
+  await findTarget(context, caller, attempt, () => revokeKey(context.service.operatorPool, caller, { kind, ...input }))
 }
 
 const requireKeeper = (context: Context, action: string) => requireActor(context, 'admin', { action, target: 'keys' })
@@ -260,8 +263,8 @@ builder.mutationFields((t) => ({
         environment: fields.text('environment', { max: 32 }),
         reason: readReason(fields),
       }))
-      const environmentId = await context.operations.findEnvironment(caller.projectId, environment)
-      return context.operations.issueSdkKey(caller, { environmentId, reason })
+      const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
+      return issueSdkKey(context.service.operatorPool, caller, { environmentId, reason })
     },
   }),
   createPlatformKey: t.field({
@@ -270,7 +273,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreatePlatformKeyInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, 'platform_key.create')
-      return context.operations.issuePlatformKey(caller, {
+      return issuePlatformKey(context.service.operatorPool, caller, {
         role: input.role,
         reason: Fields.ofInput(input).read(readReason),
       })
@@ -330,7 +333,7 @@ builder.mutationFields((t) => ({
     description: "Logs in through the studio's webhook. Takes the SDK key.",
     args: { input: t.arg({ type: LoginCustomInput, required: true }) },
     resolve: async (_root, { input }, context) =>
-      context.operations.loginCustom(await context.client(), Fields.ofInput(input).read(readLogin)),
+      loginCustom(context.service, await context.client(), Fields.ofInput(input).read(readLogin)),
   }),
   linkCustom: t.field({
     type: LinkCustomResult,
@@ -339,7 +342,7 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const { client, player } = await requireLink(context)
       const credentials = Fields.ofInput(input).read(readCredentials)
-      return { identity: await context.operations.linkCustom(client, player, credentials) }
+      return { identity: await linkCustom(context.service, client, player, credentials) }
     },
   }),
   refreshTokens: t.field({
@@ -347,14 +350,15 @@ builder.mutationFields((t) => ({
     description: 'Exchanges a refresh token for a new pair. Takes the SDK key.',
     args: { input: t.arg({ type: RefreshTokensInput, required: true }) },
     resolve: async (_root, { input }, context) =>
-      context.operations.refreshTokens(await context.client(), Fields.ofInput(input).read(readRefreshToken)),
+      refreshTokens(context.service, await context.client(), Fields.ofInput(input).read(readRefreshToken)),
   }),
   logout: t.field({
     type: LogoutResult,
     description: 'Ends the login that a refresh token came from. Takes the SDK key.',
     args: { input: t.arg({ type: LogoutInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      await context.operations.logout(await context.client(), Fields.ofInput(input).read(readRefreshToken))
+      const { environmentId } = await context.client()
+      await context.service.run(endSession(environmentId, Fields.ofInput(input).read(readRefreshToken)))
       return { done: true }
     },
   }),

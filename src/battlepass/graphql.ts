@@ -7,10 +7,10 @@ import type { Track } from '../scenario/definition.ts'
 import { ExecutionPlanType } from '../scenario/graphql.ts'
 import type { Granted } from '../scenario/plan.ts'
 import { RewardType } from '../wallet/graphql.ts'
-import type { AddXpResult } from './add-xp.ts'
-import type { ClaimAllResult, ClaimResult } from './claim-tier.ts'
-import type { PurchaseResult } from './purchase-premium.ts'
-import type { Progress } from './read-progress.ts'
+import { type AddXpResult, addXp } from './add-xp.ts'
+import { type ClaimAllResult, type ClaimResult, claimAll, claimTier } from './claim-tier.ts'
+import { type PurchaseResult, purchasePremium } from './purchase-premium.ts'
+import { type Progress, readProgress } from './read-progress.ts'
 import { readAddXp, readClaimAll, readClaimTier, readKey, readNodeInput, readPurchasePremium } from './wire.ts'
 
 export const TrackType = builder.enumType('Track', {
@@ -98,7 +98,7 @@ builder.queryField('battlePass', (t) =>
     description: "The calling player's progress.",
     args: { scenarioId: t.arg.string({ required: true }), nodeId: t.arg.string({ required: true }) },
     resolve: async (_root, args, context) =>
-      context.operations.readProgress(await requirePlayer(context), Fields.ofInput(args).read(readNodeInput)),
+      context.service.run(readProgress(await requirePlayer(context), Fields.ofInput(args).read(readNodeInput))),
   }),
 )
 
@@ -146,41 +146,42 @@ builder.mutationFields((t) => ({
     type: AddXpResultType,
     description: 'Adds xp to a pass (spec 4.1).',
     args: { input: t.arg({ type: AddXpInput, required: true }) },
-    resolve: async (_root, { input }, context) =>
-      context.operations.addXp(
-        await requirePlayer(context, 'battle_pass.add_xp'),
-        Fields.ofInput(input).read((fields) => ({ ...readAddXp(fields), idempotencyKey: readKey(fields) })),
-      ),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, 'battle_pass.add_xp')
+      const xp = Fields.ofInput(input).read((fields) => ({ ...readAddXp(fields), idempotencyKey: readKey(fields) }))
+      return context.service.run(addXp(player, xp))
+    },
   }),
   claimTier: t.field({
     type: ClaimTierResultType,
     description: 'Claims one tier of one track. However often it is sent, the tier is granted once (spec 4.1).',
     args: { input: t.arg({ type: ClaimTierInput, required: true }) },
-    resolve: async (_root, { input }, context) =>
-      context.operations.claimTier(
-        await requirePlayer(context, 'battle_pass.claim_tier'),
-        Fields.ofInput(input).read((fields) => ({ ...readClaimTier(fields), idempotencyKey: readKey(fields) })),
-      ),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, 'battle_pass.claim_tier')
+      const tier = Fields.ofInput(input).read((fields) => ({
+        ...readClaimTier(fields),
+        idempotencyKey: readKey(fields),
+      }))
+      return context.service.run(claimTier(player, tier))
+    },
   }),
   claimAll: t.field({
     type: ClaimAllResultType,
     description: 'Claims every tier of a pass that can be claimed now.',
     args: { input: t.arg({ type: ClaimAllInput, required: true }) },
-    resolve: async (_root, { input }, context) =>
-      context.operations.claimAll(
-        await requirePlayer(context, 'battle_pass.claim_all'),
-        Fields.ofInput(input).read(readClaimAll),
-      ),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, 'battle_pass.claim_all')
+      return context.service.run(claimAll(player, Fields.ofInput(input).read(readClaimAll)))
+    },
   }),
   purchasePremium: t.field({
     type: PurchasePremiumResultType,
     description: 'Buys premium for a pass from the wallet (spec 4.1).',
     args: { input: t.arg({ type: PurchasePremiumInput, required: true }) },
-    resolve: async (_root, { input }, context) =>
-      context.operations.purchasePremium(
-        await requirePlayer(context, 'battle_pass.purchase_premium'),
-        Fields.ofInput(input).read(readPurchasePremium),
-      ),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, 'battle_pass.purchase_premium')
+      return context.service.run(purchasePremium(player, Fields.ofInput(input).read(readPurchasePremium)))
+    },
   }),
 }))
 

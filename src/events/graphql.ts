@@ -4,10 +4,12 @@ import { builder } from '../graphql/builder.ts'
 import { type Context, requirePlatform } from '../graphql/context.ts'
 import { type PageArgs, readPage } from '../graphql/page.ts'
 import { MAX_INT64, MIN_INT64, members, RawJson } from '../json.ts'
+import { admitPlayer } from '../players/standing.ts'
+import { findEnvironment } from '../projects/projects.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import type { StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
-import type { EventFilter } from './history.ts'
+import { type EventFilter, readEvents } from './history.ts'
 
 const MAX_NAMES = 100
 const MAX_CURSOR = 256
@@ -192,18 +194,21 @@ async function readScope(
 ) {
   const caller = await context.caller()
   if (caller.kind === 'player') {
-    await context.operations.admitPlayer(caller)
+    await context.service.run(admitPlayer(caller))
     if (playerId !== null && playerId !== caller.playerId) throw new Refusal('forbidden')
     // A player has one environment, whatever its name: it need not be given, and no other can be.
     if (
       environment !== null &&
-      (await context.operations.findEnvironment(caller.projectId, readName(environment))) !== caller.environmentId
+      (await findEnvironment(context.service.pool, caller.projectId, readName(environment))) !== caller.environmentId
     ) {
       throw new Refusal('forbidden')
     }
     return { environmentId: caller.environmentId, playerId: caller.playerId }
   }
-  return { environmentId: await context.operations.findEnvironment(caller.projectId, readName(environment)), playerId }
+  return {
+    environmentId: await findEnvironment(context.service.pool, caller.projectId, readName(environment)),
+    playerId,
+  }
 }
 
 const readName = (environment: string | null): string =>
@@ -311,7 +316,7 @@ async function readHistory(context: Context, filter: EventFilter, { size, backwa
   const positionOf = (path: 'after' | 'before', cursor: string | null = null) =>
     cursor === null ? null : readCursor(environmentId, cursor, path)
   const page = { after: positionOf('after', after), before: positionOf('before', before), limit: size + 1, backwards }
-  const { events, end } = await context.operations.readEvents(filter, page)
+  const { events, end } = await readEvents(context.service.operatorPool, filter, page)
 
   const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))
   if (backwards) edges.reverse()

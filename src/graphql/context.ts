@@ -4,8 +4,8 @@ import { roleIncludes } from '../auth/callers.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
-import type { Operations } from '../operations.ts'
 import type { StorageAnswer } from '../players/storage-answers.ts'
+import type { Service } from '../service.ts'
 
 /** Sent by the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
 export interface ServerContext {
@@ -19,7 +19,7 @@ export interface ServerContext {
 
 /** What resolvers work with. */
 export interface Context {
-  readonly operations: Operations
+  readonly service: Service
   readonly feeds: Feeds
   readonly prisma: PrismaClient
   /** Where a client of server-sent events comes back to: the cursor of the last event that it has. */
@@ -39,7 +39,7 @@ export interface Context {
 export async function requirePlayer(context: Context, action?: string): Promise<PlayerCaller> {
   const caller = await context.caller()
   if (caller.kind === 'player') return caller
-  if (action !== undefined) await context.operations.auditDenied(caller, action, 'players')
+  if (action !== undefined) await context.service.auditDenied(caller, action, 'players')
   throw new Refusal('forbidden')
 }
 
@@ -68,7 +68,7 @@ export interface Attempt {
 export async function requireActor(context: Context, role: Role, { action, target }: Attempt): Promise<PlatformCaller> {
   const caller = await context.caller()
   if (caller.kind === 'platform' && roleIncludes(caller.role, role)) return caller
-  await context.operations.auditDenied(caller, action, target)
+  await context.service.auditDenied(caller, action, target)
   throw new Refusal('forbidden')
 }
 
@@ -88,7 +88,7 @@ export async function findTarget<T>(
     return await find()
   } catch (error) {
     if (error instanceof Refusal && UNKNOWN.has(error.kind)) {
-      await context.operations.auditDenied(caller, action, target)
+      await context.service.auditDenied(caller, action, target)
     }
     throw error
   }

@@ -3,10 +3,8 @@ import type { Duplex } from 'node:stream'
 import { type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
-import type { Pool } from 'pg'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { findClient } from '../auth/keys.ts'
-import type { Tokens } from '../auth/tokens.ts'
 import type { Watch, Watched } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
@@ -14,6 +12,7 @@ import { Refusal } from '../errors.ts'
 import { findCaller } from '../http/caller.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Service } from '../service.ts'
 import type { Context, ServerContext } from './context.ts'
 import { refusalError, type TidyErrors } from './failures.ts'
 import { SharedResult } from './fan-out.ts'
@@ -23,8 +22,7 @@ import { stream } from './stream.ts'
 export interface SocketOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
   readonly config: Config
-  readonly tokens: Tokens
-  readonly pool: Pool
+  readonly service: Service
   readonly watch: Watch
   readonly metrics: Metrics
   readonly log: Logger
@@ -77,7 +75,7 @@ interface Extra {
  * clients retry).
  */
 export function createSocketServer(options: SocketOptions) {
-  const { yoga, config, tokens, pool, watch, metrics, log, tidy, findDocument } = options
+  const { yoga, config, service, watch, metrics, log, tidy, findDocument } = options
   const wss = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -93,9 +91,9 @@ export function createSocketServer(options: SocketOptions) {
       const authorization = readAuthorization(connectionParams)
       const sdkKey = readText(connectionParams?.sdkKey)
       try {
-        if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await findClient(pool, sdkKey)).keyId })
+        if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await findClient(service.pool, sdkKey)).keyId })
         if (authorization === null) return true
-        const caller = await findCaller({ tokens, pool }, authorization)
+        const caller = await findCaller(service, authorization)
         // Before the acknowledgement: whoever would be closed a second later had better wait longer each time.
         if (await watch.check(caller)) return false
         hold(extra, caller)

@@ -2,9 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
-import type { Pool } from 'pg'
 import { findClient } from '../auth/keys.ts'
-import type { Tokens } from '../auth/tokens.ts'
 import type { Watch } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
@@ -14,8 +12,8 @@ import { findCaller } from '../http/caller.ts'
 import { closedOf } from '../http/respond.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import type { Operations } from '../operations.ts'
 import { schema } from '../schema.ts'
+import type { Service } from '../service.ts'
 import type { Context, ServerContext } from './context.ts'
 import { documentLimits } from './document-limits.ts'
 import { createTidyErrors, mask, tidyResults } from './failures.ts'
@@ -28,9 +26,7 @@ export interface GraphqlOptions {
   readonly config: Config
   readonly log: Logger
   readonly metrics: Metrics
-  readonly operations: Operations
-  readonly tokens: Tokens
-  readonly pool: Pool
+  readonly service: Service
   readonly feeds: Feeds
   readonly watch: Watch
   readonly prisma: PrismaClient
@@ -44,7 +40,7 @@ const ALLOWED_HEADERS = ['authorization', 'content-type', 'last-event-id', 'x-re
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
-  const { config, log, metrics, operations, tokens, pool, feeds, watch, prisma, persisted } = options
+  const { config, log, metrics, service, feeds, watch, prisma, persisted } = options
   /** A caller's way to the feeds: counted, and over SSE ended when the caller may not call. A WebSocket sees to itself. */
   const feedsFor = (findCaller: Context['caller'], isSocket: boolean): Feeds => ({
     ...feeds,
@@ -101,19 +97,19 @@ export async function createGraphql(options: GraphqlOptions) {
       let caller: ReturnType<Context['caller']> | undefined
       let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
       const whoCalls = () => {
-        caller ??= findCaller({ tokens, pool }, sent)
+        caller ??= findCaller(service, sent)
         return caller
       }
       return {
-        operations,
+        service,
         feeds: feedsFor(whoCalls, request === undefined),
         prisma,
         lastEventId: request?.headers.get('last-event-id') || null,
         caller: whoCalls,
-        client: () => findClient(pool, key),
+        client: () => findClient(service.pool, key),
         storageAnswer: () => {
           storageAnswer ??= whoCalls().then((found) =>
-            operations.beginStorageAnswer(
+            service.beginStorageAnswer(
               found.kind === 'player' ? found.playerId : found.keyId,
               () => closed ?? (res ? closedOf(res) : new AbortController().signal),
             ),
@@ -124,7 +120,7 @@ export async function createGraphql(options: GraphqlOptions) {
     },
   })
 
-  const sockets = createSocketServer({ yoga, config, tokens, pool, watch, metrics, log, tidy, findDocument })
+  const sockets = createSocketServer({ yoga, config, service, watch, metrics, log, tidy, findDocument })
 
   function serve(request: IncomingMessage, response: ServerResponse): unknown {
     // Yoga builds a whole address from it, and would answer with the stack of what it cannot build.

@@ -3,14 +3,14 @@ import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/call
 import { Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import type { Json } from '../json.ts'
-import type { Operations } from '../operations.ts'
+import type { Service } from '../service.ts'
 import { readBody, readJsonObject } from './body.ts'
-import { type Authentication, requireClient, requirePlatform, requirePlayer } from './caller.ts'
+import { requireClient, requirePlatform, requirePlayer } from './caller.ts'
 import { closedOf, json, noContent, type Reply } from './respond.ts'
 
 /** What every handler works with. */
-export interface RestContext extends Authentication {
-  readonly operations: Operations
+export interface RestContext {
+  readonly service: Service
   readonly maxBodyBytes: number
 }
 
@@ -31,7 +31,7 @@ export interface PlayerRequest {
   readonly caller: PlayerCaller
   readonly fields: Fields
   readonly headers: IncomingHttpHeaders
-  readonly operations: Operations
+  readonly service: Service
   /** Aborts once the answer was taken, or nobody waits for it any more. */
   readonly closed: () => AbortSignal
 }
@@ -41,9 +41,9 @@ export type PlayerHandler = (request: PlayerRequest) => Promise<Json | undefined
 
 /** How the audit log is told of an operator that calls what is a player's own. */
 const playersOwn =
-  ({ operations }: RestContext, action: string) =>
+  ({ service }: RestContext, action: string) =>
   (caller: PlatformCaller): Promise<void> =>
-    operations.auditDenied(caller, action, 'players')
+    service.auditDenied(caller, action, 'players')
 
 /** A call of a player: bearer token, JSON object in, JSON out. One that changes something has an action to write down. */
 export function playerPost(path: string, handler: PlayerHandler, action?: string): Route {
@@ -52,11 +52,11 @@ export function playerPost(path: string, handler: PlayerHandler, action?: string
     path,
     async respond(context, request, _params, response) {
       const denied = action === undefined ? undefined : playersOwn(context, action)
-      const caller = await requirePlayer(context, request.headers.authorization, denied)
+      const caller = await requirePlayer(context.service, request.headers.authorization, denied)
       const fields = await readFields(context, request)
-      const { operations } = context
+      const { service } = context
       return reply(
-        await handler({ caller, fields, headers: request.headers, operations, closed: () => closedOf(response) }),
+        await handler({ caller, fields, headers: request.headers, service, closed: () => closedOf(response) }),
       )
     },
   }
@@ -66,7 +66,7 @@ export interface ClientRequest {
   /** What the SDK key names. */
   readonly client: ClientRef
   readonly fields: Fields
-  readonly operations: Operations
+  readonly service: Service
 }
 
 export type ClientHandler = (request: ClientRequest) => Promise<Json | undefined>
@@ -77,9 +77,9 @@ export function clientPost(path: string, handler: ClientHandler): Route {
     method: 'POST',
     path,
     async respond(context, request) {
-      const client = await requireClient(context, request.headers)
+      const client = await requireClient(context.service, request.headers)
       const fields = await readFields(context, request)
-      return reply(await handler({ client, fields, operations: context.operations }))
+      return reply(await handler({ client, fields, service: context.service }))
     },
   }
 }
@@ -92,11 +92,11 @@ export function linkPost(path: string, handler: LinkHandler, action: string): Ro
     method: 'POST',
     path,
     async respond(context, request) {
-      const client = await requireClient(context, request.headers)
-      const caller = await requirePlayer(context, request.headers.authorization, playersOwn(context, action))
+      const client = await requireClient(context.service, request.headers)
+      const caller = await requirePlayer(context.service, request.headers.authorization, playersOwn(context, action))
       if (caller.environmentId !== client.environmentId) throw new Refusal('invalidToken')
       const fields = await readFields(context, request)
-      return reply(await handler({ client, caller, fields, operations: context.operations }))
+      return reply(await handler({ client, caller, fields, service: context.service }))
     },
   }
 }
@@ -113,7 +113,7 @@ export interface PlatformRequest {
   readonly query: URLSearchParams
   /** The request's body, for methods that have one: a JSON object, as it was sent. */
   readonly body: () => Promise<string>
-  readonly operations: Operations
+  readonly service: Service
 }
 
 export type PlatformHandler = (request: PlatformRequest) => Promise<Json>
@@ -136,14 +136,14 @@ export function platform(
     method,
     path,
     async respond(context, request, params) {
-      const { operations, maxBodyBytes } = context
+      const { service, maxBodyBytes } = context
       const denied = (caller: PlatformCaller) =>
-        audited ? operations.auditDenied(caller, audited.action, audited.target(params)) : Promise.resolve()
+        audited ? service.auditDenied(caller, audited.action, audited.target(params)) : Promise.resolve()
       const { projectId = '' } = params
-      const caller = await requirePlatform(context, request.headers.authorization, { projectId, role, denied })
+      const caller = await requirePlatform(service, request.headers.authorization, { projectId, role, denied })
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = async () => readJsonObject(await readBody(request, maxBodyBytes))
-      return json(await handler({ caller, params, query, body, operations }))
+      return json(await handler({ caller, params, query, body, service }))
     },
   }
 }

@@ -2,14 +2,21 @@ import { TrackType } from '../battlepass/graphql.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlatform } from '../graphql/context.ts'
+import { findEnvironment } from '../projects/projects.ts'
 import { checkStep, HOURS_KEPT_DAYS, readRange } from './range.ts'
-import type {
-  CompletionInsight,
-  DayInsight,
-  InsightRef,
-  LevelInsight,
-  SourceInsight,
-  TierInsight,
+import {
+  type CompletionInsight,
+  type DayInsight,
+  findPass,
+  type InsightRef,
+  type LevelInsight,
+  readCompletion,
+  readDays,
+  readLevels,
+  readTiers,
+  readXp,
+  type SourceInsight,
+  type TierInsight,
 } from './read-insight.ts'
 
 const DEFAULT_DAYS = 7
@@ -157,7 +164,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     days: t.field({
       type: [DayInsightType],
       description: 'Every day of the range, in order, those of which nothing is known too.',
-      resolve: (insight, _args, { operations }) => operations.readInsightDays(insight),
+      resolve: (insight, _args, { service }) => readDays(service.operatorPool, insight),
     }),
     xp: t.field({
       type: [XpSourceType],
@@ -166,24 +173,24 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
         by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'Times by hour or by day.' }),
         sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_SOURCES}.` }),
       },
-      resolve: (insight, args, { operations }) => {
+      resolve: (insight, args, { service }) => {
         const sources = Fields.ofInput(args).read((fields) => {
           checkStep(fields, args.by, insight.range, MAX_DAYS_BY_HOUR)
           return fields.optionalInt32('sources', { min: 1, max: MAX_SOURCES }) ?? SOURCES
         })
-        return operations.readInsightXp(insight, { step: args.by, sources })
+        return readXp(service.operatorPool, insight, { step: args.by, sources })
       },
     }),
     tiers: t.field({
       type: [TierInsightType],
       description: 'The claim funnel: every tier of the pass, by level.',
-      resolve: async (insight, _args, { operations }) => operations.readInsightTiers(insight, await insight.levels()),
+      resolve: async (insight, _args, { service }) => readTiers(service.operatorPool, insight, await insight.levels()),
     }),
     completion: t.field({
       description: 'How many played, reached the top and completed the pass.',
       type: CompletionType,
-      resolve: async (insight, _args, { operations }) =>
-        operations.readInsightCompletion(insight, await insight.levels()),
+      resolve: async (insight, _args, { service }) =>
+        readCompletion(service.operatorPool, insight, await insight.levels()),
     }),
   }),
 })
@@ -201,20 +208,20 @@ builder.queryField('battlePassInsight', (t) =>
     },
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { operations } = context
+      const { service } = context
       const { environment, scenarioId, nodeId, range } = Fields.ofInput(args).read((fields) => ({
         environment: fields.text('environment', { max: 32 }),
         scenarioId: fields.text('scenarioId', { max: 128 }),
         nodeId: fields.text('nodeId', { max: 128 }),
         range: readRange(fields, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS }),
       }))
-      const place = { environmentId: await operations.findEnvironment(projectId, environment), scenarioId, nodeId }
-      const ref = { place, pass: await operations.findPass(place), range }
+      const place = { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId, nodeId }
+      const ref = { place, pass: await service.run(findPass(place)), range }
       let levels: Promise<LevelInsight[]> | undefined
       return {
         ...ref,
         levels() {
-          levels ??= operations.readInsightLevels(ref)
+          levels ??= readLevels(service.operatorPool, ref)
           return levels
         },
       }

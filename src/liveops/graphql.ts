@@ -7,12 +7,33 @@ import { builder } from '../graphql/builder.ts'
 import { type Context, findTarget, requireActor, requirePlatform } from '../graphql/context.ts'
 import { FOREIGN_CURSOR, pageOf, readForwardPage } from '../graphql/page.ts'
 import { MAX_INT64 } from '../json.ts'
+import { findPlayer, searchPlayers } from '../players/find-player.ts'
 import { PlayerStatus, PlayerType } from '../players/graphql.ts'
 import type { PlayerRef } from '../players/standing.ts'
 import { readKeys, readStorageValues } from '../players/wire.ts'
+import { findEnvironment } from '../projects/projects.ts'
 import { TRACKS } from '../scenario/definition.ts'
 import { readRunId } from '../scenario/wire.ts'
-import type { KeyedCall, SupportCall } from './support.ts'
+import {
+  banPlayer,
+  cancelRun,
+  creditWallet,
+  debitWallet,
+  deletePlayer,
+  deletePlayerStorage,
+  endSessions,
+  grantPremium,
+  grantTier,
+  grantXp,
+  type KeyedCall,
+  resetPass,
+  resetTier,
+  revokePremium,
+  type SupportCall,
+  setPlayerStorage,
+  unbanPlayer,
+  unlinkIdentity,
+} from './support.ts'
 
 const MAX_REASON = 500
 const MAX_KEY = 255
@@ -100,7 +121,7 @@ async function readCall<Input>(
     reason: fields.text('reason', { max: MAX_REASON }),
     input: reader(fields),
   }))
-  const find = () => context.operations.findPlayer(caller.projectId, playerId)
+  const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
   return { call: { caller, reason, player: await findTarget(context, caller, attempt, find) }, input }
 }
 
@@ -258,7 +279,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: BanPlayerInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call } = await readCall(context, 'ban', input, nothingElse)
-      await context.operations.banPlayer(call)
+      await context.service.run(banPlayer(call))
       return call
     },
   }),
@@ -268,7 +289,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: UnbanPlayerInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call } = await readCall(context, 'unban', input, nothingElse)
-      await context.operations.unbanPlayer(call)
+      await context.service.run(unbanPlayer(call))
       return call
     },
   }),
@@ -279,7 +300,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: DeletePlayerInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call } = await readCall(context, 'delete', input, nothingElse)
-      await context.operations.deletePlayer(call)
+      await context.service.run(deletePlayer(call))
       return call
     },
   }),
@@ -289,7 +310,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: EndSessionsInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call } = await readCall(context, 'end_sessions', input, nothingElse)
-      await context.operations.endSessions(call)
+      await context.service.run(endSessions(call))
       return call
     },
   }),
@@ -300,7 +321,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: UnlinkIdentityInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: identity } = await readCall(context, 'unlink_identity', input, readIdentity)
-      await context.operations.unlinkIdentity(call, identity)
+      await context.service.run(unlinkIdentity(call, identity))
       return call
     },
   }),
@@ -310,7 +331,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreditWalletInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: money } = await readKeyedCall(context, 'credit_wallet', input, readMoney)
-      return { ...call, ...(await context.operations.creditWallet(call, money)) }
+      return { ...call, ...(await context.service.run(creditWallet(call, money))) }
     },
   }),
   debitWallet: t.field({
@@ -319,7 +340,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: DebitWalletInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: money } = await readKeyedCall(context, 'debit_wallet', input, readMoney)
-      return { ...call, ...(await context.operations.debitWallet(call, money)) }
+      return { ...call, ...(await context.service.run(debitWallet(call, money))) }
     },
   }),
   grantXp: t.field({
@@ -328,7 +349,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: GrantXpInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: xp } = await readKeyedCall(context, 'grant_xp', input, readXp)
-      return { ...call, result: await context.operations.grantXp(call, xp) }
+      return { ...call, result: await context.service.run(grantXp(call, xp)) }
     },
   }),
   grantTier: t.field({
@@ -337,7 +358,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: GrantTierInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: tier } = await readKeyedCall(context, 'grant_tier', input, readTier)
-      return { ...call, result: await context.operations.grantTier(call, tier) }
+      return { ...call, result: await context.service.run(grantTier(call, tier)) }
     },
   }),
   resetTier: t.field({
@@ -346,7 +367,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: ResetTierInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: place } = await readCall(context, 'reset_tier', input, readTier)
-      return { ...call, ...(await context.operations.resetTier(call, place)) }
+      return { ...call, ...(await context.service.run(resetTier(call, place))) }
     },
   }),
   grantPremium: t.field({
@@ -355,7 +376,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: GrantPremiumInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: place } = await readCall(context, 'grant_premium', input, readNodeInput)
-      return { ...call, ...(await context.operations.grantPremium(call, place)) }
+      return { ...call, ...(await context.service.run(grantPremium(call, place))) }
     },
   }),
   revokePremium: t.field({
@@ -364,7 +385,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: RevokePremiumInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: place } = await readCall(context, 'revoke_premium', input, readNodeInput)
-      return { ...call, ...(await context.operations.revokePremium(call, place)) }
+      return { ...call, ...(await context.service.run(revokePremium(call, place))) }
     },
   }),
   resetPass: t.field({
@@ -373,7 +394,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: ResetPassInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: place } = await readCall(context, 'reset_pass', input, readNodeInput)
-      return { ...call, ...(await context.operations.resetPass(call, place)) }
+      return { ...call, ...(await context.service.run(resetPass(call, place))) }
     },
   }),
   cancelRun: t.field({
@@ -384,7 +405,7 @@ builder.mutationFields((t) => ({
       const { call, input: run } = await readCall(context, 'cancel_run', input, (fields) => ({
         runId: readRunId(fields),
       }))
-      await context.operations.cancelRun(call, run)
+      await context.service.run(cancelRun(call, run))
       return call
     },
   }),
@@ -394,7 +415,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: SetPlayerStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: values } = await readCall(context, 'set_storage', input, readStorageValues)
-      await context.operations.setPlayerStorage(call, values)
+      await context.service.run(setPlayerStorage(call, values))
       return call
     },
   }),
@@ -404,7 +425,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: DeletePlayerStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
       const { call, input: keys } = await readCall(context, 'delete_storage', input, readKeys)
-      await context.operations.deletePlayerStorage(call, keys)
+      await context.service.run(deletePlayerStorage(call, keys))
       return call
     },
   }),
@@ -491,7 +512,7 @@ builder.queryFields((t) => ({
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const playerId = Fields.ofInput(args).read((fields) => fields.optionalId('id')) ?? ''
-      const { environmentId, playerId: id } = await context.operations.findPlayer(projectId, playerId)
+      const { environmentId, playerId: id } = await findPlayer(context.service.pool, projectId, playerId)
       return context.prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } })
     },
   }),
@@ -517,8 +538,9 @@ builder.queryFields((t) => ({
         search: fields.optionalText('search', { max: 255 }),
         provider: readSearchedProvider(fields, args.search),
       }))
-      const environmentId = await context.operations.findEnvironment(projectId, environment)
-      const found = await context.operations.searchPlayers(
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+      const found = await searchPlayers(
+        context.service.operatorPool,
         { environmentId, text: search, provider, status: args.status ?? null },
         { after, limit: size + 1 },
       )

@@ -3,8 +3,8 @@ import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
-import type { Status } from './standing.ts'
-import type { StoredValue } from './storage.ts'
+import { admitPlayer, type Status } from './standing.ts'
+import { deleteStorage, type StoredValue, setStorage } from './storage.ts'
 import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
 
 const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('StorageEntry').implement({
@@ -116,7 +116,7 @@ builder.queryField('me', (t) =>
     description: 'The calling player.',
     resolve: async (query, _root, _args, context) => {
       const caller = await requirePlayer(context)
-      await context.operations.admitPlayer(caller)
+      await context.service.run(admitPlayer(caller))
       const { environmentId, playerId: id } = caller
       return context.prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } })
     },
@@ -167,7 +167,7 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, 'storage.set')
       const values = Fields.ofInput(input).read(readStorageValues)
-      await context.operations.setStorage(player, values)
+      await context.service.run(setStorage(player, values))
       return { storage: [...values].map(([key, value]) => ({ key, value })) }
     },
   }),
@@ -178,7 +178,7 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, 'storage.delete')
       const keys = Fields.ofInput(input).read(readKeys)
-      await context.operations.deleteStorage(player, keys)
+      await context.service.run(deleteStorage(player, keys))
       return { keys }
     },
   }),

@@ -3,7 +3,7 @@ import { RoleType } from '../auth/graphql.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requireActor, requirePlatform } from '../graphql/context.ts'
-import { readEnvironmentName, readProjectName } from './projects.ts'
+import { createEnvironment, readEnvironmentName, readProjectName, renameProject } from './projects.ts'
 
 const MAX_REASON = 500
 
@@ -114,7 +114,7 @@ builder.mutationFields((t) => ({
         name: readEnvironmentName(fields),
         reason: readReason(fields),
       }))
-      return { id: await context.operations.createEnvironment(caller, environment) }
+      return { id: await createEnvironment(context.service.operatorPool, caller, environment) }
     },
   }),
   renameProject: t.field({
@@ -127,7 +127,7 @@ builder.mutationFields((t) => ({
         name: readProjectName(fields),
         reason: readReason(fields),
       }))
-      await context.operations.renameProject(caller, project)
+      await renameProject(context.service.operatorPool, caller, project)
       return { id: caller.projectId }
     },
   }),

@@ -1,6 +1,14 @@
-import type { Rehearsal } from '../auth/custom-login.ts'
+import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
 import { WebhookAttemptType } from '../auth/graphql.ts'
-import type { Latency, LoginFigures, LoginStatistics, LoginStatisticsRef, LoginTime } from '../auth/login-statistics.ts'
+import {
+  type Latency,
+  type LoginFigures,
+  type LoginStatistics,
+  type LoginStatisticsRef,
+  type LoginTime,
+  readLoginStatistics,
+  readLoginTimes,
+} from '../auth/login-statistics.ts'
 import { readCredentials } from '../auth/wire.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
@@ -8,10 +16,16 @@ import { requireActor, requirePlatform } from '../graphql/context.ts'
 import { StepType } from '../insight/graphql.ts'
 import { checkStep, HOURS_KEPT_DAYS, readRange } from '../insight/range.ts'
 import { print, RawJson } from '../json.ts'
-import type { AuthProvidersView, CustomProviderView } from './auth-providers.ts'
-import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS, type RotatedSecret } from './rotate-secret.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { type AuthProvidersView, type CustomProviderView, readAuthProviders } from './auth-providers.ts'
+import {
+  DEFAULT_OVERLAP_SECONDS,
+  MAX_OVERLAP_SECONDS,
+  type RotatedSecret,
+  rotateProviderSecret,
+} from './rotate-secret.ts'
 import { MAX_SECRET_LENGTH } from './secrets.ts'
-import { readSettings } from './settings.ts'
+import { readSettings, setAuthProviders } from './settings.ts'
 
 const MAX_REASON = 500
 
@@ -66,7 +80,7 @@ builder.queryField('authProviders', (t) =>
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const environment = Fields.ofInput(args).read((fields) => fields.optionalText('environment', { max: 32 }))
-      return context.operations.readAuthProviders(projectId, environment)
+      return readAuthProviders(context.service.operatorPool, projectId, environment)
     },
   }),
 )
@@ -157,7 +171,7 @@ builder.mutationFields((t) => ({
         reason: fields.text('reason', { max: MAX_REASON }),
       }))
       const settings = readSettings(print({ environment, authProviders: new RawJson(authProviders) }))
-      return { authProviders: await context.operations.setAuthProviders(caller, settings, reason) }
+      return { authProviders: await setAuthProviders(context.service, caller, settings, reason) }
     },
   }),
   rotateProviderSecret: t.field({
@@ -176,7 +190,7 @@ builder.mutationFields((t) => ({
           fields.optionalInt32('overlapSeconds', { min: 0, max: MAX_OVERLAP_SECONDS }) ?? DEFAULT_OVERLAP_SECONDS,
         reason: fields.text('reason', { max: MAX_REASON }),
       }))
-      return context.operations.rotateProviderSecret(caller, rotation)
+      return rotateProviderSecret(context.service, caller, rotation)
     },
   }),
   testAuthProvider: t.field({
@@ -186,8 +200,8 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requireActor(context, 'admin', { action: 'auth_providers.test', target: 'providers' })
       const environment = Fields.ofInput(input).read((fields) => fields.text('environment', { max: 32 }))
-      const environmentId = await context.operations.findEnvironment(projectId, environment)
-      return context.operations.rehearseLogin({ projectId, environmentId }, Fields.ofInput(input).read(readCredentials))
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+      return rehearseLogin(context.service, { projectId, environmentId }, Fields.ofInput(input).read(readCredentials))
     },
   }),
 }))
@@ -297,9 +311,9 @@ const LoginStatisticsType = builder
         args: {
           by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'By hour or by day.' }),
         },
-        resolve: ({ ref }, { by }, { operations }) => {
+        resolve: ({ ref }, { by }, { service }) => {
           Fields.ofInput({ by }).read((fields) => checkStep(fields, by, ref, MAX_DAYS_BY_HOUR))
-          return operations.readLoginTimes(ref, by)
+          return readLoginTimes(service.operatorPool, ref, by)
         },
       }),
     }),
@@ -323,9 +337,9 @@ builder.queryField('loginStatistics', (t) =>
         provider: fields.optionalText('provider', { max: 32 }),
         ...readRange(fields, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS }),
       }))
-      const environmentId = await context.operations.findEnvironment(projectId, environment)
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const ref = { environmentId, ...range }
-      return { ref, ...(await context.operations.readLoginStatistics(ref)) }
+      return { ref, ...(await readLoginStatistics(context.service.operatorPool, ref)) }
     },
   }),
 )

@@ -1,22 +1,22 @@
 import { Fields } from '../fields.ts'
 import type { PlatformHandler } from '../http/route.ts'
 import type { Json } from '../json.ts'
-import type { AuthProvidersView } from './auth-providers.ts'
-import { readSettings } from './settings.ts'
+import { type AuthProvidersView, readAuthProviders } from './auth-providers.ts'
+import { readSettings, setAuthProviders } from './settings.ts'
 
 /** GET /platform/v1/projects/{projectId}/auth-providers?environment= (spec 4.3): one environment, or all of them. */
-export const getAuthProviders: PlatformHandler = async ({ caller, query, operations }) => {
+export const getAuthProviders: PlatformHandler = async ({ caller, query, service }) => {
   const environment = Fields.ofInput({ environment: query.get('environment') }).read((fields) =>
     fields.optionalText('environment', { max: 32 }),
   )
-  const views = await operations.readAuthProviders(caller.projectId, environment)
+  const views = await readAuthProviders(service.operatorPool, caller.projectId, environment)
   const environments = views.map(toJson)
   return environment === null ? { environments } : (environments[0] ?? null)
 }
 
 /** PUT /platform/v1/projects/{projectId}/auth-providers (spec 4.3) */
-export const putAuthProviders: PlatformHandler = async ({ caller, body, operations }) =>
-  toJson(await operations.setAuthProviders(caller, readSettings(await body())))
+export const putAuthProviders: PlatformHandler = async ({ caller, body, service }) =>
+  toJson(await setAuthProviders(service, caller, readSettings(await body())))
 
 /** The contract's fields. How a secret is being replaced is told in GraphQL, where it is done. */
 function toJson({ environment, authProviders }: AuthProvidersView): Json {

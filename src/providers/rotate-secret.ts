@@ -11,7 +11,8 @@ import {
   type StoredProvider,
   viewOfCustom,
 } from './auth-providers.ts'
-import { generateSecret, type Secrets, tryToOpen } from './secrets.ts'
+import { generateSecret, tryToOpen } from './secrets.ts'
+import type { SettingsDesk } from './settings.ts'
 
 /** How long both secrets sign unless the caller says otherwise: a working day's time to deploy, everywhere. */
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60
@@ -43,13 +44,13 @@ export interface RotatedSecret {
  * rely on it. Giving the current secret again changes nothing, but with an overlap of 0 it ends the others.
  */
 export async function rotateProviderSecret(
-  { pool, secrets }: { pool: Pool; secrets: Secrets },
+  { operatorPool, secrets }: SettingsDesk,
   caller: PlatformCaller,
   { environment, name, secret, overlapSeconds, reason }: RotateSecret,
 ): Promise<RotatedSecret> {
   const { projectId } = caller
   const fresh = secret ?? generateSecret()
-  return inTransaction(pool, async (client) => {
+  return inTransaction(operatorPool, async (client) => {
     const environmentId = await lockSettings(client, projectId, environment)
     if (environmentId === undefined) throw new Refusal('environmentNotFound')
     const before = await findStored(client, environmentId, name)

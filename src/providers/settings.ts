@@ -42,6 +42,12 @@ export interface CustomProviderSettings {
   readonly secret: string | null
 }
 
+/** What settings are changed with. */
+export interface SettingsDesk {
+  readonly operatorPool: Pool
+  readonly secrets: Secrets
+}
+
 /** A request read as far as it goes, with every fault that it shows by itself. */
 export interface ReadSettings {
   readonly settings: AuthProviderSettings
@@ -126,13 +132,13 @@ const rawOrNull = (text: string | null): RawJson | null => (text === null ? null
  * the very next login. Refuses with every fault at once.
  */
 export async function setAuthProviders(
-  { pool, secrets }: { pool: Pool; secrets: Secrets },
+  { operatorPool, secrets }: SettingsDesk,
   caller: PlatformCaller,
   { settings, faults }: ReadSettings,
   reason: string | null = null,
 ): Promise<AuthProvidersView> {
   const { environment } = settings
-  return inTransaction(pool, async (client) => {
+  return inTransaction(operatorPool, async (client) => {
     // One change of an environment's settings at a time: whole maps replace whole maps.
     const environmentId = await lockSettings(client, caller.projectId, environment)
     const stored = environmentId === undefined ? [] : await readStored(client, environmentId)

@@ -5,10 +5,12 @@ import { builder } from '../graphql/builder.ts'
 import { type Context, requireActor, requirePlatform, requirePlayer } from '../graphql/context.ts'
 import { pageOf, readForwardPage } from '../graphql/page.ts'
 import { MAX_INT32 } from '../json.ts'
+import { findEnvironment } from '../projects/projects.ts'
 import { PriceType, RewardType } from '../wallet/graphql.ts'
+import { cloneScenario } from './clone.ts'
 import type { PassPreview } from './compare-passes.ts'
-import type { CrossResult } from './cross-handle.ts'
-import type { Reward, Track } from './definition.ts'
+import { type CrossResult, crossHandle } from './cross-handle.ts'
+import { type Reward, type Track, validateDefinition } from './definition.ts'
 import type {
   Change,
   ChangedNode,
@@ -22,12 +24,12 @@ import type {
 } from './diff.ts'
 import type { EnteredNode, ExecutionPlan } from './plan.ts'
 import type { ScenarioPreview } from './preview.ts'
-import type { PublishedScenario } from './publish.ts'
-import type { RunResult } from './read-run.ts'
+import { type PublishedScenario, publishScenario, readScenario } from './publish.ts'
+import { type RunResult, readRun } from './read-run.ts'
 import type { RunStatus } from './runs.ts'
 import type { ScenarioRef } from './scenarios.ts'
-import type { StartResult } from './start-run.ts'
-import type { VersionSummary } from './versions.ts'
+import { type StartResult, startRun } from './start-run.ts'
+import { diffVersions, listVersions, type VersionSummary } from './versions.ts'
 import { readCrossHandle, readRunId, readScenarioId } from './wire.ts'
 
 const CrossedHandleType = builder.objectRef<{ nodeId: string; handle: string }>('CrossedHandle').implement({
@@ -594,11 +596,11 @@ builder.queryFields((t) => ({
     type: ScenarioRunType,
     description: 'A run of the calling player.',
     args: { runId: t.arg.string({ required: true }) },
-    resolve: async (_root, args, context) =>
-      context.operations.readRun(
-        await requirePlayer(context),
-        Fields.ofInput(args).read((fields) => ({ runId: readRunId(fields) })),
-      ),
+    resolve: async (_root, args, context) => {
+      const player = await requirePlayer(context)
+      const runId = Fields.ofInput(args).read(readRunId)
+      return context.service.run(readRun(player, { runId }))
+    },
   }),
   scenario: t.field({
     type: ScenarioVersionType,
@@ -611,8 +613,9 @@ builder.queryFields((t) => ({
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { environment, scenarioId, version } = Fields.ofInput(args).read(readVersionedScenario)
-      const environmentId = await context.operations.findEnvironment(projectId, environment)
-      return { environment, ...(await context.operations.readScenario({ environmentId, scenarioId }, version)) }
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+      const published = await readScenario(context.service.operatorPool, { environmentId, scenarioId }, version)
+      return { environment, ...published }
     },
   }),
   scenarioVersions: t.connection({
@@ -627,7 +630,7 @@ builder.queryFields((t) => ({
         after: readVersionCursor(fields, args.after),
       }))
       const scenario = await findScenario(context, projectId, place)
-      const found = await context.operations.listVersions(scenario, { after, limit: size + 1 })
+      const found = await listVersions(context.service.operatorPool, scenario, { after, limit: size + 1 })
       const edges = found.slice(0, size).map((node) => ({ cursor: printVersionCursor(node.version), node }))
       return {
         edges,
@@ -657,7 +660,7 @@ builder.queryFields((t) => ({
         to: fields.optionalInt32('to', { min: 1 }) ?? 0,
       }))
       const scenario = await findScenario(context, projectId, place)
-      return { from, to, ...(await context.operations.diffScenario(scenario, { from, to })) }
+      return { from, to, ...(await diffVersions(context.service.operatorPool, scenario, { from, to })) }
     },
   }),
   validateScenario: t.field({
@@ -670,8 +673,8 @@ builder.queryFields((t) => ({
         environment: fields.text('environment', { max: 32 }),
         scenarioId: fields.optionalText('scenarioId', { max: 128 }),
       }))
-      await context.operations.findEnvironment(projectId, environment)
-      return context.operations.validateScenario(input.definition.trim())
+      await findEnvironment(context.service.pool, projectId, environment)
+      return validateDefinition(input.definition.trim())
     },
   }),
   previewScenario: t.field({
@@ -682,7 +685,7 @@ builder.queryFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const scenario = await findScenario(context, projectId, Fields.ofInput(input).read(readVersionedScenario))
-      return context.operations.previewScenario(scenario, input.definition.trim())
+      return context.service.previewScenario(scenario, input.definition.trim())
     },
   }),
   scenarios: t.prismaConnection({
@@ -693,7 +696,7 @@ builder.queryFields((t) => ({
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const environment = Fields.ofInput(args).read((fields) => fields.text('environment', { max: 32 }))
-      const environmentId = await context.operations.findEnvironment(projectId, environment)
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'asc', ids: 'names' })
       return context.prisma.scenario.findMany({ ...page, where: { environmentId, ...beyond } })
     },
@@ -753,21 +756,20 @@ builder.mutationFields((t) => ({
     type: StartRunResultType,
     description: 'Starts the run of a scenario, or resumes the one that is active.',
     args: { input: t.arg({ type: StartRunInput, required: true }) },
-    resolve: async (_root, { input }, context) =>
-      context.operations.startRun(
-        await requirePlayer(context, 'run.start'),
-        Fields.ofInput(input).read((fields) => ({ scenarioId: readScenarioId(fields) })),
-      ),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, 'run.start')
+      const scenarioId = Fields.ofInput(input).read(readScenarioId)
+      return context.service.run(startRun(player, { scenarioId }))
+    },
   }),
   crossHandle: t.field({
     type: CrossHandleResultType,
     description: 'Crosses a handle of an active node that the client runs.',
     args: { input: t.arg({ type: CrossHandleInput, required: true }) },
-    resolve: async (_root, { input }, context) =>
-      context.operations.crossHandle(
-        await requirePlayer(context, 'run.cross_handle'),
-        Fields.ofInput(input).read(readCrossHandle),
-      ),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, 'run.cross_handle')
+      return context.service.run(crossHandle(player, Fields.ofInput(input).read(readCrossHandle)))
+    },
   }),
   publishScenario: t.field({
     type: PublishScenarioPayload,
@@ -782,7 +784,7 @@ builder.mutationFields((t) => ({
         reason: readReason(fields),
       }))
       const scenario = await findScenario(context, caller.projectId, place)
-      const published = await context.operations.publishScenario(scenario, definition, { caller, reason })
+      const published = await publishScenario(context.service.operatorPool, scenario, definition, { caller, reason })
       return { scenario: { environment: place.environment, ...published } }
     },
   }),
@@ -800,7 +802,7 @@ builder.mutationFields((t) => ({
         reason: readReason(fields),
       }))
       const target = { environment: toEnvironment, scenarioId: toScenarioId }
-      const cloned = await context.operations.cloneScenario(caller, {
+      const cloned = await cloneScenario(context.service.operatorPool, caller, {
         from: await findScenario(context, caller.projectId, place),
         fromEnvironment: place.environment,
         version,
@@ -826,11 +828,11 @@ function readReason(fields: Fields): string | null {
 
 /** A scenario of the key's project. Another project's environment is one that does not exist. */
 async function findScenario(
-  { operations }: Context,
+  { service }: Context,
   projectId: string,
   { environment, scenarioId }: { environment: string; scenarioId: string },
 ): Promise<ScenarioRef> {
-  return { environmentId: await operations.findEnvironment(projectId, environment), scenarioId }
+  return { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId }
 }
 
 const printVersionCursor = (version: number): string => Buffer.from(`version:${version}`).toString('base64url')

@@ -26,6 +26,9 @@ const STATEMENT_TIMEOUT_MS = 30_000
 /** Previews that wait for the one under way. */
 const MAX_WAITING = 4
 
+/** What publishing a definition's text would do. */
+export type PreviewScenario = (ref: ScenarioRef, text: string) => Promise<ScenarioPreview>
+
 export interface PreviewOptions {
   readonly pool: Pool
   readonly rules: PassRules
@@ -37,10 +40,10 @@ export interface PreviewOptions {
  * connection for as long as it counts, and others need the rest. Refuses as `unavailable` when too many wait, or when
  * one takes too long.
  */
-export function createPreview({ pool, rules }: PreviewOptions) {
+export function createPreview({ pool, rules }: PreviewOptions): PreviewScenario {
   const inTurn = createQueue(MAX_WAITING)
 
-  return async function previewScenario(ref: ScenarioRef, text: string): Promise<ScenarioPreview> {
+  return async (ref, text) => {
     const parsed = parseDefinition(text)
     if (!parsed.ok) return { faults: parsed.faults, currentVersion: null, passes: [], removedNodes: [] }
     return inTurn(() => inSnapshot(pool, (client) => preview(client, rules, ref, parsed.definition)))

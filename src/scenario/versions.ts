@@ -45,7 +45,10 @@ export async function listVersions(pool: Pool, ref: ScenarioRef, page: VersionPa
   )
 }
 
-/** What differs between two versions of a scenario. Refuses a scenario that is not there, and names each unknown version. */
+/**
+ * What differs between two versions of a scenario. Refuses a scenario that is not there, and names each version that is
+ * unknown.
+ */
 export async function diffVersions(
   pool: Pool,
   ref: ScenarioRef,

@@ -3,6 +3,7 @@ import { type CryptoKey, decodeJwt, decodeProtectedHeader, importJWK, type JWTHe
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { print } from '../../src/json.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { season } from '../support/definitions.ts'
 import { type Answer, type Game, startGame, startInstance, type TestPlayer } from '../support/game.ts'
@@ -167,7 +168,7 @@ describe('a forged token is refused (spec 5)', () => {
   it("that names another environment's player as one of this environment", async () => {
     const { environments } = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
     const environmentId = environments.get('production') ?? ''
-    const other = await game.app.operations.createPlayer(environmentId, null)
+    const other = await game.app.service.run(createPlayer(environmentId, null))
     await expectRefused(`Bearer ${await sign({ ...claims(), sub: other.playerId })}`)
     await expectRefused(`Bearer ${await sign({ ...claims(), env: environmentId })}`)
   })

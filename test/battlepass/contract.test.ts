@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { type Json, print } from '../../src/json.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -352,7 +354,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
   it('does not store a refusal: the same key succeeds once the funds are there', async () => {
     const pass = await enter('season')
     expect((await pass.premium('again')).body).toEqual(premiumRefused('insufficient funds'))
-    await game.app.operations.adjustWallet(pass.player, { currency: 'gems', amount: 950n, reference: 'test' })
+    await game.app.service.run(adjustWallet(pass.player, { currency: 'gems', amount: 950n, reference: 'test' }))
     expect((await pass.premium('again')).body).toMatchObject({ success: true, error: null })
   })
 
@@ -967,7 +969,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
   })
 
   it("answers 404 to another project's and another environment's scenario", async () => {
-    const { pool, operations } = game.app
+    const { pool, service } = game.app
     const other = await createProject(pool, { name: 'Other', environments: ['production'] })
     const { key } = await createPlatformKey(pool, other.projectId, 'admin')
     for (const [projectId, environment, token] of [
@@ -986,7 +988,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
     }
     expect((await player.post('/sdk/v1/scenarios/start', { scenarioId: 'secret' })).status).toBe(404)
     // The same ids in two projects are two passes.
-    const ref = await operations.createPlayer(other.environments.get('production') ?? '', null)
+    const ref = await service.run(createPlayer(other.environments.get('production') ?? '', null))
     const token = await game.app.tokens.issueAccessToken({ ...ref, projectId: other.projectId })
     const answer = await game.request('POST', PROGRESS, {
       body: print(place),

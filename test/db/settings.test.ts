@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { print } from '../../src/json.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { seedSeason } from '../../src/seed-season.ts'
 import { setOnDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
@@ -36,7 +37,7 @@ describe.each([
     })
 
   it('a season is played, and told to dashboards', async () => {
-    const player = await instance.app.operations.createPlayer(game.environmentId, null)
+    const player = await instance.app.service.run(createPlayer(game.environmentId, null))
     const token = await instance.app.tokens.issueAccessToken({ ...player, projectId: game.projectId })
     const call = async (path: string, body: object) => {
       const answer = await send('POST', `/sdk/v1/${path}`, token, JSON.stringify(body))

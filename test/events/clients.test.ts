@@ -16,6 +16,7 @@ import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { printCursor } from '../../src/events/cursor.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { endWithTests } from '../support/children.ts'
 import { createDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
@@ -87,7 +88,7 @@ async function storedAfter({ app, environmentId }: Game, cursor: string): Promis
 function write({ app, environmentId }: Game): () => Promise<void> {
   let writing = true
   const writers = times(2, async () => {
-    while (writing) await app.operations.createPlayer(environmentId, 'Ada')
+    while (writing) await app.service.run(createPlayer(environmentId, 'Ada'))
   })
   return async () => {
     writing = false
@@ -469,7 +470,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
   async function untilWritten(server: Game) {
     let player: { playerId: string } | undefined
     await until('the database is back', async () => {
-      player = await server.app.operations.createPlayer(server.environmentId, null).catch(() => undefined)
+      player = await server.app.service.run(createPlayer(server.environmentId, null)).catch(() => undefined)
       return player !== undefined
     })
     return player ?? { playerId: '' }

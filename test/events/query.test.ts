@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { printCursor } from '../../src/events/cursor.ts'
 import { purgeOldEvents } from '../../src/events/retention.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -201,7 +202,7 @@ describe('paging through a history while events are written (decisions 8)', () =
   async function whileWriting<T>(server: Game, use: () => Promise<T>): Promise<T> {
     let writing = true
     const writers = times(4, async () => {
-      while (writing) await server.app.operations.createPlayer(server.environmentId, null)
+      while (writing) await server.app.service.run(createPlayer(server.environmentId, null))
     })
     try {
       return await use()
@@ -478,7 +479,7 @@ describe('a history and the live stream are joined by a cursor', () => {
     withGame(async (server) => {
       let writing = true
       const writers = times(4, async () => {
-        while (writing) await server.app.operations.createPlayer(server.environmentId, null)
+        while (writing) await server.app.service.run(createPlayer(server.environmentId, null))
       })
       const rounds: string[][] = []
       for (const index of times(200, Number)) {
@@ -585,7 +586,7 @@ describe('retention (decisions 8)', () => {
       const caughtUp: string[] = []
       for (let page = await read(server, { first: 200 }); ; ) {
         caughtUp.push(...cursorsOf(page))
-        await server.app.operations.createPlayer(server.environmentId, null)
+        await server.app.service.run(createPlayer(server.environmentId, null))
         if (!page.pageInfo.hasNextPage) break
         page = await read(server, { first: 200, after: page.pageInfo.endCursor })
       }
@@ -603,7 +604,7 @@ describe('retention (decisions 8)', () => {
       expect([edges, pageInfo.endCursor]).toEqual([[], cursorAt(server, 10)])
       expect(nodesOf(await read(server, { from: new Date(0).toISOString() }))).toEqual([])
       const live = server.subscribe(server.platformKey, LIVE, { ...production, after: pageInfo.endCursor })
-      const { playerId } = await server.app.operations.createPlayer(server.environmentId, null)
+      const { playerId } = await server.app.service.run(createPlayer(server.environmentId, null))
       expect(await live.next()).toMatchObject({ cursor: cursorAt(server, 11), playerId })
       await live.close()
     }))

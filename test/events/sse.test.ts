@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { printCursor } from '../../src/events/cursor.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { type Operator, startOperator } from '../support/operator.ts'
@@ -322,7 +323,7 @@ describe('a stream that is resumed (decisions 8)', () => {
       const start = await endOf()
       let writing = true
       const work = times(4, async () => {
-        while (writing) await game.app.operations.createPlayer(game.environmentId, null)
+        while (writing) await game.app.service.run(createPlayer(game.environmentId, null))
       })
       const heard: string[] = []
       let streams = 0

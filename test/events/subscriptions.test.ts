@@ -12,8 +12,10 @@ import { type Bus, createLocalBus } from '../../src/events/bus.ts'
 import type { StreamEvent } from '../../src/events/catalogue.ts'
 import { printCursor } from '../../src/events/cursor.ts'
 import { createFeeds } from '../../src/events/feed.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
+import { startRun } from '../../src/scenario/start-run.ts'
 import { createDatabase } from '../support/database.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -569,7 +571,7 @@ describe('a subscription is let go of', () => {
     const feeds = createFeeds({ pool: broken.app.pool, bus })
     try {
       const { environmentId } = broken
-      await Promise.all(times(600, () => broken.app.operations.createPlayer(environmentId, null)))
+      await Promise.all(times(600, () => broken.app.service.run(createPlayer(environmentId, null))))
       let ended = 0
       const onEnd = () => {
         ended += 1
@@ -701,7 +703,7 @@ describe('a player that comes back to a long stream', () => {
       let writing = true
       const work = [
         ...times(4, async () => {
-          while (writing) await app.operations.createPlayer(environmentId, null)
+          while (writing) await app.service.run(createPlayer(environmentId, null))
         }),
         (async () => {
           for (const _ of times(250, String)) {
@@ -740,7 +742,7 @@ describe('signals that are lost', () => {
     const after = await endOf()
     const subscriber = overSocket(player.token, ALL, { after })
     await until('it is open', async () => (await subscriptions()) === 1)
-    const { runId } = await second.operations.startRun(player, { scenarioId: 'season' })
+    const { runId } = await second.service.run(startRun(player, { scenarioId: 'season' }))
     const elapsed = startStopwatch()
     expect(await subscriber.next()).toMatchObject({ handle: 'onStart', runId })
     expect(elapsed()).toBeLessThan(4_000)
@@ -751,7 +753,7 @@ describe('signals that are lost', () => {
         for (const _ of times(40, String)) await game.player()
       })(),
       (async () => {
-        for (const _ of times(40, String)) await second.operations.createPlayer(game.environmentId, 'Ada')
+        for (const _ of times(40, String)) await second.service.run(createPlayer(game.environmentId, 'Ada'))
       })(),
     ]
     const from = await endOf()

@@ -7,6 +7,7 @@ import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
 import {
@@ -241,7 +242,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     for (const index of times(30, (at) => at))
       await Promise.all(
         times(10, (at) =>
-          game.app.operations.adjustWallet(player, { currency: 'gold', amount: 1n, reference: `${index}/${at}` }),
+          game.app.service.run(adjustWallet(player, { currency: 'gold', amount: 1n, reference: `${index}/${at}` })),
         ),
       )
     const ledger = `query ($first: Int, $after: String, $last: Int, $before: String) {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { schema } from '../../src/schema.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { logIn, obey } from '../liveops/desk.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -42,7 +43,7 @@ beforeAll(async () => {
   for (const name of ['another', 'third']) await game.publish(name, season())
   for (const _ of times(3, () => 0)) player = await logIn(game, 'zero')
   for (const amount of [1n, 2n, 3n, 4n])
-    await game.app.operations.adjustWallet(player, { currency: 'gems', amount, reference: 'test' })
+    await game.app.service.run(adjustWallet(player, { currency: 'gems', amount, reference: 'test' }))
   const runId = await player.start('season')
   for (const amount of [1, 2, 3])
     await player.post('/sdk/v1/battlepass/xp', { ...PASS, runId, amount, source: 'match' })

@@ -7,6 +7,7 @@ import { type ClientOptions, WebSocket } from 'ws'
 import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
 import { printCursor } from '../../src/events/cursor.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -263,7 +264,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
       expect((await held.receive('1')).payload.errors[0].extensions.code).toBe('UNAVAILABLE')
       proxy.restore()
       await until('the database is back', () =>
-        server.app.operations.createPlayer(server.environmentId, null).then(
+        server.app.service.run(createPlayer(server.environmentId, null)).then(
           () => true,
           () => false,
         ),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSdkKey } from '../../src/auth/keys.ts'
 import { print } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -453,7 +454,7 @@ async function replay(steps: Plan): Promise<{ players: TestPlayer[]; done: Done[
     times(PLAYERS, async () => {
       subjects += 1
       const player = await logIn(game, `replayed ${subjects}`)
-      await game.app.operations.adjustWallet(player, { currency: 'gems', amount: 400n, reference: 'test' })
+      await game.app.service.run(adjustWallet(player, { currency: 'gems', amount: 400n, reference: 'test' }))
       return player
     }),
   )

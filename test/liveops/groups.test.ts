@@ -1,7 +1,34 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addXp } from '../../src/battlepass/add-xp.ts'
+import { claimAll, claimTier } from '../../src/battlepass/claim-tier.ts'
+import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
+import { readProgress } from '../../src/battlepass/read-progress.ts'
 import { Refusal } from '../../src/errors.ts'
 import { freeze, type Json } from '../../src/json.ts'
+import {
+  banPlayer,
+  cancelRun,
+  creditWallet,
+  debitWallet,
+  deletePlayer,
+  deletePlayerStorage,
+  endSessions,
+  grantPremium,
+  grantTier,
+  grantXp,
+  resetPass,
+  resetTier,
+  revokePremium,
+  setPlayerStorage,
+  unbanPlayer,
+  unlinkIdentity,
+} from '../../src/liveops/support.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/standing.ts'
+import { deleteStorage, setStorage } from '../../src/players/storage.ts'
+import { startRun } from '../../src/scenario/start-run.ts'
+import type { Service } from '../../src/service.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'
@@ -59,7 +86,7 @@ interface Subject extends PlayerRef {
 
 type Call = (subject: Subject) => Promise<unknown>
 
-const ops = () => game.app.operations
+const run: Service['run'] = (command) => game.app.service.run(command)
 const call = ({ environmentId, playerId }: PlayerRef) => ({
   caller: operator.caller,
   player: { environmentId, playerId },
@@ -77,44 +104,43 @@ const key = (): string => {
 
 /** Everything that is done to a player in one group, by itself or by support. */
 const CALLS: Readonly<Record<string, Call>> = {
-  start: (player) => ops().startRun(player, { scenarioId: 'season' }),
-  'a little xp': ({ runId, ...player }) => ops().addXp(player, { ...pass, runId, amount: 20n, source: 'match' }),
-  'xp to the top': ({ runId, ...player }) => ops().addXp(player, { ...pass, runId, amount: 500n, source: 'match' }),
+  start: (player) => run(startRun(player, { scenarioId: 'season' })),
+  'a little xp': ({ runId, ...player }) => run(addXp(player, { ...pass, runId, amount: 20n, source: 'match' })),
+  'xp to the top': ({ runId, ...player }) => run(addXp(player, { ...pass, runId, amount: 500n, source: 'match' })),
   'xp with a key': ({ runId, ...player }) =>
-    ops().addXp(player, { ...pass, runId, amount: 30n, source: 'match', idempotencyKey: 'mine' }),
-  'a claim': ({ runId, ...player }) => ops().claimTier(player, { ...pass, runId, level: 2, track: 'free' }),
-  'a claim again': ({ runId, ...player }) => ops().claimTier(player, { ...pass, runId, level: 1, track: 'free' }),
-  'a premium claim': ({ runId, ...player }) => ops().claimTier(player, { ...pass, runId, level: 1, track: 'premium' }),
+    run(addXp(player, { ...pass, runId, amount: 30n, source: 'match', idempotencyKey: 'mine' })),
+  'a claim': ({ runId, ...player }) => run(claimTier(player, { ...pass, runId, level: 2, track: 'free' })),
+  'a claim again': ({ runId, ...player }) => run(claimTier(player, { ...pass, runId, level: 1, track: 'free' })),
+  'a premium claim': ({ runId, ...player }) => run(claimTier(player, { ...pass, runId, level: 1, track: 'premium' })),
   'a claim on a level node': ({ runId, ...player }) =>
-    ops().claimTier(player, { ...third, runId, level: null, track: 'free' }),
-  'all claims': ({ runId, ...player }) => ops().claimAll(player, { ...pass, runId }),
-  'a purchase': ({ runId, ...player }) => ops().purchasePremium(player, { ...bonus, runId }),
-  'a purchase again': ({ runId, ...player }) =>
-    ops().purchasePremium(player, { ...pass, runId, idempotencyKey: 'buy' }),
-  'a value stored': (player) => ops().setStorage(player, values('own')),
-  'a value removed': (player) => ops().deleteStorage(player, ['color']),
-  banPlayer: (player) => ops().banPlayer(call(player)),
-  unbanPlayer: (player) => ops().unbanPlayer(call(player)),
-  deletePlayer: (player) => ops().deletePlayer(call(player)),
-  endSessions: (player) => ops().endSessions(call(player)),
-  creditWallet: (player) => ops().creditWallet(keyed(player, key()), { currency: 'gems', amount: 900n }),
-  'creditWallet with a key': (player) => ops().creditWallet(keyed(player, 'one'), { currency: 'gems', amount: 7n }),
+    run(claimTier(player, { ...third, runId, level: null, track: 'free' })),
+  'all claims': ({ runId, ...player }) => run(claimAll(player, { ...pass, runId })),
+  'a purchase': ({ runId, ...player }) => run(purchasePremium(player, { ...bonus, runId })),
+  'a purchase again': ({ runId, ...player }) => run(purchasePremium(player, { ...pass, runId, idempotencyKey: 'buy' })),
+  'a value stored': (player) => run(setStorage(player, values('own'))),
+  'a value removed': (player) => run(deleteStorage(player, ['color'])),
+  banPlayer: (player) => run(banPlayer(call(player))),
+  unbanPlayer: (player) => run(unbanPlayer(call(player))),
+  deletePlayer: (player) => run(deletePlayer(call(player))),
+  endSessions: (player) => run(endSessions(call(player))),
+  creditWallet: (player) => run(creditWallet(keyed(player, key()), { currency: 'gems', amount: 900n })),
+  'creditWallet with a key': (player) => run(creditWallet(keyed(player, 'one'), { currency: 'gems', amount: 7n })),
   'creditWallet with that key, of something else': (player) =>
-    ops().creditWallet(keyed(player, 'one'), { currency: 'gems', amount: 8n }),
-  debitWallet: (player) => ops().debitWallet(keyed(player, key()), { currency: 'gems', amount: 50n }),
-  grantXp: (player) => ops().grantXp(keyed(player, key()), { ...pass, amount: 60n, source: 'support' }),
-  'grantXp to the top': (player) => ops().grantXp(keyed(player, key()), { ...pass, amount: 900n, source: 'support' }),
-  grantTier: (player) => ops().grantTier(keyed(player, key()), { ...pass, level: 3, track: 'free' }),
-  'grantTier of premium': (player) => ops().grantTier(keyed(player, key()), { ...pass, level: 2, track: 'premium' }),
-  'grantTier with a key': (player) => ops().grantTier(keyed(player, 'one'), { ...bonus, level: 1, track: 'premium' }),
-  resetTier: (player) => ops().resetTier(call(player), { ...pass, level: 1, track: 'free' }),
-  'resetTier of premium': (player) => ops().resetTier(call(player), { ...pass, level: 1, track: 'premium' }),
-  grantPremium: (player) => ops().grantPremium(call(player), bonus),
-  revokePremium: (player) => ops().revokePremium(call(player), pass),
-  resetPass: (player) => ops().resetPass(call(player), pass),
-  cancelRun: ({ runId, ...player }) => ops().cancelRun(call(player), { runId }),
-  setPlayerStorage: (player) => ops().setPlayerStorage(call(player), values('theirs')),
-  deletePlayerStorage: (player) => ops().deletePlayerStorage(call(player), ['color', 'own']),
+    run(creditWallet(keyed(player, 'one'), { currency: 'gems', amount: 8n })),
+  debitWallet: (player) => run(debitWallet(keyed(player, key()), { currency: 'gems', amount: 50n })),
+  grantXp: (player) => run(grantXp(keyed(player, key()), { ...pass, amount: 60n, source: 'support' })),
+  'grantXp to the top': (player) => run(grantXp(keyed(player, key()), { ...pass, amount: 900n, source: 'support' })),
+  grantTier: (player) => run(grantTier(keyed(player, key()), { ...pass, level: 3, track: 'free' })),
+  'grantTier of premium': (player) => run(grantTier(keyed(player, key()), { ...pass, level: 2, track: 'premium' })),
+  'grantTier with a key': (player) => run(grantTier(keyed(player, 'one'), { ...bonus, level: 1, track: 'premium' })),
+  resetTier: (player) => run(resetTier(call(player), { ...pass, level: 1, track: 'free' })),
+  'resetTier of premium': (player) => run(resetTier(call(player), { ...pass, level: 1, track: 'premium' })),
+  grantPremium: (player) => run(grantPremium(call(player), bonus)),
+  revokePremium: (player) => run(revokePremium(call(player), pass)),
+  resetPass: (player) => run(resetPass(call(player), pass)),
+  cancelRun: ({ runId, ...player }) => run(cancelRun(call(player), { runId })),
+  setPlayerStorage: (player) => run(setPlayerStorage(call(player), values('theirs'))),
+  deletePlayerStorage: (player) => run(deletePlayerStorage(call(player), ['color', 'own'])),
 }
 
 const NAMES = Object.keys(CALLS)
@@ -142,16 +168,16 @@ type Place = (typeof PLACES)[number]
 
 /** A player in one of the places. But for the new one it has 150 xp, premium, the first free tier, and something stored. */
 async function subject(place: Place): Promise<Subject> {
-  const player = await ops().createPlayer(game.environmentId, 'Ada')
-  await ops().adjustWallet(player, { currency: 'gems', amount: 1000n, reference: 'test' })
+  const player = await run(createPlayer(game.environmentId, 'Ada'))
+  await run(adjustWallet(player, { currency: 'gems', amount: 1000n, reference: 'test' }))
   if (place === 'new') return { ...player, runId: '01900000-0000-7000-8000-000000000000' }
-  await ops().setStorage(player, values('color'))
-  const { runId } = await ops().startRun(player, { scenarioId: 'season' })
-  await ops().addXp(player, { ...pass, runId, amount: 150n, source: 'match' })
-  await ops().purchasePremium(player, { ...pass, runId, idempotencyKey: 'buy' })
-  await ops().claimTier(player, { ...pass, runId, level: 1, track: 'free' })
-  if (place === 'between two runs') await ops().cancelRun(call(player), { runId })
-  if (place === 'banned') await ops().banPlayer(call(player))
+  await run(setStorage(player, values('color')))
+  const { runId } = await run(startRun(player, { scenarioId: 'season' }))
+  await run(addXp(player, { ...pass, runId, amount: 150n, source: 'match' }))
+  await run(purchasePremium(player, { ...pass, runId, idempotencyKey: 'buy' }))
+  await run(claimTier(player, { ...pass, runId, level: 1, track: 'free' }))
+  if (place === 'between two runs') await run(cancelRun(call(player), { runId }))
+  if (place === 'banned') await run(banPlayer(call(player)))
   return { ...player, runId }
 }
 
@@ -285,18 +311,18 @@ describe('names that are alike but for where they are parted are told apart in o
       const alike = scenario([passNode(nodeId)], [{ from: 'start', handle: 'onStart', to: nodeId }])
       expect((await game.publish(encodeURIComponent(scenarioId), alike)).status).toBe(200)
     }
-    const player = await ops().createPlayer(game.environmentId, 'Ada')
+    const player = await run(createPlayer(game.environmentId, 'Ada'))
     const calls = await Promise.all(
-      places.map(async (place) => ({ ...place, ...(await ops().startRun(player, place)), source: 'match' })),
+      places.map(async (place) => ({ ...place, ...(await run(startRun(player, place))), source: 'match' })),
     )
-    const ten = calls.flatMap((one) => times(5, () => ops().addXp(player, { ...one, amount: 10n })))
-    await Promise.all([...ten, ...calls.slice(1).map((one) => ops().addXp(player, { ...one, amount: 7n }))])
-    const xp = await Promise.all(places.map(async (place) => (await ops().readProgress(player, place)).xp))
+    const ten = calls.flatMap((one) => times(5, () => run(addXp(player, { ...one, amount: 10n }))))
+    await Promise.all([...ten, ...calls.slice(1).map((one) => run(addXp(player, { ...one, amount: 7n })))])
+    const xp = await Promise.all(places.map(async (place) => (await run(readProgress(player, place))).xp))
     expect(xp).toEqual([50n, 57n])
   })
 
   it('those of providers and subjects', async () => {
-    const { environmentId, playerId } = await ops().createPlayer(game.environmentId, 'Ada')
+    const { environmentId, playerId } = await run(createPlayer(game.environmentId, 'Ada'))
     const own = { provider: 'custom', subject: 'studio/7' }
     await game.app.pool.query(
       'INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, $2, $3, $4)',
@@ -304,7 +330,7 @@ describe('names that are alike but for where they are parted are told apart in o
     )
     const other = { provider: 'custom/studio', subject: '7' }
     const outcomes = [other, own, other].map((ref) =>
-      settle(ops().unlinkIdentity(call({ environmentId, playerId }), ref)),
+      settle(run(unlinkIdentity(call({ environmentId, playerId }), ref))),
     )
     expect(await Promise.all(outcomes)).toEqual(['not_found', 'null', 'not_found'])
   })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/json.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { passNode, scenario } from '../support/definitions.ts'
@@ -31,7 +32,7 @@ beforeAll(async () => {
     newOperator(pool, project.projectId, 'admin'),
   ])
   const elsewhere = project.environments.get('elsewhere') ?? ''
-  strangePlayerId = (await game.app.operations.createPlayer(elsewhere, 'Eve')).playerId
+  strangePlayerId = (await game.app.service.run(createPlayer(elsewhere, 'Eve'))).playerId
   const { url, secret } = webhook
   const provider = { enabled: true, url, secret }
   expect((await game.setProviders({ default: provider, steam: provider })).status).toBe(200)
@@ -90,7 +91,7 @@ const fresh = (what: string): string => {
 }
 
 const create = async (nickname: string | null, environmentId = game.environmentId): Promise<string> =>
-  (await game.app.operations.createPlayer(environmentId, nickname)).playerId
+  (await game.app.service.run(createPlayer(environmentId, nickname))).playerId
 
 describe('a search of players', () => {
   it('finds one by its id, in any letter case, in its environment only', async () => {

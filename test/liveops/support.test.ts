@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/json.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import {
@@ -82,7 +84,7 @@ beforeAll(async () => {
     newOperator(pool, game.projectId, 'viewer'),
     newOperator(pool, project.projectId),
   ])
-  strangePlayerId = (await game.app.operations.createPlayer(project.environments.get('production') ?? '', 'Eve'))
+  strangePlayerId = (await game.app.service.run(createPlayer(project.environments.get('production') ?? '', 'Eve')))
     .playerId
   const { url, secret } = webhook
   expect((await game.setProviders({ default: { enabled: true, url, secret } })).status).toBe(200)
@@ -120,7 +122,7 @@ async function seasoned(): Promise<Seasoned> {
     { nickname: 'Ada', avatarUrl: 'https://cdn.example/ada.png', data: { color: 'red' } },
     { region: 'eu-west', language: 'pt-BR' },
   )
-  await game.app.operations.adjustWallet(player, { currency: 'gems', amount: 1000n, reference: 'test' })
+  await game.app.service.run(adjustWallet(player, { currency: 'gems', amount: 1000n, reference: 'test' }))
   const runId = await player.start('season')
   const answers = [
     await player.post(XP, { ...pass, runId, amount: 250, source: 'match' }),

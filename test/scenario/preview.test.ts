@@ -60,7 +60,7 @@ function newScenario() {
 }
 
 const preview = (scenarioId: string, definition: Json): Promise<ScenarioPreview> =>
-  game.app.operations.previewScenario({ environmentId: game.environmentId, scenarioId }, print(definition))
+  game.app.service.previewScenario({ environmentId: game.environmentId, scenarioId }, print(definition))
 
 /** Puts players where they are, past any rule: earlier versions and support may have left them there. */
 async function play(scenarioId: string, { passes, runs }: Played): Promise<void> {
@@ -408,7 +408,7 @@ describe('the preview of a definition', () => {
       runs: [{ player: 0, status: 'active', active: ['pass'] }],
     })
     const removing = scenario([], [])
-    const { passes, removedNodes } = await game.app.operations.previewScenario(staging, print(removing))
+    const { passes, removedNodes } = await game.app.service.previewScenario(staging, print(removing))
     expect(passes).toMatchObject([{ isRemoved: true, players: 0, removedClaims: [] }])
     expect(removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 0 }])
   })

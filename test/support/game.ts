@@ -8,9 +8,11 @@ import { generateTokenKey } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Json, print } from '../../src/json.ts'
 import type { Logger } from '../../src/log.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/standing.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { createDatabase } from './database.ts'
 import { checkAnswer } from './openapi.ts'
 
@@ -216,9 +218,9 @@ export async function startGame(env: Readonly<Record<string, string>> = {}, log?
   }
 
   async function player({ wallet = {} }: { wallet?: Record<string, bigint> } = {}): Promise<TestPlayer> {
-    const ref = await app.operations.createPlayer(environmentId, null)
+    const ref = await app.service.run(createPlayer(environmentId, null))
     for (const [currency, amount] of Object.entries(wallet)) {
-      await app.operations.adjustWallet(ref, { currency, amount, reference: 'test' })
+      await app.service.run(adjustWallet(ref, { currency, amount, reference: 'test' }))
     }
     const token = await app.tokens.issueAccessToken({ ...ref, projectId })
     const authorization = `Bearer ${token}`

@@ -1,0 +1,55 @@
+import type { Pool } from 'pg'
+import { type AuditDenied, createAuditDenied } from './audit/denied.ts'
+import type { Tokens } from './auth/tokens.ts'
+import type { Webhook } from './auth/webhook.ts'
+import { claimsOpen } from './battlepass/decide.ts'
+import { levelAt } from './battlepass/levels.ts'
+import type { GroupCommit, Lane } from './commit/group-commit.ts'
+import type { Logger } from './log.ts'
+import { type BeginStorageAnswer, createStorageAnswers } from './players/storage-answers.ts'
+import type { Secrets } from './providers/secrets.ts'
+import { createPreview, type PreviewScenario } from './scenario/preview.ts'
+
+/**
+ * What every call works with. An edge runs a command: `service.run(addXp(player, input))`. To any other function of a
+ * feature it gives what that function needs: `searchPlayers(service.operatorPool, search, page)`.
+ */
+export interface Service {
+  /** Runs a command on the engine that its `lane` names. Answers after COMMIT. */
+  readonly run: GroupCommit['run']
+  /** For short reads, for which the game waits. */
+  readonly pool: Pool
+  /** For what operators read and change. That may take long or wait for a lock, and then only its like waits for it. */
+  readonly operatorPool: Pool
+
+  /** Opens and seals the secrets of login providers. */
+  readonly secrets: Secrets
+  readonly webhook: Webhook
+  readonly tokens: Tokens
+  /** Logs what went wrong when the call is answered all the same. */
+  readonly warn: (message: string, detail: unknown) => void
+
+  // These three keep in mind who waits for them, so they are made once for each service.
+  readonly auditDenied: AuditDenied
+  /** Begins an answer that carries storage: all of a player's, or some keys. */
+  readonly beginStorageAnswer: BeginStorageAnswer
+  readonly previewScenario: PreviewScenario
+}
+
+export interface ServiceOptions extends Pick<Service, 'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens'> {
+  readonly engines: Readonly<Record<Lane, GroupCommit>>
+  readonly log: Logger
+}
+
+export function createService({ engines, log, ...parts }: ServiceOptions): Service {
+  const { operatorPool } = parts
+  const run: Service['run'] = (command) => engines[command.lane ?? 'game'].run(command)
+  return {
+    ...parts,
+    run,
+    warn: (message, detail) => log.warn({ err: String(detail) }, message),
+    auditDenied: createAuditDenied(operatorPool),
+    beginStorageAnswer: createStorageAnswers(run),
+    previewScenario: createPreview({ pool: operatorPool, rules: { levelAt, claimsOpen } }),
+  }
+}
