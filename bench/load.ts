@@ -15,28 +15,35 @@ export interface LoadSetup {
   readonly nodeId: string
   /** The level up to which tiers can be claimed. */
   readonly reached: number
-  readonly players: Readonly<Record<PlayerSet, readonly LoadPlayer[]>>
+  /** Each set of players by its name. */
+  readonly players: Readonly<Record<string, readonly LoadPlayer[]>>
 }
 
-/** Those whom the service gives xp, those whom the reference gives xp, and those who claim. */
-export type PlayerSet = 'ours' | 'reference' | 'claimants'
-export type Call = 'xp' | 'progress' | 'claim'
+/** `empty` sends what `xp` sends, to a server that does nothing with it. */
+export type Call = 'xp' | 'progress' | 'claim' | 'premium' | 'empty'
 
 export interface Load {
-  readonly port: number
+  /** Several are instances behind a balancer: the calls of each player go to one after the other. */
+  readonly ports: readonly number[]
   readonly call: Call
-  readonly players: PlayerSet
+  /** The name of a set of players. */
+  readonly players: string
+  /** How many calls are under way at once. */
   readonly connections: number
   readonly seconds: number
+  /** Ends after so many calls, if that comes first. */
+  readonly calls?: number
+  /** The xp of each call; 10 to 99 in turn unless given. */
+  readonly amount?: number
 }
 
 export interface Tally {
   readonly calls: number
   readonly perSecond: number
   readonly medianMs: number
-  readonly p99Ms: number
   /** The sum of the amounts that were answered with success. */
   readonly xp: number
+  readonly levelUps: number
   /** Answers that were no success, and the first of them. */
   readonly failed: number
   readonly firstFailure: string | null
@@ -46,11 +53,15 @@ const PATHS: Readonly<Record<Call, string>> = {
   xp: '/sdk/v1/battlepass/xp',
   progress: '/sdk/v1/battlepass/progress',
   claim: '/sdk/v1/battlepass/claim',
+  premium: '/sdk/v1/battlepass/premium',
+  empty: '/',
 }
 
 interface Request {
   readonly text: string
   readonly amount: number
+  /** To which of the ports it goes. */
+  readonly to: number
 }
 
 interface Reply {
@@ -58,66 +69,106 @@ interface Reply {
   readonly body: string
 }
 
+type Ask = (text: string) => Promise<Reply>
+
 let setup: LoadSetup
-/** Calls go from player to player, so that no two under way at once are of the same one. */
+/** How many calls of a kind a set of players has made. */
 const turns = new Map<string, number>()
 
-/** The next call to make; undefined when there is nothing left to claim. */
-function nextRequest({ call, players: set }: Load): Request | undefined {
-  const players = setup.players[set]
-  const turn = turns.get(`${call} ${set}`) ?? 0
-  const player = players[turn % players.length]
-  const round = Math.floor(turn / players.length)
-  if (!player || (call === 'claim' && round >= setup.reached)) return undefined
-  turns.set(`${call} ${set}`, turn + 1)
+/**
+ * Gives one call after the other, until there is nothing left to do. Calls go from player to player, so that no two under
+ * way at once are of the same one, and each round goes to the next tier.
+ */
+function createRequests({ ports, call, players: set, amount: fixed, calls = Number.POSITIVE_INFINITY }: Load) {
+  const players = setup.players[set] ?? []
+  const name = `${call} ${set}`
+  const rounds = { claim: setup.reached, premium: 1 }[call as string] ?? Number.POSITIVE_INFINITY
+  const first = turns.get(name) ?? 0
   const place = `"scenarioId":"${setup.scenarioId}","nodeId":"${setup.nodeId}"`
-  const amount = call === 'xp' ? 10 + (turn % 90) : 0
-  const body = {
-    xp: `{${place},"runId":"${player.runId}","amount":${amount},"source":"match"}`,
-    progress: `{${place}}`,
-    claim: `{${place},"runId":"${player.runId}","level":${round + 1},"track":"free"}`,
-  }[call]
-  const text = `POST ${PATHS[call]} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${player.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-  return { text, amount }
+
+  return (): Request | undefined => {
+    const turn = turns.get(name) ?? 0
+    const index = turn % players.length
+    const round = Math.floor(turn / players.length)
+    const player = players[index]
+    if (!player || round >= rounds || turn - first >= calls) return undefined
+    turns.set(name, turn + 1)
+    const amount = call === 'xp' ? (fixed ?? 10 + (turn % 90)) : 0
+    const body = bodyOf(player, amount, round)
+    const text = `POST ${PATHS[call]} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${player.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    // Neighbours call different instances, and each player another one than in the round before.
+    return { text, amount, to: ports.length === 1 ? 0 : (index + round) % ports.length }
+  }
+
+  function bodyOf({ runId }: LoadPlayer, amount: number, round: number): string {
+    switch (call) {
+      case 'progress':
+        return `{${place}}`
+      case 'claim':
+        return `{${place},"runId":"${runId}","level":${round + 1},"track":"free"}`
+      case 'premium':
+        return `{${place},"runId":"${runId}","idempotencyKey":"purchase-${runId}"}`
+      default:
+        return `{${place},"runId":"${runId}","amount":${amount},"source":"match"}`
+    }
+  }
 }
 
 function isSuccess(call: Call, { status, body }: Reply): boolean {
   if (status !== 200) return false
-  return call !== 'claim' || (body.includes('"success":true') && body.includes('"alreadyClaimed":false'))
+  if (call === 'claim') return body.includes('"success":true') && body.includes('"alreadyClaimed":false')
+  return call !== 'premium' || body.includes('"success":true')
 }
 
 async function run(load: Load): Promise<Tally> {
-  const sockets = await Promise.all(Array.from({ length: load.connections }, () => connect(load.port)))
+  const { ports, call, connections } = load
+  const next = createRequests(load)
+  const sockets: Socket[] = []
+  // Each driver has a connection to every port, and one call under way.
+  const drivers = await Promise.all(
+    Array.from({ length: connections }, () =>
+      Promise.all(
+        ports.map(async (port) => {
+          const socket = await connect(port)
+          sockets.push(socket)
+          return asker(socket)
+        }),
+      ),
+    ),
+  )
   const latencies: number[] = []
   let xp = 0
+  let levelUps = 0
   let failed = 0
   let firstFailure: string | null = null
   const started = performance.now()
   const end = started + load.seconds * 1000
 
-  async function drive(socket: Socket): Promise<void> {
-    const ask = asker(socket)
+  async function drive(asks: readonly Ask[]): Promise<void> {
     for (let now = performance.now(); now < end; ) {
-      const request = nextRequest(load)
-      if (!request) return
+      const request = next()
+      const ask = request && asks[request.to]
+      if (!ask) return
       const reply = await ask(request.text)
       const answered = performance.now()
       latencies.push(answered - now)
       now = answered
-      if (isSuccess(load.call, reply)) xp += request.amount
-      else {
+      if (isSuccess(call, reply)) {
+        xp += request.amount
+        if (call === 'xp' && reply.body.includes('"leveledUp":true')) levelUps += 1
+      } else {
         failed += 1
         firstFailure ??= `${reply.status} ${reply.body.slice(0, 300)}`
       }
     }
   }
-  await Promise.all(sockets.map(drive))
+  await Promise.all(drivers.map(drive))
   const seconds = (performance.now() - started) / 1000
   for (const socket of sockets) socket.destroy()
   const sorted = Float64Array.from(latencies).sort()
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
   const calls = sorted.length
-  return { calls, perSecond: calls / seconds, medianMs: at(0.5), p99Ms: at(0.99), xp, failed, firstFailure }
+  const medianMs = sorted[calls >> 1] ?? 0
+  return { calls, perSecond: calls / seconds, medianMs, xp, levelUps, failed, firstFailure }
 }
 
 function connect(port: number): Promise<Socket> {
@@ -130,7 +181,7 @@ function connect(port: number): Promise<Socket> {
 }
 
 /** Sends one request at a time and gives its reply. A connection that ends is a failure of the service under load. */
-function asker(socket: Socket): (text: string) => Promise<Reply> {
+function asker(socket: Socket): Ask {
   let received = ''
   let resolve: (reply: Reply) => void = () => {}
   let reject: (error: Error) => void = () => {}

@@ -1,325 +1,464 @@
-import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import type { Pool } from 'pg'
+import { readFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import type pg from 'pg'
 import { createPool } from '../src/db/pool.ts'
 import { demoSeason } from '../src/season.ts'
 import { startDurablePostgres } from '../test/support/durable-postgres.ts'
-import { buildService, createWorld, spawnService, stopService, type World } from '../test/support/service.ts'
-import { until } from '../test/support/until.ts'
-import type { Call, Load, LoadPlayer, LoadSetup, PlayerSet, Tally } from './load.ts'
+import { buildService, createWorld, type World } from '../test/support/service.ts'
+import { Books, type Owner } from './books.ts'
+import { cpuOf } from './cpu.ts'
+import type { Call, Load, LoadPlayer, LoadSetup, Tally } from './load.ts'
+import { clientsFor, findPgbench } from './pgbench.ts'
+import { copyPlayer, newPlayers } from './players.ts'
+import {
+  cleanUp,
+  installPeers,
+  lossOf,
+  onEnd,
+  type Server,
+  startInstance,
+  startProcess,
+  startServer,
+} from './processes.ts'
+import { type Cell, clearNote, Figures, note, print, printLine } from './report.ts'
 
-// The benchmark: the service, the same endpoint written the usual way, and the database's own limit, side by side in one
-// run on one Postgres. README.md says what each row means.
+// The benchmark: the service, the same calls written by others, and the database's own limit, side by side in one run on
+// one Postgres. README.md says what each row means.
 
-const quick = process.argv.includes('--quick')
-const ROUNDS = quick ? 1 : 3
-const SECONDS = quick ? 0.6 : 1.5
-const WARM_UP_SECONDS = quick ? 0.8 : 2
-const CONNECTIONS = [1, 32, 256] as const
-/** The database takes 100 connections, some of which the services hold. */
-const PGBENCH_CONNECTIONS: Readonly<Record<number, number>> = { 1: 1, 32: 32, 256: 64 }
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
+    connections: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+  },
+})
+const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 3))
+const SECONDS = Number(options.seconds ?? (options.quick ? 0.5 : 1.5))
+const WARM_UP_SECONDS = options.quick ? 0.6 : 2
+const WARM_UP_CONNECTIONS = 64
+/** The service's jobs run each second: what a cell leaves to them is counted with it. */
+const SETTLE_MS = 1_200
+const CONNECTIONS = [1, 4, 32, 256]
 /** More than the most connections, so that calls under way at once are of distinct players. */
 const PLAYERS = 1024
+/** Each has {@link REACHED} tiers to claim, which must last to the end. */
+const CLAIMANTS = 2048
+/** A purchase needs a player who has made none, so a cell is so many purchases, however long they take. */
+const PURCHASES = Math.ceil(2_000 * SECONDS)
+const WARM_UP_PURCHASES = 500
+const BUYERS = WARM_UP_PURCHASES + ROUNDS * PURCHASES
 /** The level that those who claim have reached: the one below the top, as most who claim are not done with the season. */
 const REACHED = 99
 const SCENARIO = 'bench'
 const NODE = 'pass'
-const NODE_OPTIONS = '--max-semi-space-size=64'
+/** More than the default: the servers and pgbench hold connections at the same time. */
+const POSTGRES = ['max_connections=200']
 
-interface Cell {
-  readonly perSecond: number
-  readonly medianMs: number
-  readonly p99Ms: number | null
-}
+const XP = 'add xp'
+const CLAIM = 'claim a tier'
+const PREMIUM = 'buy premium'
+const PROGRESS = 'read progress'
+const peerOf = (row: string): string => `${row}, single statement`
+const PRISMA = `${XP}, Prisma transaction`
+const PGBENCH = 'pgbench, one upsert a transaction'
+const HOT = `${XP}, one hot player`
+const HOT_PGBENCH = 'pgbench, one hot row'
+const TWINS = `${XP}, two instances in turn`
+const EMPTY = 'empty node:http POST'
 
 interface Row {
   readonly name: string
+  readonly at: readonly number[]
+  readonly warmUp?: () => Promise<unknown>
   readonly measure: (connections: number) => Promise<Cell>
+  /** Measured after the other rows of a round; then this ends what only it needs. */
+  readonly endRound?: () => Promise<unknown>
 }
 
-const run = promisify(execFile)
 const ended = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => ended.abort(new Error(`ended by ${signal}`)))
 
-/** Undone in the opposite order, whatever happens. */
-const cleanUps: (() => unknown)[] = []
-
 async function main(): Promise<void> {
-  note('building')
-  await buildService()
-  note('starting an embedded Postgres with its default, durable settings')
-  const postgres = await startDurablePostgres()
-  cleanUps.push(() => postgres.remove())
+  note('building, and installing the peers')
+  await Promise.all([buildService(), installPeers()])
+  note('starting an embedded Postgres with durable settings')
+  const postgres = await startDurablePostgres(POSTGRES)
+  onEnd(() => postgres.remove())
+  const postmaster = await postgres.postmaster()
   const world = await createWorld(postgres.url)
-  cleanUps.push(() => world.close())
-
-  note(`making ${3 * PLAYERS} players`)
+  onEnd(() => world.close())
   const season = JSON.parse(demoSeason())
   await world.publish(SCENARIO, season)
-  const players = {
-    ours: await makePlayers(world),
-    reference: await makePlayers(world),
-    claimants: await makePlayers(world),
-  }
-  await lift(world, players.claimants, xpOfLevel(season, REACHED))
-  await world.pool.query('CREATE TABLE bench_limit (id int PRIMARY KEY, xp bigint NOT NULL)')
-  await world.pool.query('INSERT INTO bench_limit SELECT id, 0 FROM generate_series(1, $1) AS id', [PLAYERS])
-  const xpBefore = { ours: 0n, reference: 0n, claimants: await xpOf(world.pool, players.claimants) }
+  const service = await startInstance(world)
 
-  const service = spawnService({ ...world.env, NODE_OPTIONS })
-  cleanUps.push(() => stopService(service))
+  note('making players')
+  const owners = await withClient(postgres.url, (client) => makePlayers(client, world, service, season))
+  const books = new Books(owners)
+  await withClient(postgres.url, (client) => books.open(client))
+
+  const publicKeys = JSON.parse(world.env.TOKEN_KEYS).map(({ d: _, ...key }: { d: string }) => key)
+  const { environmentId } = world
+  const given = { databaseUrl: postgres.url, publicKeys, environmentId, scenarioId: SCENARIO, definition: season }
+  const peer = await startServer('peers/single-statement.mjs', {}, given)
+  const reference = await startServer('reference.ts', world.env)
+  const empty = await startServer('empty.ts', {})
+  const pgbench = await findPgbench(postgres.url, {
+    'upsert.sql': `\\set id random(1, ${PLAYERS})\nINSERT INTO bench_limit AS b (id, xp) VALUES (:id, 10) ON CONFLICT (id) DO UPDATE SET xp = b.xp + excluded.xp;\n`,
+    'hot.sql': 'UPDATE bench_hot SET xp = xp + 1 WHERE id = 1;\n',
+  })
   const loader = startProcess('load.ts')
-  const setup: LoadSetup = { scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players }
-  loader.send(setup)
-  const loaderLost = lossOf(loader)
-  const reference = startProcess('reference.ts', { ...world.env, NODE_ENV: 'production', NODE_OPTIONS })
-  const [{ port: referencePort }] = await once(reference, 'message')
-  await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined)
-  if (service.exit) throw new Error(`the service ended:\n${service.output}`)
-  const port = Number(new URL(service.baseUrl).port)
+  const loaderLost = lossOf(loader, 'the load generator')
+  const players = Object.fromEntries([...owners].map(([name, owner]) => [name, owner.players]))
+  loader.send({ scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players } satisfies LoadSetup)
 
-  const acknowledged: Record<PlayerSet, { xp: number; claims: number }> = {
-    ours: { xp: 0, claims: 0 },
-    reference: { xp: 0, claims: 0 },
-    claimants: { xp: 0, claims: 0 },
-  }
-  async function load(task: Load): Promise<Cell> {
+  async function load(task: Load): Promise<Tally> {
+    ended.signal.throwIfAborted()
     loader.send(task)
     const [tally] = (await Promise.race([once(loader, 'message'), loaderLost])) as [Tally]
     if (tally.failed > 0) throw new Error(`${tally.failed} of ${tally.calls} calls failed: ${tally.firstFailure}`)
-    if (tally.calls === 0) throw new Error(`there was nothing left to ${task.call}`)
-    acknowledged[task.players].xp += tally.xp
-    if (task.call === 'claim') acknowledged[task.players].claims += tally.calls
+    if (tally.calls === 0) throw new Error(`there was nothing left to do for ${task.call} of ${task.players}`)
+    if (task.call !== 'empty') books.add(task.call, task.players, tally)
     return tally
   }
-  const ours = (call: Call, set: PlayerSet) => (connections: number) =>
-    load({ port, call, players: set, connections, seconds: SECONDS })
-  const limit = await findLimit(postgres.url)
-  const rows: Row[] = [
-    { name: 'add xp', measure: ours('xp', 'ours') },
-    {
-      name: 'add xp, a Prisma transaction a request',
-      measure: (connections) =>
-        load({ port: referencePort, call: 'xp', players: 'reference', connections, seconds: SECONDS }),
+
+  /** Loads servers, and counts what they and Postgres use for it, to the last job that the calls leave behind. */
+  async function cell(servers: readonly Server[], task: Omit<Load, 'ports'>, leavesJobs = false): Promise<Cell> {
+    const pids = servers.map(({ pid }) => pid)
+    const read = async () => ({ service: await cpuOf(pids), postgres: await cpuOf([postmaster]) })
+    const before = await read()
+    const tally = await load({ ...task, ports: servers.map(({ port }) => port) })
+    if (leavesJobs) await pause(SETTLE_MS)
+    const after = await read()
+    const aCall = (from: number | null, to: number | null) => ((to ?? 0) - (from ?? 0)) / tally.calls
+    const cpu = {
+      service: aCall(before.service, after.service),
+      postgres: aCall(before.postgres, after.postgres),
+    }
+    return { ...tally, cpu: before.service === null ? null : cpu }
+  }
+
+  const timed = { seconds: SECONDS }
+  const warm = { connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
+  /** Each player once, so that tokens are verified and players are known, as they are of those who play. */
+  const greet = (server: Server, set: string, calls = owners.get(set)?.players.length) =>
+    load({ ports: [server.port], call: 'progress', players: set, ...warm, seconds: 60, calls })
+
+  /** A row of the service, and the same of the single statement. */
+  function both(name: string, call: Call, at: readonly number[], [ours, theirs]: readonly [string, string]): Row[] {
+    const row = (of: string, server: Server, set: string, leavesJobs: boolean): Row => ({
+      name: of,
+      at,
+      async warmUp() {
+        await greet(server, set)
+        await load({ ports: [server.port], call, players: set, ...warm })
+      },
+      measure: (connections) => cell([server], { call, players: set, connections, ...timed }, leavesJobs),
+    })
+    return [row(name, service, ours, call !== 'progress'), row(peerOf(name), peer, theirs, false)]
+  }
+
+  function purchases(name: string, server: Server, set: string, leavesJobs: boolean): Row {
+    return {
+      name,
+      at: [32],
+      async warmUp() {
+        await greet(server, set, WARM_UP_PURCHASES)
+        const once = { seconds: 60, calls: WARM_UP_PURCHASES }
+        await load({ ports: [server.port], call: 'premium', players: set, ...warm, ...once })
+      },
+      async measure(connections) {
+        await greet(server, set, PURCHASES)
+        const once = { seconds: 60, calls: PURCHASES }
+        return cell([server], { call: 'premium', players: set, connections, ...once }, leavesJobs)
+      },
+    }
+  }
+
+  function transactions(name: string, script: string, at: readonly number[]): Row[] {
+    if (!pgbench) return []
+    return [{ name, at, measure: async (clients) => ({ ...(await pgbench.run(script, clients, SECONDS)), cpu: null }) }]
+  }
+
+  let second: Server | undefined
+  const twins: Row = {
+    name: TWINS,
+    at: [32, 256],
+    async measure(connections) {
+      const instances = [service, second ?? (await startSecond())]
+      return cell(instances, { call: 'xp', players: 'twins', connections, ...timed }, true)
     },
-    ...(limit ? [{ name: 'pgbench, one upsert a transaction', measure: limit }] : []),
-    { name: 'claim a tier', measure: ours('claim', 'claimants') },
-    { name: 'read progress', measure: ours('progress', 'ours') },
-  ]
+    async endRound() {
+      await second?.stop()
+      second = undefined
+    },
+  }
+  async function startSecond(): Promise<Server> {
+    second = await startInstance(world)
+    const ports = [service.port, second.port]
+    const calls = ports.length * PLAYERS
+    await load({ ports, call: 'progress', players: 'twins', ...warm, seconds: 60, calls })
+    await load({ ports, call: 'xp', players: 'twins', ...warm })
+    return second
+  }
 
-  note('warming up')
-  const warmUp = { connections: 64, seconds: WARM_UP_SECONDS }
-  await load({ port, call: 'xp', players: 'ours', ...warmUp })
-  await load({ port: referencePort, call: 'xp', players: 'reference', ...warmUp })
-  await load({ port, call: 'progress', players: 'ours', ...warmUp, seconds: WARM_UP_SECONDS / 2 })
-  await load({ port, call: 'claim', players: 'claimants', ...warmUp, seconds: WARM_UP_SECONDS / 2 })
+  const hotLoad = { call: 'xp', players: 'hot', amount: 1 } as const
+  const rows: Row[] = selected([
+    ...both(XP, 'xp', CONNECTIONS, ['ours', 'peer']),
+    {
+      name: PRISMA,
+      at: CONNECTIONS,
+      warmUp: () => load({ ports: [reference.port], call: 'xp', players: 'reference', ...warm }),
+      measure: (connections) => cell([reference], { call: 'xp', players: 'reference', connections, ...timed }),
+    },
+    ...transactions(PGBENCH, 'upsert.sql', CONNECTIONS),
+    ...both(CLAIM, 'claim', [32, 256], ['claimants', 'peerClaimants']),
+    purchases(PREMIUM, service, 'buyers', true),
+    purchases(peerOf(PREMIUM), peer, 'peerBuyers', false),
+    ...both(PROGRESS, 'progress', [32, 256], ['ours', 'peer']),
+    {
+      name: HOT,
+      at: [64],
+      warmUp: () => load({ ports: [service.port], ...hotLoad, ...warm, seconds: WARM_UP_SECONDS / 2 }),
+      measure: (connections) => cell([service], { ...hotLoad, connections, ...timed }, true),
+    },
+    ...transactions(HOT_PGBENCH, 'hot.sql', [64]),
+    twins,
+    {
+      name: EMPTY,
+      at: [256],
+      warmUp: () =>
+        load({ ports: [empty.port], call: 'empty', players: 'ours', ...warm, seconds: WARM_UP_SECONDS / 2 }),
+      measure: (connections) => cell([empty], { call: 'empty', players: 'ours', connections, ...timed }),
+    },
+  ])
+  const columns = [...new Set(rows.flatMap(({ at }) => at))].sort((a, b) => a - b)
 
+  for (const { name, warmUp } of rows) {
+    if (warmUp) note(`warming up: ${name} (the service is process ${service.pid}, Postgres ${postmaster})`)
+    await warmUp?.()
+  }
   // Only now every table has rows: plans are made for tables as they are in service, and those made before are dropped.
-  await maintain(postgres.url, 'VACUUM ANALYZE')
-  const measured = new Map<string, Cell[]>()
+  await withClient(postgres.url, (client) => client.query('VACUUM ANALYZE'))
+
+  const figures = new Figures()
   for (let round = 1; round <= ROUNDS; round += 1) {
-    note(`round ${round} of ${ROUNDS}`)
-    await maintain(postgres.url, 'CHECKPOINT')
-    for (const connections of CONNECTIONS) {
-      for (const { name, measure } of rows) {
-        ended.signal.throwIfAborted()
-        const key = `${name} ${connections}`
-        measured.set(key, [...(measured.get(key) ?? []), await measure(connections)])
+    await withClient(postgres.url, (client) => client.query('CHECKPOINT'))
+    await pause(SETTLE_MS)
+    for (const apart of [false, true]) {
+      for (const connections of columns) {
+        for (const { name, at, measure, endRound } of rows) {
+          if (!at.includes(connections) || apart !== (endRound !== undefined)) continue
+          note(`round ${round} of ${ROUNDS}: ${name} at ${connections}`)
+          ended.signal.throwIfAborted()
+          figures.add(name, connections, await measure(connections))
+        }
       }
     }
+    for (const { endRound } of rows) await endRound?.()
   }
   clearNote()
 
-  const cells = (name: string, connections: number) => measured.get(`${name} ${connections}`) ?? []
   const { rows: versions } = await world.pool.query('SHOW server_version')
+  describe(versions[0].server_version, pgbench !== undefined)
+  report(figures, rows, columns)
   print('')
-  print(
-    `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}, Postgres ${versions[0].server_version}, fsync and synchronous_commit on.`,
-  )
-  print(
-    `Calls a second (median ms) over HTTP on loopback; the median of ${ROUNDS} interleaved ${ROUNDS === 1 ? 'round' : 'rounds'} of ${SECONDS} s.`,
-  )
-  print('Load, service, reference and database share these cores.')
-  print('')
-  print(line('connections', CONNECTIONS.map(String)))
-  for (const { name } of rows)
-    print(
-      line(
-        name,
-        CONNECTIONS.map((count) => describe(cells(name, count))),
-      ),
-    )
-  if (limit) print(`  (pgbench: ${CONNECTIONS.map((count) => PGBENCH_CONNECTIONS[count]).join(', ')} connections)`)
-  else print('  (pgbench is not on the PATH: the limit of the database was not measured)')
-  print('')
-  const ratio = (name: string) =>
-    CONNECTIONS.map((count) => {
-      const others = cells(name, count)
-      const ratios = cells('add xp', count).map(({ perSecond }, index) => perSecond / (others[index]?.perSecond ?? 0))
-      const spread = ratios.length > 1 ? ` (${Math.min(...ratios).toFixed(1)}–${Math.max(...ratios).toFixed(1)})` : ''
-      return `${median(ratios).toFixed(2)}×${spread}`
-    })
-  for (const { name } of rows.slice(1, limit ? 3 : 2))
-    print(line(`add xp ÷ ${name.replace('add xp, ', '')}`, ratio(name)))
-
-  print('')
-  await check(world.pool, players, xpBefore, acknowledged)
+  print(await withClient(postgres.url, (client) => books.check(client)))
 }
 
-/** What was acknowledged is what the database holds, no more and no less. */
-async function check(
-  pool: Pool,
-  players: Readonly<Record<PlayerSet, readonly LoadPlayer[]>>,
-  before: Readonly<Record<PlayerSet, bigint>>,
-  acknowledged: Readonly<Record<PlayerSet, { xp: number; claims: number }>>,
-): Promise<void> {
-  const faults: string[] = []
-  for (const set of ['ours', 'reference', 'claimants'] as const) {
-    const gained = (await xpOf(pool, players[set])) - before[set]
-    if (gained !== BigInt(acknowledged[set].xp))
-      faults.push(`${set}: ${acknowledged[set].xp} xp acknowledged, ${gained} in the database`)
-    const ids = players[set].map(({ playerId }) => playerId)
-    const { rows } = await pool.query(
-      `SELECT (SELECT count(*)::int FROM tier_claims WHERE player_id = ANY($1::uuid[])) AS claims,
-        (SELECT coalesce(sum(amount), 0) FROM xp_ledger WHERE player_id = ANY($1::uuid[])) AS ledger`,
-      [ids],
+/** The rows that were asked for: by their whole name, else by a part of it. */
+function selected(rows: readonly Row[]): Row[] {
+  const { only } = options
+  const at = options.connections?.split(',').map(Number)
+  const chosen = rows
+    .filter(({ name }) =>
+      only.length === 0
+        ? true
+        : only.some((text) => (rows.some((row) => row.name === text) ? name === text : name.includes(text))),
     )
-    if (rows[0].claims !== acknowledged[set].claims)
-      faults.push(`${set}: ${acknowledged[set].claims} claims acknowledged, ${rows[0].claims} in the database`)
-    if (BigInt(rows[0].ledger) - before[set] !== gained)
-      faults.push(`${set}: ${gained} xp on the passes, ${BigInt(rows[0].ledger) - before[set]} in the ledger`)
+    .map((row) => ({ ...row, at: at ? row.at.filter((connections) => at.includes(connections)) : row.at }))
+    .filter((row) => row.at.length > 0)
+  if (chosen.length > 0) return chosen
+  throw new Error(
+    `no row is of that name at those connections; there are:\n  ${rows.map(({ name }) => name).join('\n  ')}`,
+  )
+}
+
+/** Says what the figures are figures of. */
+function describe(version: string, hasPgbench: boolean): void {
+  print('')
+  print(
+    `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}, Postgres ${version}, fsync and synchronous_commit on.`,
+  )
+  print(`Over HTTP on loopback; medians of ${ROUNDS} interleaved ${ROUNDS === 1 ? 'round' : 'rounds'} of ${SECONDS} s.`)
+  print('Load, servers and database share these cores.')
+  if (!hasPgbench) print('pgbench is not on the PATH: the limit of the database was not measured.')
+  else print(`At more than ${clientsFor(256)} connections pgbench has ${clientsFor(256)} clients.`)
+}
+
+function report(figures: Figures, rows: readonly Row[], columns: readonly number[]): void {
+  print('')
+  print('Calls a second (median ms)')
+  printLine('connections', columns.map(String))
+  for (const { name } of rows) {
+    const rate = (value: number) => Math.round(value).toLocaleString('en')
+    printLine(
+      name,
+      figures.medians(name, columns, (of) => `${rate(of((c) => c.perSecond))} (${of((c) => c.medianMs).toFixed(2)})`),
+    )
   }
-  if (faults.length > 0) throw new Error(`What was acknowledged is not what is stored:\n  ${faults.join('\n  ')}`)
-  const { ours, reference, claimants } = acknowledged
-  print(`Checked: ${ours.xp + reference.xp} xp and ${claimants.claims} claims acknowledged, the same in the database.`)
+
+  print('')
+  if (process.platform === 'linux') {
+    print('CPU, µs a call: the service + Postgres')
+    for (const { name } of rows.filter(({ name }) => name !== PGBENCH && name !== HOT_PGBENCH)) {
+      const part = (value: number) => Math.round(value).toString()
+      printLine(
+        name,
+        figures.medians(name, columns, (of) => {
+          const service = part(of((c) => c.cpu?.service ?? 0))
+          return name === EMPTY ? service : `${service} + ${part(of((c) => c.cpu?.postgres ?? 0))}`
+        }),
+      )
+    }
+  } else print('CPU was not measured: only Linux tells it here.')
+
+  const compare = (title: string, ours: string, other: string, read: (cell: Cell) => number | undefined, at?: number) =>
+    printLine(
+      title,
+      columns.map((count) => figures.ratio([ours, count], [other, at ?? count], read)),
+    )
+  const perSecond = (cell: Cell) => cell.perSecond
+  const cpu = (cell: Cell) => cell.cpu && cell.cpu.service + cell.cpu.postgres
+  const both = [XP, CLAIM, PREMIUM, PROGRESS]
+
+  print('')
+  print('Calls a second, ours ÷ the other: the median (lowest–highest)')
+  for (const name of both) compare(`${name} ÷ single statement`, name, peerOf(name), perSecond)
+  compare(`${XP} ÷ Prisma transaction`, XP, PRISMA, perSecond)
+  compare(`${XP} ÷ pgbench`, XP, PGBENCH, perSecond)
+  compare('one hot player ÷ pgbench, one hot row', HOT, HOT_PGBENCH, perSecond)
+  compare('two instances in turn ÷ single statement', TWINS, peerOf(XP), perSecond)
+  compare('two instances in turn ÷ one instance', TWINS, XP, perSecond)
+  print('')
+  print('Median time of a call at one connection, ours ÷ the other')
+  for (const other of [peerOf(XP), PRISMA])
+    printLine(`${XP} ÷ ${other.replace(`${XP}, `, '')}`, [figures.ratio([XP, 1], [other, 1], (cell) => cell.medianMs)])
+  if (process.platform !== 'linux') return
+  print('')
+  print('CPU of service and Postgres, ours ÷ single statement')
+  for (const name of both) compare(name, name, peerOf(name), (cell) => cpu(cell) ?? undefined)
+  compare('two instances in turn', TWINS, peerOf(XP), (cell) => cpu(cell) ?? undefined)
+  print('')
+  print('CPU of the service ÷ an empty node:http POST at 256 connections')
+  for (const name of [XP, CLAIM, PROGRESS]) compare(name, name, EMPTY, (cell) => cell.cpu?.service, 256)
 }
 
-async function xpOf(pool: Pool, players: readonly LoadPlayer[]): Promise<bigint> {
-  const { rows } = await pool.query(
-    'SELECT coalesce(sum(xp), 0)::text AS xp FROM passes WHERE player_id = ANY($1::uuid[])',
-    [players.map(({ playerId }) => playerId)],
-  )
-  return BigInt(rows[0].xp)
-}
+/** Every set of players, with the tables that hold it. */
+async function makePlayers(
+  client: pg.ClientBase,
+  world: World,
+  service: Server,
+  // biome-ignore lint/suspicious/noExplicitAny: the season's JSON, which the service parses and checks.
+  season: any,
+): Promise<Map<string, Owner>> {
+  await client.query('CREATE TABLE bench_limit (id int PRIMARY KEY, xp bigint NOT NULL)')
+  await client.query('INSERT INTO bench_limit SELECT id, 0 FROM generate_series(1, $1) AS id', [PLAYERS])
+  // As much room on the page as the service's own counter has.
+  await client.query('CREATE TABLE bench_hot (id int PRIMARY KEY, xp bigint NOT NULL) WITH (fillfactor = 10)')
+  await client.query('INSERT INTO bench_hot VALUES (1, 0)')
+  await client.query(await readFile(new URL('peers/tables.sql', import.meta.url), 'utf8'))
+  await client.query('INSERT INTO bench_peer_streams VALUES ($1, 0)', [world.environmentId])
 
-async function makePlayers(world: World): Promise<LoadPlayer[]> {
-  const made = await Promise.all(Array.from({ length: PLAYERS }, () => world.player(SCENARIO)))
-  return made.map(({ playerId, runId, token }) => ({ playerId, runId, token }))
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: the season's JSON, which the service parses and checks.
-function xpOfLevel(season: any, level: number): number {
   const pass = season.nodes.find(({ id }: { id: string }) => id === NODE)
-  return pass.data.levels.find((entry: { level: number }) => entry.level === level).xp
+  const xp: number = pass.data.levels.find((entry: { level: number }) => entry.level === REACHED).xp
+  const beginner = await world.player(SCENARIO)
+  const veteran = await world.player(SCENARIO)
+  await give(service, veteran, xp)
+  const ours = async (original: LoadPlayer, count: number): Promise<Owner> => ({
+    players: await copyPlayer(world, client, original, count),
+    tables: '',
+  })
+  const theirs = async (count: number, gained: number): Promise<Owner> => {
+    const players = await newPlayers(world, count)
+    await enter(client, world.environmentId, players, gained)
+    return { players, tables: 'bench_peer_' }
+  }
+  const buys = options.only.length === 0 || options.only.some((text) => peerOf(PREMIUM).includes(text))
+  const buyers = buys ? BUYERS : 1
+  return new Map([
+    ['ours', await ours(beginner, PLAYERS)],
+    ['twins', await ours(beginner, PLAYERS)],
+    ['hot', await ours(beginner, 1)],
+    ['reference', await ours(beginner, PLAYERS)],
+    ['claimants', await ours(veteran, CLAIMANTS)],
+    ['buyers', await ours(beginner, buyers)],
+    ['peer', await theirs(PLAYERS, 0)],
+    ['peerClaimants', await theirs(CLAIMANTS, xp)],
+    ['peerBuyers', await theirs(buyers, 0)],
+  ])
 }
 
-/** Writes what add-xp calls up to a level leave. */
-async function lift({ pool, environmentId }: World, players: readonly LoadPlayer[], xp: number): Promise<void> {
-  const parameters = [environmentId, SCENARIO, NODE, players.map(({ playerId }) => playerId)]
-  await pool.query(
-    `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, xp, level)
-      SELECT $1::uuid, id, $2, $3, $5, $6 FROM unnest($4::uuid[]) AS id`,
-    [...parameters, xp, REACHED],
+async function give({ port }: Server, { runId, token }: LoadPlayer, amount: number): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}/sdk/v1/battlepass/xp`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ scenarioId: SCENARIO, nodeId: NODE, runId, amount, source: 'bench' }),
+  })
+  if (!response.ok) throw new Error(`no xp was given: ${response.status} ${await response.text()}`)
+}
+
+/** Writes players into the peer's tables as the service's stand in its own: with the welcome of the season, and xp. */
+async function enter(
+  client: pg.ClientBase,
+  environmentId: string,
+  players: readonly LoadPlayer[],
+  xp: number,
+): Promise<void> {
+  const ids = players.map(({ playerId }) => playerId)
+  const welcome = `unnest($2::uuid[]) AS player_id, (VALUES ('gems', 1000), ('gold', 250)) AS w(currency, amount)`
+  await client.query(
+    `INSERT INTO bench_peer_wallets (environment_id, player_id, currency, balance)
+     SELECT $1::uuid, player_id, currency, amount FROM ${welcome}`,
+    [environmentId, ids],
   )
-  await pool.query(
-    `INSERT INTO xp_ledger (environment_id, player_id, id, scenario_id, node_id, run_id, amount, source)
-      SELECT $1::uuid, p.player_id, gen_random_uuid(), $2, $3, p.run_id, $6, 'bench'
-      FROM unnest($4::uuid[], $5::uuid[]) AS p(player_id, run_id)`,
-    [...parameters, players.map(({ runId }) => runId), xp],
+  await client.query(
+    `INSERT INTO bench_peer_wallet_ledger (environment_id, player_id, id, currency, amount, balance, reason, reference)
+     SELECT $1::uuid, player_id, gen_random_uuid(), currency, amount, amount, 'reward_node', 'welcome' FROM ${welcome}`,
+    [environmentId, ids],
+  )
+  if (xp === 0) return
+  const parameters = [environmentId, SCENARIO, NODE, ids, xp]
+  await client.query(
+    `INSERT INTO bench_peer_passes (environment_id, player_id, scenario_id, node_id, xp, level)
+     SELECT $1::uuid, id, $2, $3, $5, $6 FROM unnest($4::uuid[]) AS id`,
+    [...parameters, REACHED],
+  )
+  await client.query(
+    `INSERT INTO bench_peer_xp_ledger (environment_id, player_id, id, scenario_id, node_id, run_id, amount, source)
+     SELECT $1::uuid, p.player_id, gen_random_uuid(), $2, $3, p.run_id, $5, 'bench'
+     FROM unnest($4::uuid[], $6::uuid[]) AS p(player_id, run_id)`,
+    [...parameters, players.map(({ runId }) => runId)],
   )
 }
 
-/** Work for a connection of its own, without the time limit of the service's. */
-async function maintain(url: string, sql: string): Promise<void> {
+/** Work on a connection of its own, without the time limits of the service's. */
+async function withClient<T>(url: string, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const pool = createPool({ url, connections: 1, onError: () => {} })
+  pool.options.query_timeout = 120_000
+  const client = await pool.connect()
   try {
-    await pool.query('SET statement_timeout = 0')
-    await pool.query({ text: sql, query_timeout: 60_000 } as never)
+    await client.query('SET statement_timeout = 0')
+    return await work(client)
   } finally {
+    client.release()
     await pool.end()
   }
-}
-
-/** One prepared upsert a transaction: what the database can do when nobody groups anything. */
-async function findLimit(url: string): Promise<Row['measure'] | undefined> {
-  const found = await run('pgbench', ['--version']).then(
-    () => true,
-    () => false,
-  )
-  if (!found) return undefined
-  const directory = await mkdtemp(join(tmpdir(), 'tierway-bench-'))
-  cleanUps.push(() => rm(directory, { recursive: true, force: true }))
-  const script = join(directory, 'upsert.sql')
-  await writeFile(
-    script,
-    `\\set id random(1, ${PLAYERS})\nINSERT INTO bench_limit AS b (id, xp) VALUES (:id, 10) ON CONFLICT (id) DO UPDATE SET xp = b.xp + excluded.xp;\n`,
-  )
-  const { hostname, port, username, password, pathname } = new URL(url)
-  const env = { ...process.env, PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password }
-  return async (connections) => {
-    const clients = PGBENCH_CONNECTIONS[connections] ?? connections
-    const flags = ['-n', '-M', 'prepared', '-f', script, '-c', String(clients), '-j', String(Math.min(2, clients))]
-    const { stdout } = await run('pgbench', [...flags, '-T', String(Math.ceil(SECONDS)), pathname.slice(1)], { env })
-    const read = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? Number.NaN)
-    // It tells the mean alone.
-    return { perSecond: read(/tps = ([\d.]+)/), medianMs: read(/latency average = ([\d.]+)/), p99Ms: null }
-  }
-}
-
-function startProcess(file: string, env: Readonly<Record<string, string>> = {}): ChildProcess {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), { env: { PATH: process.env.PATH, ...env } })
-  cleanUps.push(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  })
-  return child
-}
-
-/** Rejects when the process ends. */
-function lossOf(child: ChildProcess): Promise<never> {
-  const lost = new Promise<never>((_, reject) => {
-    child.once('exit', (code, signal) => reject(new Error(`the load generator ended with ${signal ?? code}`)))
-  })
-  // It is waited for only while something is measured.
-  lost.catch(() => {})
-  return lost
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
-}
-
-function describe(cells: readonly Cell[]): string {
-  const rate = Math.round(median(cells.map(({ perSecond }) => perSecond))).toLocaleString('en')
-  return `${rate} (${median(cells.map(({ medianMs }) => medianMs)).toFixed(2)} ms)`
-}
-
-const line = (name: string, values: readonly string[]): string =>
-  `  ${name.padEnd(42)}${values.map((value) => value.padStart(20)).join('')}`
-
-const isTerminal = process.stderr.isTTY === true
-const started = performance.now()
-
-function note(text: string): void {
-  const seconds = ((performance.now() - started) / 1000).toFixed(0)
-  process.stderr.write(isTerminal ? `\r\x1b[2K${seconds} s: ${text}` : `${seconds} s: ${text}\n`)
-}
-
-function clearNote(): void {
-  if (isTerminal) process.stderr.write('\r\x1b[2K')
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
 }
 
 try {
@@ -329,7 +468,7 @@ try {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
   process.exitCode = 1
 } finally {
-  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+  await cleanUp()
 }
 // A handle that nobody closed must not keep the terminal.
 process.exit()

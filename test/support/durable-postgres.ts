@@ -10,6 +10,8 @@ const PREFIX = 'tierway-durable-'
 /** A Postgres of the test's own that writes to the disk what it promises, and that the test may hurt. */
 export interface DurablePostgres {
   readonly url: string
+  /** The id of the process that started all others. */
+  postmaster(): Promise<number>
   /** The immediate shutdown: no checkpoint, every session broken, recovery at the next start. */
   crash(): Promise<void>
   /** After a crash, on the same port. */
@@ -20,12 +22,12 @@ export interface DurablePostgres {
   remove(): Promise<void>
 }
 
-export async function startDurablePostgres(): Promise<DurablePostgres> {
+export async function startDurablePostgres(settings: readonly string[] = []): Promise<DurablePostgres> {
   await removeAbandoned(tmpdir(), PREFIX)
   const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
   // Under root, Postgres runs as another user, who must be able to pass.
   await chmod(dataDir, 0o711)
-  let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir })
+  let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir, settings })
   const { url } = server
   const cluster = await clusterOf(dataDir)
   let frozen: number[] = []
@@ -40,6 +42,7 @@ export async function startDurablePostgres(): Promise<DurablePostgres> {
 
   return {
     url,
+    postmaster,
     thaw,
     async crash() {
       const pid = await postmaster()
@@ -48,7 +51,7 @@ export async function startDurablePostgres(): Promise<DurablePostgres> {
       await server.stop()
     },
     async restart() {
-      server = await startEmbeddedPostgres({ dataDir, port: Number(new URL(url).port) })
+      server = await startEmbeddedPostgres({ dataDir, settings, port: Number(new URL(url).port) })
     },
     async freeze() {
       const pid = await postmaster()

@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises'
+
+// How much processor a process and all that it has started have used, as Linux tells it under /proc. It survives noisy
+// neighbours better than calls a second do.
+
+/** Linux tells times in hundredths of a second, on every machine. */
+const TICK_MICROSECONDS = 10_000
+/** Children come and go while their times are read. */
+const ATTEMPTS = 20
+
+/**
+ * The time that these processes, their threads, their children and the children that have ended were running for, in
+ * microseconds. Null where it cannot be known.
+ */
+export async function cpuOf(pids: readonly number[]): Promise<number | null> {
+  if (process.platform !== 'linux') return null
+  let ticks = 0
+  for (const pid of pids) ticks += await ticksOfTree(pid)
+  return ticks * TICK_MICROSECONDS
+}
+
+async function ticksOfTree(pid: number): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await read(pid)
+    try {
+      let ticks = before.own
+      for (const child of await childrenOf(pid)) ticks += await ticksOfTree(child)
+      const after = await read(pid)
+      // When a child ends, its time moves to its parent: it must be counted there or here.
+      if (after.ended === before.ended || attempt === ATTEMPTS) return ticks + after.ended
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if ((code !== 'ENOENT' && code !== 'ESRCH') || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+/** The ticks of a process with its threads, and of its children that have ended. */
+async function read(pid: number): Promise<{ own: number; ended: number }> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  // The name of the program stands in brackets and may hold anything; the fields from the third on follow it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map(Number)
+  return { own: user + system, ended: endedUser + endedSystem }
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.trim().split(' ').filter(Boolean).map(Number)
+}

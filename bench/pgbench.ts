@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { onEnd } from './processes.ts'
+
+/** So many clients do the most transactions; with more they wait for each other. */
+const MOST_CLIENTS = 64
+
+export interface Pgbench {
+  /** One prepared statement a transaction, of the script with this name. */
+  run(script: string, clients: number, seconds: number): Promise<{ perSecond: number; medianMs: number }>
+}
+
+export const clientsFor = (connections: number): number => Math.min(connections, MOST_CLIENTS)
+
+/** What the database does alone; undefined when the program is not on the PATH. */
+export async function findPgbench(url: string, scripts: Record<string, string>): Promise<Pgbench | undefined> {
+  const execute = promisify(execFile)
+  const found = await execute('pgbench', ['--version']).then(
+    () => true,
+    () => false,
+  )
+  if (!found) return undefined
+  const directory = await mkdtemp(join(tmpdir(), 'tierway-bench-'))
+  onEnd(() => rm(directory, { recursive: true, force: true }))
+  for (const [name, text] of Object.entries(scripts)) await writeFile(join(directory, name), text)
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const env = { ...process.env, PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password }
+
+  return {
+    async run(script, connections, seconds) {
+      const clients = clientsFor(connections)
+      const flags = ['-n', '-M', 'prepared', '-f', join(directory, script), '-c', String(clients)]
+      const threads = ['-j', String(Math.min(2, clients))]
+      const time = ['-T', String(Math.ceil(seconds))]
+      const { stdout } = await execute('pgbench', [...flags, ...threads, ...time, pathname.slice(1)], { env })
+      const read = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? Number.NaN)
+      // It tells the mean alone.
+      return { perSecond: read(/tps = ([\d.]+)/), medianMs: read(/latency average = ([\d.]+)/) }
+    },
+  }
+}

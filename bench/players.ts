@@ -1,0 +1,67 @@
+import type pg from 'pg'
+import { uuidv7 } from 'uuidv7'
+import { createTokens, type TokenKey } from '../src/auth/tokens.ts'
+import type { World } from '../test/support/service.ts'
+import type { LoadPlayer } from './load.ts'
+
+// Players by the thousand. One is made through the service; the others are copies of its rows.
+
+/** How many are copied by one statement. */
+const BATCH = 2_000
+
+/** Gives so many copies of a player, as it stands now, each with a run and a token of its own. */
+export async function copyPlayer(
+  world: World,
+  client: pg.ClientBase,
+  original: { readonly playerId: string },
+  count: number,
+): Promise<LoadPlayer[]> {
+  const players = await newPlayers(world, count)
+  const tables = await tablesOfPlayers(client)
+  for (let start = 0; start < count; start += BATCH) {
+    const batch = players.slice(start, start + BATCH)
+    const ids = [batch.map(({ playerId }) => playerId), batch.map(({ runId }) => runId)]
+    const copy = (table: string, owner: string, changes: string) =>
+      client.query(
+        `INSERT INTO ${table} SELECT copied.* FROM ${table} AS original
+         CROSS JOIN unnest($3::uuid[], $4::uuid[]) AS k(player_id, run_id)
+         CROSS JOIN LATERAL jsonb_populate_record(original, jsonb_build_object(${changes})) AS copied
+         WHERE original.environment_id = $1 AND original.${owner} = $2`,
+        [world.environmentId, original.playerId, ...ids],
+      )
+    await copy('players', 'id', `'id', k.player_id`)
+    for (const table of tables) {
+      // Of a run it is its own id, elsewhere that of the run in which it happened.
+      const runId = table === 'runs' ? `'id'` : `'run_id'`
+      await copy(table, 'player_id', `'player_id', k.player_id, ${runId}, k.run_id`)
+    }
+  }
+  return players
+}
+
+/** Names, runs and tokens of players that are in no table yet. */
+export async function newPlayers({ pool, environmentId, env }: World, count: number): Promise<LoadPlayer[]> {
+  const keys = JSON.parse(env.TOKEN_KEYS) as TokenKey[]
+  const tokens = await createTokens({ keys, issuer: 'tierway', audience: 'tierway' })
+  const { rows } = await pool.query('SELECT project_id FROM environments WHERE id = $1', [environmentId])
+  const projectId: string = rows[0].project_id
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const playerId = uuidv7()
+      const token = await tokens.issueAccessToken({ environmentId, playerId, projectId })
+      return { playerId, runId: uuidv7(), token }
+    }),
+  )
+}
+
+/** The tables with what players own. Events have their place in the stream and stay where they are. */
+async function tablesOfPlayers(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT c.oid::regclass::text AS name FROM pg_class c
+     WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+       AND c.relname <> 'events' AND c.relname NOT LIKE 'bench%'
+       AND (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname IN ('environment_id', 'player_id')) = 2
+     ORDER BY name`,
+  )
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, execFile, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type Service, spawnService, stopService, type World } from '../test/support/service.ts'
+import { until } from '../test/support/until.ts'
+
+// The processes of the benchmark. All that it starts is undone at its end.
+
+/** What `npm start` gives to the service, and the benchmark to every server. */
+const NODE_OPTIONS = '--max-semi-space-size=64'
+
+const cleanUps: (() => unknown)[] = []
+
+export function onEnd(cleanUp: () => unknown): void {
+  cleanUps.push(cleanUp)
+}
+
+/** Undoes everything in the opposite order, whatever happens. */
+export async function cleanUp(): Promise<void> {
+  for (const undo of cleanUps.splice(0).reverse()) await undo()
+}
+
+export interface Server {
+  readonly port: number
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+/** The service as `npm start` runs it, once it serves. */
+export async function startInstance({ env }: World): Promise<Server> {
+  const service: Service = spawnService({ ...env, NODE_OPTIONS })
+  onEnd(() => stopService(service))
+  await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined)
+  if (service.exit) throw new Error(`the service ended:\n${service.output}`)
+  return { port: Number(new URL(service.baseUrl).port), pid: pidOf(service.child), stop: () => stopService(service) }
+}
+
+/** A server of ours in a file of this directory. It is sent its set-up, if it has one, and answers with its port. */
+export async function startServer(
+  file: string,
+  env: Readonly<Record<string, string>>,
+  setup?: object,
+): Promise<Server> {
+  const child = startProcess(file, { NODE_ENV: 'production', NODE_OPTIONS, ...env })
+  if (setup) child.send(setup)
+  const [{ port }] = await Promise.race([once(child, 'message'), lossOf(child, file)])
+  return { port, pid: pidOf(child), stop: () => stop(child) }
+}
+
+export function startProcess(file: string, env: Readonly<Record<string, string>> = {}): ChildProcess {
+  // What is JavaScript already runs without a compiler.
+  const options = file.endsWith('.mjs') ? { execArgv: [] } : {}
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  const child = fork(path, { ...options, env: { PATH: process.env.PATH, ...env } })
+  onEnd(() => stop(child))
+  return child
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+/** Rejects when the process ends. */
+export function lossOf(child: ChildProcess, name: string): Promise<never> {
+  const lost = new Promise<never>((_, reject) => {
+    child.once('exit', (code, signal) => reject(new Error(`${name} ended with ${signal ?? code}`)))
+  })
+  // It is waited for only while something is asked of the process.
+  lost.catch(() => {})
+  return lost
+}
+
+function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error('a process did not start')
+  return pid
+}
+
+/** The peers have packages of their own, so that the service needs none of them. */
+export async function installPeers(): Promise<void> {
+  const directory = fileURLToPath(new URL('peers', import.meta.url))
+  if (existsSync(`${directory}/node_modules`)) return
+  await promisify(execFile)('npm', ['ci', '--no-audit', '--no-fund'], { cwd: directory })
+}
