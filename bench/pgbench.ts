@@ -34,11 +34,17 @@ export async function findPgbench(url: string, scripts: Record<string, string>):
       const clients = clientsFor(connections)
       const flags = ['-n', '-M', 'prepared', '-f', join(directory, script), '-c', String(clients)]
       const threads = ['-j', String(Math.min(2, clients))]
-      const time = ['-T', String(Math.ceil(seconds))]
-      const { stdout } = await execute('pgbench', [...flags, ...threads, ...time, pathname.slice(1)], { env })
-      const read = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? Number.NaN)
-      // It tells the mean alone.
-      return { perSecond: read(/tps = ([\d.]+)/), medianMs: read(/latency average = ([\d.]+)/) }
+      // Its time begins before its clients have connected, which can take all of it.
+      for (let time = Math.ceil(seconds + clients / 60); ; time *= 2) {
+        const { stdout } = await execute('pgbench', [...flags, ...threads, '-T', String(time), pathname.slice(1)], {
+          env,
+        })
+        const read = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? Number.NaN)
+        // It tells the mean alone.
+        const figures = { perSecond: read(/tps = ([\d.]+)/), medianMs: read(/latency average = ([\d.]+)/) }
+        if (figures.perSecond > 0 && figures.medianMs > 0) return figures
+        if (time > 20) throw new Error(`pgbench told no figures:\n${stdout}`)
+      }
     },
   }
 }

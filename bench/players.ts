@@ -4,30 +4,34 @@ import { createTokens, type TokenKey } from '../src/auth/tokens.ts'
 import type { World } from '../test/support/service.ts'
 import type { LoadPlayer } from './load.ts'
 
-// Players by the thousand. One is made through the service; the others are copies of its rows.
+// Players by the thousand. A few are made through the service; the others are copies of their rows.
 
 /** How many are copied by one statement. */
 const BATCH = 2_000
 
-/** Gives so many copies of a player, as it stands now, each with a run and a token of its own. */
-export async function copyPlayer(
+/** Gives so many copies of players as they stand now, of one after the other, each with a run and a token of its own. */
+export async function copyPlayers(
   world: World,
   client: pg.ClientBase,
-  original: { readonly playerId: string },
+  originals: readonly { readonly playerId: string }[],
   count: number,
 ): Promise<LoadPlayer[]> {
   const players = await newPlayers(world, count)
   const tables = await tablesOfPlayers(client)
   for (let start = 0; start < count; start += BATCH) {
     const batch = players.slice(start, start + BATCH)
-    const ids = [batch.map(({ playerId }) => playerId), batch.map(({ runId }) => runId)]
+    const ids = [
+      batch.map((_, index) => originals[(start + index) % originals.length]?.playerId),
+      batch.map(({ playerId }) => playerId),
+      batch.map(({ runId }) => runId),
+    ]
     const copy = (table: string, owner: string, changes: string) =>
       client.query(
-        `INSERT INTO ${table} SELECT copied.* FROM ${table} AS original
-         CROSS JOIN unnest($3::uuid[], $4::uuid[]) AS k(player_id, run_id)
-         CROSS JOIN LATERAL jsonb_populate_record(original, jsonb_build_object(${changes})) AS copied
-         WHERE original.environment_id = $1 AND original.${owner} = $2`,
-        [world.environmentId, original.playerId, ...ids],
+        `INSERT INTO ${table} SELECT copied.*
+         FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) AS k(original_id, player_id, run_id)
+         JOIN ${table} AS original ON original.environment_id = $1 AND original.${owner} = k.original_id
+         CROSS JOIN LATERAL jsonb_populate_record(original, jsonb_build_object(${changes})) AS copied`,
+        [world.environmentId, ...ids],
       )
     await copy('players', 'id', `'id', k.player_id`)
     for (const table of tables) {

@@ -26,24 +26,20 @@ export class Figures {
     return this.cells.get(`${row} ${connections}`) ?? []
   }
 
-  /** Something of a row at each number of connections, as the median of its rounds. */
-  medians(
-    row: string,
-    at: readonly number[],
-    print: (of: (read: (cell: Cell) => number) => number) => string,
-  ): string[] {
+  /** What is printed of a row at each number of connections; nothing where it was not measured. */
+  medians(row: string, at: readonly number[], print: (medians: Medians) => string): string[] {
     return at.map((connections) => {
       const cells = this.get(row, connections)
-      return cells.length === 0 ? '' : print((read) => median(cells.map(read)))
+      return cells.length === 0 ? '' : print((read) => median(cells.map((cell) => read(cell) ?? Number.NaN)))
     })
   }
 
-  /** Ours divided by the other's in each round: the median of that, and the lowest and highest. */
-  ratio(ours: Side, other: Side, read: (cell: Cell) => number | undefined): string {
-    const others = this.get(...other)
-    const ratios = this.get(...ours).flatMap((cell, round) => {
-      const against = others[round]
-      const ratio = (read(cell) ?? Number.NaN) / ((against && read(against)) ?? Number.NaN)
+  /** The first divided by the second in each round: the median of that, and the lowest and highest. */
+  ratio(first: Side, second: Side, read: Read): string {
+    const others = this.get(...second)
+    const ratios = this.get(...first).flatMap((cell, round) => {
+      const other = others[round]
+      const ratio = (read(cell) ?? Number.NaN) / ((other && read(other)) ?? Number.NaN)
       return Number.isFinite(ratio) ? ratio : []
     })
     if (ratios.length === 0) return ''
@@ -54,6 +50,10 @@ export class Figures {
 
 /** A row at a number of connections. */
 export type Side = readonly [row: string, connections: number]
+/** One figure of a cell, if it was measured. */
+export type Read = (cell: Cell) => number | null | undefined
+/** The median of that figure over the rounds. */
+export type Medians = (read: Read) => number
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
@@ -64,11 +64,20 @@ export function median(values: readonly number[]): number {
 const NAME_WIDTH = 42
 const CELL_WIDTH = 18
 
-export function printLine(name: string, values: readonly string[]): void {
-  // Lines of nothing are left out.
-  if (values.every((value) => value === '')) return
-  const cells = values.map((value) => value.padStart(CELL_WIDTH)).join('')
-  print(`  ${name.padEnd(NAME_WIDTH)}${cells}`.trimEnd())
+/** A name, and what stands in the columns. */
+export type Line = readonly [name: string, values: readonly string[]]
+
+/** Prints the lines that hold anything under their title. */
+export function printSection(title: string, lines: readonly Line[]): void {
+  const told = lines.filter(([, values]) => values.some((value) => value !== ''))
+  // Numbers of connections alone tell nothing.
+  if (lines.length > 0 && told.filter(([name]) => name !== 'connections').length === 0) return
+  print('')
+  print(title)
+  for (const [name, values] of told) {
+    const cells = values.map((value) => value.padStart(CELL_WIDTH)).join('')
+    print(`  ${name.padEnd(NAME_WIDTH)}${cells}`.trimEnd())
+  }
 }
 
 export function print(text: string): void {

@@ -12,7 +12,7 @@ import { Books, type Owner } from './books.ts'
 import { cpuOf } from './cpu.ts'
 import type { Call, Load, LoadPlayer, LoadSetup, Tally } from './load.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
-import { copyPlayer, newPlayers } from './players.ts'
+import { copyPlayers, newPlayers } from './players.ts'
 import {
   cleanUp,
   installPeers,
@@ -23,7 +23,17 @@ import {
   startProcess,
   startServer,
 } from './processes.ts'
-import { type Cell, clearNote, Figures, note, print, printLine } from './report.ts'
+import {
+  type Cell,
+  clearNote,
+  Figures,
+  type Line,
+  type Medians,
+  note,
+  print,
+  printSection,
+  type Read,
+} from './report.ts'
 
 // The benchmark: the service, the same calls written by others, and the database's own limit, side by side in one run on
 // one Postgres. README.md says what each row means.
@@ -47,13 +57,15 @@ const CONNECTIONS = [1, 4, 32, 256]
 /** More than the most connections, so that calls under way at once are of distinct players. */
 const PLAYERS = 1024
 /** Each has {@link REACHED} tiers to claim, which must last to the end. */
-const CLAIMANTS = 2048
+const CLAIMANTS = options.quick ? 1024 : 2048
 /** A purchase needs a player who has made none, so a cell is so many purchases, however long they take. */
-const PURCHASES = Math.ceil(2_000 * SECONDS)
-const WARM_UP_PURCHASES = 500
+const PURCHASES = Math.ceil(1_500 * SECONDS)
+const WARM_UP_PURCHASES = 300
 const BUYERS = WARM_UP_PURCHASES + ROUNDS * PURCHASES
 /** The level that those who claim have reached: the one below the top, as most who claim are not done with the season. */
 const REACHED = 99
+/** Those who play stand at so many places between two levels, so that from the first call on some reach the next. */
+const PLACES = 32
 const SCENARIO = 'bench'
 const NODE = 'pass'
 /** More than the default: the servers and pgbench hold connections at the same time. */
@@ -70,6 +82,7 @@ const HOT = `${XP}, one hot player`
 const HOT_PGBENCH = 'pgbench, one hot row'
 const TWINS = `${XP}, two instances in turn`
 const EMPTY = 'empty node:http POST'
+const EMPTY_AT = 256
 
 interface Row {
   readonly name: string
@@ -231,7 +244,7 @@ async function main(): Promise<void> {
     twins,
     {
       name: EMPTY,
-      at: [256],
+      at: [EMPTY_AT],
       warmUp: () =>
         load({ ports: [empty.port], call: 'empty', players: 'ours', ...warm, seconds: WARM_UP_SECONDS / 2 }),
       measure: (connections) => cell([empty], { call: 'empty', players: 'ours', connections, ...timed }),
@@ -302,61 +315,70 @@ function describe(version: string, hasPgbench: boolean): void {
 }
 
 function report(figures: Figures, rows: readonly Row[], columns: readonly number[]): void {
-  print('')
-  print('Calls a second (median ms)')
-  printLine('connections', columns.map(String))
-  for (const { name } of rows) {
-    const rate = (value: number) => Math.round(value).toLocaleString('en')
-    printLine(
-      name,
-      figures.medians(name, columns, (of) => `${rate(of((c) => c.perSecond))} (${of((c) => c.medianMs).toFixed(2)})`),
+  const table = (of: (cells: Medians, row: string) => string) =>
+    rows.map(({ name }): Line => [name, figures.medians(name, columns, (cells) => of(cells, name))])
+  const ratios = (
+    entries: readonly (readonly [title: string, ours: string, other: string])[],
+    read: Read,
+    at?: number,
+  ) =>
+    entries.map(
+      ([title, ours, other]): Line => [
+        title,
+        columns.map((count) => figures.ratio([ours, count], [other, at ?? count], read)),
+      ],
     )
-  }
-
-  print('')
-  if (process.platform === 'linux') {
-    print('CPU, µs a call: the service + Postgres')
-    for (const { name } of rows.filter(({ name }) => name !== PGBENCH && name !== HOT_PGBENCH)) {
-      const part = (value: number) => Math.round(value).toString()
-      printLine(
-        name,
-        figures.medians(name, columns, (of) => {
-          const service = part(of((c) => c.cpu?.service ?? 0))
-          return name === EMPTY ? service : `${service} + ${part(of((c) => c.cpu?.postgres ?? 0))}`
-        }),
-      )
-    }
-  } else print('CPU was not measured: only Linux tells it here.')
-
-  const compare = (title: string, ours: string, other: string, read: (cell: Cell) => number | undefined, at?: number) =>
-    printLine(
-      title,
-      columns.map((count) => figures.ratio([ours, count], [other, at ?? count], read)),
-    )
-  const perSecond = (cell: Cell) => cell.perSecond
-  const cpu = (cell: Cell) => cell.cpu && cell.cpu.service + cell.cpu.postgres
+  const perSecond: Read = ({ perSecond }) => perSecond
+  const service: Read = ({ cpu }) => cpu?.service
+  const postgres: Read = ({ cpu }) => cpu?.postgres
+  const all: Read = ({ cpu }) => cpu && cpu.service + cpu.postgres
+  const round = (value: number) => Math.round(value).toLocaleString('en')
   const both = [XP, CLAIM, PREMIUM, PROGRESS]
+  const header: Line = ['connections', columns.map(String)]
 
-  print('')
-  print('Calls a second, ours ÷ the other: the median (lowest–highest)')
-  for (const name of both) compare(`${name} ÷ single statement`, name, peerOf(name), perSecond)
-  compare(`${XP} ÷ Prisma transaction`, XP, PRISMA, perSecond)
-  compare(`${XP} ÷ pgbench`, XP, PGBENCH, perSecond)
-  compare('one hot player ÷ pgbench, one hot row', HOT, HOT_PGBENCH, perSecond)
-  compare('two instances in turn ÷ single statement', TWINS, peerOf(XP), perSecond)
-  compare('two instances in turn ÷ one instance', TWINS, XP, perSecond)
-  print('')
-  print('Median time of a call at one connection, ours ÷ the other')
-  for (const other of [peerOf(XP), PRISMA])
-    printLine(`${XP} ÷ ${other.replace(`${XP}, `, '')}`, [figures.ratio([XP, 1], [other, 1], (cell) => cell.medianMs)])
-  if (process.platform !== 'linux') return
-  print('')
-  print('CPU of service and Postgres, ours ÷ single statement')
-  for (const name of both) compare(name, name, peerOf(name), (cell) => cpu(cell) ?? undefined)
-  compare('two instances in turn', TWINS, peerOf(XP), (cell) => cpu(cell) ?? undefined)
-  print('')
-  print('CPU of the service ÷ an empty node:http POST at 256 connections')
-  for (const name of [XP, CLAIM, PROGRESS]) compare(name, name, EMPTY, (cell) => cell.cpu?.service, 256)
+  printSection('Calls a second (median ms)', [
+    header,
+    ...table((median) => `${round(median(perSecond))} (${median(({ medianMs }) => medianMs).toFixed(2)})`),
+  ])
+  if (process.platform !== 'linux') printSection('CPU was not measured: only Linux tells it here.', [])
+  printSection('CPU, µs a call: service + Postgres', [
+    header,
+    ...table((median, row) => {
+      if (Number.isNaN(median(service))) return ''
+      return row === EMPTY ? round(median(service)) : `${round(median(service))} + ${round(median(postgres))}`
+    }),
+  ])
+  printSection('Calls a second, the first ÷ the second: median (lowest–highest)', [
+    ...ratios(
+      [
+        ...both.map((name) => [`${name} ÷ single statement`, name, peerOf(name)] as const),
+        [`${XP} ÷ Prisma transaction`, XP, PRISMA],
+        [`${XP} ÷ pgbench`, XP, PGBENCH],
+        ['one hot player ÷ pgbench, one hot row', HOT, HOT_PGBENCH],
+        ['two instances ÷ single statement', TWINS, peerOf(XP)],
+        ['two instances ÷ one', TWINS, XP],
+      ],
+      perSecond,
+    ),
+  ])
+  printSection('Median time of a call at one connection', [
+    ...[peerOf(XP), PRISMA].map(
+      (other): Line => [
+        `${XP} ÷ ${other.replace(`${XP}, `, '')}`,
+        [figures.ratio([XP, 1], [other, 1], ({ medianMs }) => medianMs)],
+      ],
+    ),
+  ])
+  printSection('CPU of service and Postgres ÷ single statement', [
+    ...ratios([...both.map((name) => [name, name, peerOf(name)] as const), [TWINS, TWINS, peerOf(XP)]], all),
+  ])
+  printSection(`CPU of the service ÷ an empty node:http POST at ${EMPTY_AT} connections`, [
+    ...ratios(
+      [XP, CLAIM, PROGRESS].map((name) => [name, name, EMPTY] as const),
+      service,
+      EMPTY_AT,
+    ),
+  ])
 }
 
 /** Every set of players, with the tables that hold it. */
@@ -376,32 +398,41 @@ async function makePlayers(
   await client.query('INSERT INTO bench_peer_streams VALUES ($1, 0)', [world.environmentId])
 
   const pass = season.nodes.find(({ id }: { id: string }) => id === NODE)
-  const xp: number = pass.data.levels.find((entry: { level: number }) => entry.level === REACHED).xp
-  const beginner = await world.player(SCENARIO)
-  const veteran = await world.player(SCENARIO)
-  await give(service, veteran, xp)
-  const ours = async (original: LoadPlayer, count: number): Promise<Owner> => ({
-    players: await copyPlayer(world, client, original, count),
-    tables: '',
-  })
-  const theirs = async (count: number, gained: number): Promise<Owner> => {
+  const xpOf = (level: number): number => pass.data.levels.find((entry: { level: number }) => entry.level === level).xp
+  const playing = Array.from({ length: PLACES }, (_, place) => ({
+    level: 2,
+    xp: Math.round(xpOf(2) + ((xpOf(3) - xpOf(2)) * place) / PLACES),
+  }))
+  const claiming = [{ level: REACHED, xp: xpOf(REACHED) }]
+  async function ours(places: readonly Place[], count: number): Promise<Owner> {
+    const originals = await Promise.all(places.map(() => world.player(SCENARIO)))
+    await Promise.all(originals.map((player, index) => give(service, player, places[index]?.xp ?? 0)))
+    return { players: await copyPlayers(world, client, originals, count), tables: '' }
+  }
+  async function theirs(places: readonly Place[], count: number): Promise<Owner> {
     const players = await newPlayers(world, count)
-    await enter(client, world.environmentId, players, gained)
+    await enter(client, world.environmentId, players, places)
     return { players, tables: 'bench_peer_' }
   }
   const buys = options.only.length === 0 || options.only.some((text) => peerOf(PREMIUM).includes(text))
   const buyers = buys ? BUYERS : 1
   return new Map([
-    ['ours', await ours(beginner, PLAYERS)],
-    ['twins', await ours(beginner, PLAYERS)],
-    ['hot', await ours(beginner, 1)],
-    ['reference', await ours(beginner, PLAYERS)],
-    ['claimants', await ours(veteran, CLAIMANTS)],
-    ['buyers', await ours(beginner, buyers)],
-    ['peer', await theirs(PLAYERS, 0)],
-    ['peerClaimants', await theirs(CLAIMANTS, xp)],
-    ['peerBuyers', await theirs(buyers, 0)],
+    ['ours', await ours(playing, PLAYERS)],
+    ['twins', await ours(playing, PLAYERS)],
+    ['hot', await ours(playing, 1)],
+    ['reference', await ours(playing, PLAYERS)],
+    ['claimants', await ours(claiming, CLAIMANTS)],
+    ['buyers', await ours(playing, buyers)],
+    ['peer', await theirs(playing, PLAYERS)],
+    ['peerClaimants', await theirs(claiming, CLAIMANTS)],
+    ['peerBuyers', await theirs(playing, buyers)],
   ])
+}
+
+/** Where a player stands on the pass. */
+interface Place {
+  readonly level: number
+  readonly xp: number
 }
 
 async function give({ port }: Server, { runId, token }: LoadPlayer, amount: number): Promise<void> {
@@ -418,9 +449,12 @@ async function enter(
   client: pg.ClientBase,
   environmentId: string,
   players: readonly LoadPlayer[],
-  xp: number,
+  places: readonly Place[],
 ): Promise<void> {
   const ids = players.map(({ playerId }) => playerId)
+  const runs = players.map(({ runId }) => runId)
+  const xp = players.map((_, index) => places[index % places.length]?.xp ?? 0)
+  const levels = players.map((_, index) => places[index % places.length]?.level ?? 0)
   const welcome = `unnest($2::uuid[]) AS player_id, (VALUES ('gems', 1000), ('gold', 250)) AS w(currency, amount)`
   await client.query(
     `INSERT INTO bench_peer_wallets (environment_id, player_id, currency, balance)
@@ -432,18 +466,16 @@ async function enter(
      SELECT $1::uuid, player_id, gen_random_uuid(), currency, amount, amount, 'reward_node', 'welcome' FROM ${welcome}`,
     [environmentId, ids],
   )
-  if (xp === 0) return
-  const parameters = [environmentId, SCENARIO, NODE, ids, xp]
   await client.query(
     `INSERT INTO bench_peer_passes (environment_id, player_id, scenario_id, node_id, xp, level)
-     SELECT $1::uuid, id, $2, $3, $5, $6 FROM unnest($4::uuid[]) AS id`,
-    [...parameters, REACHED],
+     SELECT $1::uuid, p.id, $2, $3, p.xp, p.level FROM unnest($4::uuid[], $5::bigint[], $6::int[]) AS p(id, xp, level)`,
+    [environmentId, SCENARIO, NODE, ids, xp, levels],
   )
   await client.query(
     `INSERT INTO bench_peer_xp_ledger (environment_id, player_id, id, scenario_id, node_id, run_id, amount, source)
-     SELECT $1::uuid, p.player_id, gen_random_uuid(), $2, $3, p.run_id, $5, 'bench'
-     FROM unnest($4::uuid[], $6::uuid[]) AS p(player_id, run_id)`,
-    [...parameters, players.map(({ runId }) => runId)],
+     SELECT $1::uuid, p.player_id, gen_random_uuid(), $2, $3, p.run_id, p.xp, 'bench'
+     FROM unnest($4::uuid[], $5::bigint[], $6::uuid[]) AS p(player_id, xp, run_id)`,
+    [environmentId, SCENARIO, NODE, ids, xp, runs],
   )
 }
 
