@@ -19,6 +19,9 @@ export interface LoadSetup {
   readonly players: Readonly<Record<string, readonly LoadPlayer[]>>
 }
 
+/** It says `connected` when the connections of a load are made, and begins to call when it is told to `go`. */
+export type Step = 'connected' | 'go'
+
 /** `empty` sends what `xp` sends, to a server that does nothing with it. */
 export type Call = 'xp' | 'progress' | 'claim' | 'premium' | 'empty'
 
@@ -136,6 +139,8 @@ async function run(load: Load): Promise<Tally> {
       ),
     ),
   )
+  process.send?.('connected' satisfies Step)
+  await new Promise((go) => process.once('message', go))
   const latencies: number[] = []
   let xp = 0
   let levelUps = 0
@@ -207,7 +212,9 @@ function asker(socket: Socket): Ask {
     })
 }
 
-process.on('message', (message: LoadSetup | Load) => {
+process.on('message', (message: LoadSetup | Load | Step) => {
+  // The load that has connected waits for it.
+  if (typeof message === 'string') return
   if ('reached' in message) {
     setup = message
     return

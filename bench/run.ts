@@ -10,7 +10,7 @@ import { startDurablePostgres } from '../test/support/durable-postgres.ts'
 import { buildService, createWorld, type World } from '../test/support/service.ts'
 import { Books, type Owner } from './books.ts'
 import { cpuOf } from './cpu.ts'
-import type { Call, Load, LoadPlayer, LoadSetup, Tally } from './load.ts'
+import type { Call, Load, LoadPlayer, LoadSetup, Step, Tally } from './load.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
 import { copyPlayers, newPlayers } from './players.ts'
 import {
@@ -49,10 +49,12 @@ const { values: options } = parseArgs({
 })
 const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 3))
 const SECONDS = Number(options.seconds ?? (options.quick ? 0.5 : 1.5))
-const WARM_UP_SECONDS = options.quick ? 0.6 : 2
+const WARM_UP_SECONDS = options.quick ? 0.6 : 3
 const WARM_UP_CONNECTIONS = 64
 /** The service's jobs run each second: what a cell leaves to them is counted with it. */
 const SETTLE_MS = 1_200
+/** So that a server has taken the connections that the system made for it. */
+const ACCEPT_MS = 50
 const CONNECTIONS = [1, 4, 32, 256]
 /** More than the most connections, so that calls under way at once are of distinct players. */
 const PLAYERS = 1024
@@ -130,10 +132,14 @@ async function main(): Promise<void> {
   const players = Object.fromEntries([...owners].map(([name, owner]) => [name, owner.players]))
   loader.send({ scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players } satisfies LoadSetup)
 
-  async function load(task: Load): Promise<Tally> {
+  async function load(task: Load, begin?: () => Promise<unknown>): Promise<Tally> {
     ended.signal.throwIfAborted()
+    const answer = async () => (await Promise.race([once(loader, 'message'), loaderLost]))[0]
     loader.send(task)
-    const [tally] = (await Promise.race([once(loader, 'message'), loaderLost])) as [Tally]
+    await answer()
+    await begin?.()
+    loader.send('go' satisfies Step)
+    const tally: Tally = await answer()
     if (tally.failed > 0) throw new Error(`${tally.failed} of ${tally.calls} calls failed: ${tally.firstFailure}`)
     if (tally.calls === 0) throw new Error(`there was nothing left to do for ${task.call} of ${task.players}`)
     if (task.call !== 'empty') books.add(task.call, task.players, tally)
@@ -144,8 +150,12 @@ async function main(): Promise<void> {
   async function cell(servers: readonly Server[], task: Omit<Load, 'ports'>, leavesJobs = false): Promise<Cell> {
     const pids = servers.map(({ pid }) => pid)
     const read = async () => ({ service: await cpuOf(pids), postgres: await cpuOf([postmaster]) })
-    const before = await read()
-    const tally = await load({ ...task, ports: servers.map(({ port }) => port) })
+    let before = await read()
+    const tally = await load({ ...task, ports: servers.map(({ port }) => port) }, async () => {
+      // Connections are made once, not with each call: what they cost is not counted.
+      await pause(ACCEPT_MS)
+      before = await read()
+    })
     if (leavesJobs) await pause(SETTLE_MS)
     const after = await read()
     const aCall = (from: number | null, to: number | null) => ((to ?? 0) - (from ?? 0)) / tally.calls
@@ -237,7 +247,7 @@ async function main(): Promise<void> {
     {
       name: HOT,
       at: [64],
-      warmUp: () => load({ ports: [service.port], ...hotLoad, ...warm, seconds: WARM_UP_SECONDS / 2 }),
+      warmUp: () => load({ ports: [service.port], ...hotLoad, ...warm }),
       measure: (connections) => cell([service], { ...hotLoad, connections, ...timed }, true),
     },
     ...transactions(HOT_PGBENCH, 'hot.sql', [64]),
@@ -245,8 +255,7 @@ async function main(): Promise<void> {
     {
       name: EMPTY,
       at: [EMPTY_AT],
-      warmUp: () =>
-        load({ ports: [empty.port], call: 'empty', players: 'ours', ...warm, seconds: WARM_UP_SECONDS / 2 }),
+      warmUp: () => load({ ports: [empty.port], call: 'empty', players: 'ours', ...warm }),
       measure: (connections) => cell([empty], { call: 'empty', players: 'ours', connections, ...timed }),
     },
   ])
