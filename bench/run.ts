@@ -62,7 +62,7 @@ const PLAYERS = 1024
 const CLAIMANTS = options.quick ? 1024 : 2048
 /** A purchase needs a player who has made none, so a cell is so many purchases, however long they take. */
 const PURCHASES = Math.ceil(1_500 * SECONDS)
-const WARM_UP_PURCHASES = 300
+const WARM_UP_PURCHASES = options.quick ? 300 : 1_500
 const BUYERS = WARM_UP_PURCHASES + ROUNDS * PURCHASES
 /** The level that those who claim have reached: the one below the top, as most who claim are not done with the season. */
 const REACHED = 99
