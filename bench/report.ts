@@ -62,7 +62,7 @@ export function median(values: readonly number[]): number {
 }
 
 const NAME_WIDTH = 42
-const CELL_WIDTH = 18
+const CELL_WIDTH = 21
 
 /** A name, and what stands in the columns. */
 export type Line = readonly [name: string, values: readonly string[]]
