@@ -1,10 +1,11 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type Message, MessageReader, WriteWatch } from './wire.ts'
 
 /** A TCP proxy to Postgres that fails on demand. */
 export interface PostgresProxy {
   /** The database behind the proxy. */
   readonly url: string
-  /** COMMITs whose answers were swallowed so far. */
+  /** COMMITs and writes whose answers were swallowed so far. */
   readonly swallowed: number
   /** Bytes that the server has answered so far. */
   readonly answered: number
@@ -16,7 +17,31 @@ export interface PostgresProxy {
   restore(): void
   /** The next COMMITs of writes reach the server; their answers do not come back, and the connections break. */
   swallowCommits(count: number): void
+  /**
+   * The next writes reach the server, whether they end with COMMIT or are one statement alone. Nothing that the server
+   * says on their connections comes back from then on, and when it has said it all, they break.
+   */
+  swallowWrites(count: number): void
+  /** Breaks a connection once so many more bytes have passed in a direction: in the midst of a message, mostly. */
+  cutAfter(bytes: number, direction: Direction): void
+  /** Takes back what was ordered and has not happened. */
+  calm(): void
+  /** Texts that the saboteur has changed so far. */
+  readonly sabotaged: number
+  /**
+   * Local ports of connections that broke. Postgres may still work for them: it knows them as `client_port`. Whoever has
+   * seen that it does not may clear them.
+   */
+  readonly broken: Set<number>
   close(): Promise<void>
+}
+
+export type Direction = 'sent' | 'answered'
+
+/** Changes what statements say, as they are prepared or sent as text. Both texts have the same length in bytes. */
+export interface Saboteur {
+  readonly find: string
+  readonly by: string
 }
 
 interface Link {
@@ -25,6 +50,14 @@ interface Link {
   /** What the client has sent since the server's last answer. */
   sent: Buffer
   swallowing: boolean
+  readonly fromClient: MessageReader
+  readonly fromServer: MessageReader
+  readonly writes: WriteWatch
+  /** Nothing comes back any more. */
+  muted: boolean
+  /** Nothing passes any more: the last bytes are on their way, and then it breaks. */
+  breaking: boolean
+  port: number
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -33,7 +66,14 @@ const COMMIT = Buffer.concat([Buffer.from('Q'), Buffer.from([0, 0, 0, 11]), Buff
 /** What a server says of a COMMIT, the second when the transaction had failed. */
 const ENDED = /(COMMIT|ROLLBACK)\0/
 
-export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
+export interface ProxyOptions {
+  readonly saboteur?: Saboteur
+}
+
+export async function startProxy(databaseUrl: string, { saboteur }: ProxyOptions = {}): Promise<PostgresProxy> {
+  if (saboteur && Buffer.byteLength(saboteur.find) !== Buffer.byteLength(saboteur.by)) {
+    throw new Error('a saboteur keeps the length of what it changes')
+  }
   const target = new URL(databaseUrl)
   const links = new Set<Link>()
   let paused = false
@@ -41,12 +81,31 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
   let toSwallow = 0
   let swallowed = 0
   let answered = 0
+  let writesToSwallow = 0
+  let fuse: { left: number; readonly direction: Direction } | undefined
+  let sabotaged = 0
+  const broken = new Set<number>()
 
   const server = createServer((client) => {
     if (refusing) return void client.destroy()
     const upstream = connect(Number(target.port), target.hostname)
-    const link: Link = { client, server: upstream, sent: NOTHING, swallowing: false }
+    const link: Link = {
+      client,
+      server: upstream,
+      sent: NOTHING,
+      swallowing: false,
+      fromClient: new MessageReader({ fromClient: true }),
+      fromServer: new MessageReader({ fromClient: false }),
+      writes: new WriteWatch(),
+      muted: false,
+      breaking: false,
+      port: 0,
+    }
     links.add(link)
+    upstream.on('connect', () => {
+      link.port = upstream.localPort ?? 0
+      broken.delete(link.port)
+    })
     for (const socket of [client, upstream]) {
       socket.setNoDelay(true)
       // Either end may break at any time; the other follows.
@@ -61,13 +120,31 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
         toSwallow -= 1
         link.swallowing = true
       }
-      upstream.write(data)
+      const messages = link.fromClient.push(data)
+      for (const message of messages) {
+        if (!link.writes.sees(message) || writesToSwallow === 0 || link.muted) continue
+        writesToSwallow -= 1
+        link.muted = true
+      }
+      // What is to be changed leaves in whole messages.
+      pass(
+        link,
+        upstream,
+        saboteur ? Buffer.concat(messages.map((message) => change(message, saboteur))) : data,
+        'sent',
+      )
     })
     let answers = NOTHING
     upstream.on('data', (data) => {
       answered += data.length
       link.sent = NOTHING
-      if (!link.swallowing) return void client.write(data)
+      for (const { type } of link.fromServer.push(data)) if (type === 'Z') link.writes.owed -= 1
+      if (link.muted) {
+        if (link.writes.owed > 0) return
+        swallowed += 1
+        return sever(link)
+      }
+      if (!link.swallowing) return pass(link, client, data, 'answered')
       answers = Buffer.concat([answers, data])
       const ended = ENDED.exec(answers.toString('latin1'))
       if (!ended) return
@@ -76,8 +153,31 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
     })
   })
 
+  /** Passes bytes on, up to where the connection is to break. */
+  function pass(link: Link, to: Socket, data: Buffer, direction: Direction): void {
+    if (link.breaking || data.length === 0) return
+    if (fuse?.direction !== direction || data.length < fuse.left) {
+      if (fuse?.direction === direction) fuse.left -= data.length
+      return void to.write(data)
+    }
+    const { left } = fuse
+    fuse = undefined
+    link.breaking = true
+    to.write(data.subarray(0, left), () => sever(link))
+  }
+
+  function change({ type, bytes }: Message, { find, by }: Saboteur): Buffer {
+    if (type !== 'P' && type !== 'Q') return bytes
+    const changed = Buffer.from(bytes)
+    for (let at = changed.indexOf(find); at >= 0; at = changed.indexOf(find, at + 1)) {
+      changed.write(by, at)
+      sabotaged += 1
+    }
+    return changed
+  }
+
   function sever(link: Link): void {
-    links.delete(link)
+    if (links.delete(link) && link.port > 0) broken.add(link.port)
     link.client.destroy()
     link.server.destroy()
   }
@@ -99,6 +199,10 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
     get answered() {
       return answered
     },
+    get sabotaged() {
+      return sabotaged
+    },
+    broken,
     pause() {
       paused = true
       each((socket) => socket.pause())
@@ -116,6 +220,17 @@ export async function startProxy(databaseUrl: string): Promise<PostgresProxy> {
     },
     swallowCommits(count) {
       toSwallow = count
+    },
+    swallowWrites(count) {
+      writesToSwallow = count
+    },
+    cutAfter(bytes, direction) {
+      fuse = { left: Math.max(1, bytes), direction }
+    },
+    calm() {
+      toSwallow = 0
+      writesToSwallow = 0
+      fuse = undefined
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))

@@ -1,0 +1,96 @@
+import type { Definition, ScenarioId } from './definitions.ts'
+import type { Answer, Request } from './model.ts'
+
+/** One call of a history, as its caller saw it. Times are milliseconds of one clock. */
+export interface Call {
+  readonly id: number
+  /** Which instance was called. */
+  readonly on: string
+  readonly player: number
+  readonly request: Request
+  readonly invoked: number
+  /** Infinity until it is answered, and for ever when nobody knows what became of it. */
+  answered: number
+  /** Undefined while the outcome is not known: it took effect at any time since, or never will. */
+  answer: Answer | undefined
+  /** What the books say of a call whose outcome its caller does not know. */
+  effect: 'once' | 'never' | 'perhaps'
+}
+
+/** A version of a scenario, and when it may have been the current one. */
+export interface Version {
+  readonly scenario: ScenarioId
+  readonly definition: Definition
+  readonly from: number
+  readonly until: number
+}
+
+/** The definitions that were current at some moment of a call. */
+export function definitionsOf(
+  versions: readonly Version[],
+  scenario: ScenarioId | undefined,
+  { invoked, answered }: Pick<Call, 'invoked' | 'answered'>,
+): readonly (Definition | undefined)[] {
+  if (scenario === undefined) return [undefined]
+  return versions
+    .filter((version) => version.scenario === scenario && version.from <= answered && version.until >= invoked)
+    .map(({ definition }) => definition)
+}
+
+/** A publication, as its caller saw it. */
+export interface Edit {
+  readonly scenario: ScenarioId
+  readonly definition: Definition
+  readonly invoked: number
+  /** Infinity when the answer was lost. */
+  answered: number
+  version: number | undefined
+}
+
+/** A version as the database has it. */
+export interface StoredVersion {
+  readonly scenario: ScenarioId
+  readonly version: number
+  readonly definition: Definition
+}
+
+/**
+ * When each version may have been current: from the call that published it until the one that published the next was
+ * answered. Throws where that makes no sense, as publications are linearizable themselves.
+ */
+export function versionsOf(stored: readonly StoredVersion[], edits: readonly Edit[]): Version[] {
+  for (const earlier of edits) {
+    for (const later of edits) {
+      if (earlier.scenario !== later.scenario || earlier.answered >= later.invoked) continue
+      if (earlier.version !== undefined && later.version !== undefined && earlier.version >= later.version) {
+        throw new Error(`version ${later.version} was published after version ${earlier.version} had been answered`)
+      }
+    }
+  }
+  return stored.map(({ scenario, version, definition }) => {
+    const ofScenario = edits.filter((edit) => edit.scenario === scenario)
+    const numbered = ofScenario.flatMap((edit) => {
+      const found = stored.find((row) => row.scenario === scenario && row.definition.name === edit.definition.name)
+      if (edit.version !== undefined && found?.version !== edit.version) {
+        throw new Error(`version ${edit.version} of ${scenario} was answered, and is not the one that is stored`)
+      }
+      return found ? [{ ...edit, version: found.version }] : []
+    })
+    return {
+      scenario,
+      definition,
+      from: Math.max(...numbered.filter((edit) => edit.version <= version).map(({ invoked }) => invoked), -Infinity),
+      until: Math.min(...numbered.filter((edit) => edit.version > version).map(({ answered }) => answered), Infinity),
+    }
+  })
+}
+
+/** A call in one line. */
+export function describeCall({ id, on, player, request, invoked, answered, answer, effect }: Call, began = 0): string {
+  const { kind, ...more } = request
+  const asked = request.kind === 'restore' ? '' : JSON.stringify(more)
+  const unknown = { once: 'unknown, but it took effect', never: 'unknown, and had no effect', perhaps: 'unknown' }
+  const came = answer === undefined ? unknown[effect] : request.kind === 'books' ? '' : JSON.stringify(answer)
+  const time = (at: number) => (Number.isFinite(at) ? (at - began).toFixed(1) : '…').padStart(7)
+  return `${time(invoked)} – ${time(answered)}  #${id} player ${player} on ${on}: ${kind} ${asked} → ${came}`
+}

@@ -1,0 +1,223 @@
+import { type Backup, countEffects, endOfStream, readBooks, readStream, readVersions } from './books.ts'
+import { check, type Verdict } from './checker.ts'
+import { ask, type Client, drawRequest, labelOf, publish } from './clients.ts'
+import type { Cluster, Instance } from './cluster.ts'
+import { drawDefinition, PLACES, SCENARIOS } from './definitions.ts'
+import { type Call, type Edit, versionsOf } from './history.ts'
+import type { PlayerState, Request } from './model.ts'
+import type { Random } from './random.ts'
+
+const WORKERS = 8
+const EDITS = 0.02
+const KEPT_RUNS = 2
+
+export interface Found {
+  readonly client: Client
+  readonly calls: number
+  readonly verdict: Verdict
+}
+
+/** Some hundred calls between two moments at which nothing goes on and all books are read. */
+export class Round {
+  private readonly cluster: Cluster
+  private readonly clients: readonly Client[]
+  private readonly random: Random
+  private readonly label: string
+  private readonly calls: Call[] = []
+  private readonly edits: Edit[] = []
+  private readonly starts = new Map<number, PlayerState>()
+  private streamStart = 0
+  private isRestored = false
+  private made = 0
+  /** What went wrong on purpose. */
+  readonly tale: string[] = []
+
+  constructor(cluster: Cluster, clients: readonly Client[], random: Random, label: string) {
+    this.cluster = cluster
+    this.clients = clients
+    this.random = random
+    this.label = label
+  }
+
+  /** How many calls were made so far. */
+  get size(): number {
+    return this.made
+  }
+
+  tell = (what: string): void => {
+    this.tale.push(`${performance.now().toFixed(0)} ${what}`)
+  }
+
+  /** Reads all books: from them the round begins. */
+  async begin(): Promise<void> {
+    const { pool } = this.cluster.world
+    await this.cluster.quiet()
+    this.streamStart = await endOfStream(pool, this.cluster.environmentId)
+    for (const client of this.clients) {
+      const books = await readBooks(pool, client, { keysOf: this.label, forget: client.forgotten })
+      // Their ids are in the order of their beginnings.
+      const ids = Object.keys(books.runs).sort().reverse()
+      const kept = ids.filter((id, index) => index < KEPT_RUNS || books.runs[id]?.status === 'active')
+      for (const id of ids) if (!kept.includes(id)) client.forgotten.add(id)
+      for (const scenario of SCENARIOS)
+        client.runs[scenario] = kept.filter((id) => books.runs[id]?.scenario === scenario)
+      client.keyed = []
+      client.looksBanned = books.status === 'banned'
+      const runs = Object.fromEntries(Object.entries(books.runs).filter(([id]) => kept.includes(id)))
+      this.starts.set(client.index, { ...books, runs, answers: {} })
+    }
+  }
+
+  /** Has workers call at once, each whomever and whatever it likes, until so many calls were made in all. */
+  async load({ calls, edits = true }: { calls: number; edits?: boolean }): Promise<void> {
+    const end = this.made + calls
+    const work = async (random: Random) => {
+      while (this.made < end) {
+        this.made += 1
+        const label = `${this.label}-${this.made}`
+        const instance = random.one(this.cluster.instances.filter(({ isUp }) => isUp))
+        if (edits && random.chance(EDITS)) await this.edit(random, instance, label)
+        else {
+          const client = random.one(this.clients)
+          await this.call(instance, client, drawRequest(random, client, label), random.chance(0.8) ? 0 : 1)
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: WORKERS }, () => work(this.random.fork())))
+  }
+
+  private async edit(random: Random, instance: Instance, label: string): Promise<void> {
+    const scenario = random.one(SCENARIOS)
+    const edit: Edit = {
+      scenario,
+      definition: drawDefinition(random, scenario, label),
+      invoked: performance.now(),
+      answered: Number.POSITIVE_INFINITY,
+      version: undefined,
+    }
+    this.edits.push(edit)
+    const version = await publish(this.cluster, instance, scenario, edit.definition)
+    if (typeof version !== 'number') return
+    edit.answered = performance.now()
+    edit.version = version
+  }
+
+  /** Makes one call and remembers it. */
+  async call(instance: Instance, client: Client, request: Request, tokenAt = 0): Promise<void> {
+    const { token, since } = client.tokens[tokenAt] ?? client.tokens[0] ?? { token: '', since: 0 }
+    const call: Call = {
+      id: this.calls.length,
+      on: instance.name,
+      player: client.index,
+      request,
+      invoked: performance.now(),
+      answered: Number.POSITIVE_INFINITY,
+      answer: undefined,
+      effect: 'perhaps',
+    }
+    this.calls.push(call)
+    if ('key' in request && request.key !== undefined && !client.keyed.includes(request)) {
+      client.keyed = [request, ...client.keyed].slice(0, 12)
+    }
+    if (request.kind === 'ban' || request.kind === 'endSessions') client.endings.push({ invoked: call.invoked, call })
+    const heard = await ask(this.cluster, instance, client, request, token)
+    if (heard === 'unknown') return
+    // Not so much as begun: nothing is to be explained.
+    const isRefusedLogin = typeof heard === 'object' && 'no' in heard && heard.no === 'invalid_token'
+    if (heard === 'unsent' || (isRefusedLogin && mayHaveEnded(client, since))) {
+      call.effect = 'never'
+      if (heard !== 'unsent') await this.call(instance, client, { kind: 'login', nickname: null, data: {} })
+      return
+    }
+    call.answered = performance.now()
+    call.answer = heard
+  }
+
+  /** Puts every table back to what it was as the round began, with the instances running. */
+  async restore(backup: Backup): Promise<void> {
+    this.isRestored = true
+    const invoked = performance.now()
+    for (const client of this.clients) client.endings.push({ invoked })
+    await backup.restore()
+    this.tell('restored')
+    for (const client of this.clients) {
+      this.calls.push({
+        id: this.calls.length,
+        on: 'the database',
+        player: client.index,
+        request: { kind: 'restore', state: this.starts.get(client.index) as PlayerState },
+        invoked,
+        answered: performance.now(),
+        answer: { ok: null },
+        effect: 'once',
+      })
+    }
+  }
+
+  /** Waits until nothing goes on, reads every player on every instance, then the books, and looks for an order. */
+  async finish(): Promise<readonly Found[]> {
+    const { instances, world, environmentId } = this.cluster
+    const { pool } = world
+    for (const client of this.clients) {
+      if (client.looksBanned) {
+        const reason = `${this.label}-last-${client.index}`
+        await this.call(this.random.one(instances), client, { kind: 'unban', reason })
+      }
+    }
+    for (const instance of instances) {
+      await Promise.all(this.clients.map((client) => this.readAll(instance, client)))
+    }
+    await this.cluster.quiet()
+    const versions = versionsOf(await readVersions(pool, environmentId), this.edits)
+    await this.settle()
+    return Promise.all(
+      this.clients.map(async (client) => {
+        const invoked = performance.now()
+        const books = await readBooks(pool, client, { keysOf: `${this.label}-`, forget: client.forgotten })
+        const calls = this.calls.filter(({ player }) => player === client.index)
+        calls.push({
+          id: this.calls.length,
+          on: 'the database',
+          player: client.index,
+          request: { kind: 'books' },
+          invoked,
+          answered: performance.now(),
+          answer: { ok: books },
+          effect: 'once',
+        })
+        const stream = await readStream(pool, client, this.streamStart)
+        const start = this.starts.get(client.index) as PlayerState
+        return { client, calls: calls.length, verdict: check({ start, calls, versions, stream }) }
+      }),
+    )
+  }
+
+  private async readAll(instance: Instance, client: Client): Promise<void> {
+    for (const place of PLACES) await this.call(instance, client, { kind: 'progress', ...place })
+    await this.call(instance, client, { kind: 'me' })
+    await this.call(instance, client, { kind: 'stored' })
+    for (const scenario of SCENARIOS) {
+      for (const run of client.runs[scenario]) await this.call(instance, client, { kind: 'run', scenario, run })
+    }
+  }
+
+  /** Asks ledger and audit log what became of calls that were not answered. */
+  private async settle(): Promise<void> {
+    const labels = this.calls.flatMap(({ request }) => labelOf(request) ?? [])
+    const { pool } = this.cluster.world
+    const effects = await countEffects(pool, this.cluster.environmentId, [...new Set(labels)])
+    for (const call of this.calls) {
+      const label = labelOf(call.request)
+      if (call.answer !== undefined || label === undefined || call.effect === 'never') continue
+      const attempts = labels.filter((other) => other === label).length
+      if (effects.has(label)) call.effect = attempts === 1 ? 'once' : 'perhaps'
+      // What it did may have been lost with a future.
+      else call.effect = this.isRestored ? 'perhaps' : 'never'
+    }
+  }
+}
+
+/** Whether a token may be good no longer: something may have ended its login since. */
+function mayHaveEnded({ endings }: Client, since: number): boolean {
+  return endings.some(({ invoked, call }) => (call?.answered ?? Number.POSITIVE_INFINITY) >= since || invoked >= since)
+}
