@@ -26,6 +26,8 @@ const SETTINGS = [
   'full_page_writes=off',
   'max_connections=300',
   'shared_buffers=128MB',
+  // By them the order of what was written is known.
+  'track_commit_timestamp=on',
 ]
 const PREFIX = 'tierway-test-'
 const MEMORY = '/dev/shm'

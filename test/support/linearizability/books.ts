@@ -141,20 +141,37 @@ export async function readStream(
   return rows.map(({ node_id: node, handle, data }) => ({ node, handle, data: JSON.parse(data) }))
 }
 
-/** How often each of these took effect: sources of the xp ledger, and reasons of the audit log. */
-export async function countEffects(
+/** The database's clock. */
+export async function readClock(pool: Pool): Promise<Date> {
+  const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')
+  return (rows[0] as { now: Date }).now
+}
+
+/**
+ * What xp ledger and audit log tell of a player since a time: `<source> <amount>` of xp, and the reasons of support.
+ * With it comes when it was committed, if the server keeps that and it was written once. Whoever writes waits for who has
+ * written before, so the times of one player are in the order of its writes.
+ */
+export async function readEffects(
   pool: Pool,
-  environmentId: string,
-  labels: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await pool.query<{ label: string; count: number }>(
-    `SELECT label, count(*)::int AS count FROM (
-       SELECT source AS label FROM xp_ledger WHERE environment_id = $1 AND source = ANY ($2)
-       UNION ALL SELECT reason FROM audit_log WHERE environment_id = $1 AND reason = ANY ($2)
+  { environmentId, playerId }: PlayerKey,
+  since: Date,
+): Promise<ReadonlyMap<string, number | undefined>> {
+  const { rows } = await pool.query<{ label: string; count: number; committed: string | null }>(
+    `SELECT label, count(*)::int AS count,
+       max(CASE WHEN current_setting('track_commit_timestamp') = 'on'
+         THEN extract(epoch FROM pg_xact_commit_timestamp(writer)) * 1000000 END)::bigint AS committed
+     FROM (
+       SELECT source || ' ' || amount AS label, xmin AS writer FROM xp_ledger
+       WHERE environment_id = $1 AND player_id = $2 AND created_at >= $3
+       UNION ALL SELECT reason, xmin FROM audit_log
+       WHERE environment_id = $1 AND target = $2::text AND created_at >= $3
      ) l GROUP BY label`,
-    [environmentId, labels],
+    [environmentId, playerId, since],
   )
-  return new Map(rows.map(({ label, count }) => [label, count]))
+  return new Map(
+    rows.map(({ label, count, committed }) => [label, committed === null || count > 1 ? undefined : Number(committed)]),
+  )
 }
 
 export async function readVersions(pool: Pool, environmentId: string): Promise<StoredVersion[]> {

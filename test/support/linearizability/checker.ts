@@ -73,8 +73,17 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       found.push(at)
       if (isRequired[at]) end = Math.min(end, answered)
     }
+    const free = found.filter((at) => (ops[at] as Call).invoked <= end)
+    // Of those whose writes have a known order, it is the turn of the first, and the time of earlier ones is over.
+    const next = Math.min(...free.map((at) => (isRequired[at] ? committedAt(ops[at]) : Number.POSITIVE_INFINITY)))
+    const latest = Math.max(...order.map((call) => call.committed ?? 0), 0)
     const rank = (at: number) => (isRequired[at] ? (ops[at]?.answered ?? 0) : Number.POSITIVE_INFINITY)
-    return found.filter((at) => (ops[at] as Call).invoked <= end).sort((a, b) => rank(a) - rank(b) || a - b)
+    return free
+      .filter((at) => {
+        const { committed } = ops[at] as Call
+        return committed === undefined || (committed <= next && committed >= latest)
+      })
+      .sort((a, b) => rank(a) - rank(b) || a - b)
   }
 
   function keyOf({ state, told }: Place): string {
@@ -155,7 +164,6 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
     const key = keyOf(from)
     if (failed.has(key)) return false
     for (const at of next) {
-      const call = ops[at] as Call
       const tried = new Set<PlayerState>()
       for (const then of outcomes(at, from)) {
         // Without an effect, a call whose outcome nobody knows may as well not have happened.
@@ -173,6 +181,8 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
   const kind = isFound ? 'found' : looked > maxSteps ? 'undecided' : 'none'
   return { kind, looked, best, state: bestState, stuck }
 }
+
+const committedAt = (call: Call | undefined): number => call?.committed ?? Number.POSITIVE_INFINITY
 
 /** A refusal, or a game's "no". */
 function isRefusal(answer: Answer): boolean {

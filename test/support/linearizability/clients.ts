@@ -356,6 +356,8 @@ const STORAGE_KEYS = ['a', 'b', 'c']
 /** What a player or its operator asks next. The label is unlike any other. */
 export function drawRequest(random: Random, client: Client, label: string): Request {
   const reason = label
+  // Dashboards keep a hundred sources of a pass apart.
+  const source = `s${random.int(1, 60)}`
   // Nothing else can be heard of a player that is banned.
   if (client.looksBanned && random.chance(0.35)) return { kind: 'unban', reason }
   const kind = random.weighted(WEIGHTS)
@@ -372,10 +374,10 @@ export function drawRequest(random: Random, client: Client, label: string): Requ
       if (!sent) return { kind: 'me' }
       // Now and then a key comes back with another request.
       const differs = random.chance(0.12)
-      return differs && sent.kind === 'xp' ? { ...sent, amount: sent.amount + 1, source: label } : sent
+      return differs && sent.kind === 'xp' ? { ...sent, amount: sent.amount + 1 } : sent
     }
     case 'xp':
-      return { kind, ...within, amount: random.int(1, 45), source: label, ...keyed }
+      return { kind, ...within, amount: random.int(1, 45), source, ...keyed }
     case 'claim':
       return { kind, ...within, level, track, ...keyed }
     case 'premium':
@@ -405,7 +407,7 @@ export function drawRequest(random: Random, client: Client, label: string): Requ
     case 'debit':
       return { kind, currency: random.one(['gems', 'gold']), amount: random.int(1, 60), key: label, reason }
     case 'grantXp':
-      return { kind, ...place, amount: random.int(1, 45), source: label, key: label, reason }
+      return { kind, ...place, amount: random.int(1, 45), source, key: label, reason }
     case 'grantTier':
       return { kind, ...place, level, track, key: label, reason }
     case 'resetTier':
@@ -421,5 +423,5 @@ export function drawRequest(random: Random, client: Client, label: string): Requ
 /** By what the books tell whether a call took effect, where they do. */
 export function labelOf(request: Request): string | undefined {
   if ('reason' in request) return request.reason
-  return request.kind === 'xp' ? request.source : undefined
+  return request.kind === 'xp' ? `${request.source} ${request.amount}` : undefined
 }

@@ -140,13 +140,13 @@ export async function breakConnections(
 ): Promise<void> {
   if (fault === 'none' || fault === 'killed' || fault === 'stopped') return
   while (!isOver()) {
-    await pause(random.int(5, 60))
+    await pause(random.int(20, 120))
     const { proxy, name } = random.one(instances)
     const blow = fault === 'all' ? random.one(BLOWS) : fault
     tell(`${blow} (${name})`)
     if (blow === 'cut') proxy.cut()
     if (blow === 'cut within messages') proxy.cutAfter(random.int(1, 6_000), random.one(['sent', 'answered']))
-    if (blow === 'lost answers') proxy.swallowWrites(random.int(1, 3))
+    if (blow === 'lost answers') proxy.swallowWrites(1)
     if (blow === 'frozen') {
       proxy.pause()
       await pause(random.int(20, 250))

@@ -15,6 +15,8 @@ export interface Call {
   answer: Answer | undefined
   /** What the books say of a call whose outcome its caller does not know. */
   effect: 'once' | 'never' | 'perhaps'
+  /** When its write was committed, by the database's clock, where that is known: writes of a player are in this order. */
+  committed?: number
 }
 
 /** A version of a scenario, and when it may have been the current one. */

@@ -1,5 +1,5 @@
-import { type Backup, countEffects, endOfStream, readBooks, readStream, readVersions } from './books.ts'
-import { check, type Verdict } from './checker.ts'
+import { type Backup, endOfStream, readBooks, readClock, readEffects, readStream, readVersions } from './books.ts'
+import { check, type PlayerHistory, type Verdict } from './checker.ts'
 import { ask, type Client, drawRequest, labelOf, publish } from './clients.ts'
 import type { Cluster, Instance } from './cluster.ts'
 import { drawDefinition, PLACES, SCENARIOS } from './definitions.ts'
@@ -27,6 +27,7 @@ export class Round {
   private readonly edits: Edit[] = []
   private readonly starts = new Map<number, PlayerState>()
   private streamStart = 0
+  private since = new Date(0)
   private isRestored = false
   private made = 0
   /** What went wrong on purpose. */
@@ -37,6 +38,11 @@ export class Round {
     this.clients = clients
     this.random = random
     this.label = label
+  }
+
+  /** Of calls that are explained, how many nobody knows the outcome of. */
+  get unknown(): number {
+    return this.calls.filter(({ answer, effect }) => answer === undefined && effect !== 'never').length
   }
 
   /** How many calls were made so far. */
@@ -52,6 +58,7 @@ export class Round {
   async begin(): Promise<void> {
     const { pool } = this.cluster.world
     await this.cluster.quiet()
+    this.since = await readClock(pool)
     this.streamStart = await endOfStream(pool, this.cluster.environmentId)
     for (const client of this.clients) {
       const books = await readBooks(pool, client, { keysOf: this.label, forget: client.forgotten })
@@ -170,26 +177,30 @@ export class Round {
     await this.cluster.quiet()
     const versions = versionsOf(await readVersions(pool, environmentId), this.edits)
     await this.settle()
-    return Promise.all(
-      this.clients.map(async (client) => {
-        const invoked = performance.now()
-        const books = await readBooks(pool, client, { keysOf: `${this.label}-`, forget: client.forgotten })
-        const calls = this.calls.filter(({ player }) => player === client.index)
-        calls.push({
-          id: this.calls.length,
-          on: 'the database',
-          player: client.index,
-          request: { kind: 'books' },
-          invoked,
-          answered: performance.now(),
-          answer: { ok: books },
-          effect: 'once',
-        })
-        const stream = await readStream(pool, client, this.streamStart)
-        const start = this.starts.get(client.index) as PlayerState
-        return { client, calls: calls.length, verdict: check({ start, calls, versions, stream }) }
-      }),
-    )
+    const histories: { client: Client; history: PlayerHistory }[] = []
+    for (const client of this.clients) {
+      const invoked = performance.now()
+      const books = await readBooks(pool, client, { keysOf: `${this.label}-`, forget: client.forgotten })
+      const stream = await readStream(pool, client, this.streamStart)
+      const calls = this.calls.filter(({ player }) => player === client.index)
+      calls.push({
+        id: this.calls.length,
+        on: 'the database',
+        player: client.index,
+        request: { kind: 'books' },
+        invoked,
+        answered: performance.now(),
+        answer: { ok: books },
+        effect: 'once',
+      })
+      const start = this.starts.get(client.index) as PlayerState
+      histories.push({ client, history: { start, calls, versions, stream } })
+    }
+    return histories.map(({ client, history }) => ({
+      client,
+      calls: history.calls.length,
+      verdict: check(history),
+    }))
   }
 
   private async readAll(instance: Instance, client: Client): Promise<void> {
@@ -201,18 +212,23 @@ export class Round {
     }
   }
 
-  /** Asks ledger and audit log what became of calls that were not answered. */
+  /** Asks ledger and audit log what became of calls that were not answered, and in which order they were written. */
   private async settle(): Promise<void> {
-    const labels = this.calls.flatMap(({ request }) => labelOf(request) ?? [])
-    const { pool } = this.cluster.world
-    const effects = await countEffects(pool, this.cluster.environmentId, [...new Set(labels)])
-    for (const call of this.calls) {
-      const label = labelOf(call.request)
-      if (call.answer !== undefined || label === undefined || call.effect === 'never') continue
-      const attempts = labels.filter((other) => other === label).length
-      if (effects.has(label)) call.effect = attempts === 1 ? 'once' : 'perhaps'
-      // What it did may have been lost with a future.
-      else call.effect = this.isRestored ? 'perhaps' : 'never'
+    for (const client of this.clients) {
+      const calls = this.calls.filter(({ player }) => player === client.index)
+      const labels = calls.map(({ request }) => labelOf(request))
+      const effects = await readEffects(this.cluster.world.pool, client, this.since)
+      for (const call of calls) {
+        const label = labelOf(call.request)
+        if (label === undefined || call.effect === 'never') continue
+        const isOnly = labels.filter((other) => other === label).length === 1
+        // A restore has written all books anew.
+        if (isOnly && !this.isRestored) call.committed = effects.get(label)
+        if (call.answer !== undefined) continue
+        if (effects.has(label)) call.effect = isOnly ? 'once' : 'perhaps'
+        // What it did may have been lost with a future.
+        else call.effect = this.isRestored ? 'perhaps' : 'never'
+      }
     }
   }
 }
