@@ -2,6 +2,27 @@ import { afterEach, beforeAll, describe, expect, it, type TestContext } from 'vi
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { createDatabase } from '../support/database.ts'
 import { backUp, hasTable } from '../support/linearizability/books.ts'
+import {
+  BEGINNER,
+  BOOKS_AT_TOP,
+  ban,
+  claim,
+  claimAnswer,
+  done,
+  history,
+  levelUp,
+  me,
+  meAnswer,
+  passOf,
+  progress,
+  progressAnswer,
+  reachedAnswer,
+  startAnswer,
+  start as startCall,
+  xp,
+  xpAnswer,
+} from '../support/linearizability/by-hand.ts'
+import { check, type PlayerHistory } from '../support/linearizability/checker.ts'
 import { type Client, createClient } from '../support/linearizability/clients.ts'
 import { breakConnections, type Cluster, FAULTS, type Fault, startCluster } from '../support/linearizability/cluster.ts'
 import { drawDefinition, SCENARIOS } from '../support/linearizability/definitions.ts'
@@ -159,7 +180,7 @@ describe('every call takes effect at one moment, on whichever instance', () => {
         const backup = await backUp(cluster.databaseUrl)
         const before = random.int(30, 100)
         // An edit that is lost with a future is a story of its own.
-        const loaded = round.load({ calls: before + 100, edits: false })
+        const loaded = round.load({ calls: before + 100, edits: process.env.LOST === '1' })
         await until('calls are made that will be lost', () => round.size >= before)
         const isFailover = random.chance(0.5)
         if (isFailover) for (const { proxy } of cluster.instances) proxy.cut({ refuse: true })
@@ -223,4 +244,255 @@ describe('what is taken out is missed', () => {
     () => expectMissed({ find: own?.[0] ?? '', by: own?.[1] ?? '' }),
     ROUNDS_TO_FIND * ROUND_MS,
   )
+})
+
+describe('the checker', () => {
+  const verdict = (written: PlayerHistory) => check(written).kind
+  const edited = [
+    { scenario: 'side' as const, definition: passOf(), from: Number.NEGATIVE_INFINITY, until: 30 },
+    {
+      scenario: 'side' as const,
+      definition: passOf({ name: 'next', second: 5 }),
+      from: 20,
+      until: Number.POSITIVE_INFINITY,
+    },
+  ]
+
+  it.each([
+    [
+      'an update is lost',
+      history([
+        [0, 10, xp(10), xpAnswer(10)],
+        [0, 10, xp(10), xpAnswer(10)],
+      ]),
+    ],
+    [
+      'xp is read as it was before an answered call',
+      history([
+        [0, 10, xp(10), xpAnswer(10)],
+        [11, 20, progress, progressAnswer(0)],
+      ]),
+    ],
+    [
+      'two reads, one after the other, go back in time',
+      history([
+        [0, 50, xp(10), xpAnswer(10)],
+        [1, 5, progress, progressAnswer(10)],
+        [6, 9, progress, progressAnswer(0)],
+      ]),
+    ],
+    [
+      'a tier is granted by two claims',
+      history([
+        [0, 10, claim, claimAnswer(false)],
+        [0, 10, claim, claimAnswer(false)],
+      ]),
+    ],
+    [
+      'a tier is claimed once and paid twice',
+      history([
+        [0, 10, claim, claimAnswer(false)],
+        [11, 20, me, meAnswer({ gold: 20 })],
+      ]),
+    ],
+    [
+      'a repeated claim shows another reward',
+      history([
+        [0, 10, claim, claimAnswer(false)],
+        [11, 20, claim, claimAnswer(true, 99)],
+      ]),
+    ],
+    [
+      'a banned player reads on',
+      history([
+        [0, 10, ban, done],
+        [11, 20, progress, progressAnswer(0)],
+      ]),
+    ],
+    [
+      'a banned player earns on',
+      history([
+        [0, 10, ban, done],
+        [11, 20, xp(10), xpAnswer(10)],
+      ]),
+    ],
+    [
+      'a key is answered differently',
+      history([
+        [0, 10, xp(10, 'k'), xpAnswer(10)],
+        [11, 20, xp(10, 'k'), xpAnswer(20)],
+      ]),
+    ],
+    [
+      'a key that came back is done twice',
+      history([
+        [0, 10, xp(10, 'k'), xpAnswer(10)],
+        [11, 20, xp(10, 'k'), xpAnswer(10)],
+        [21, 30, progress, progressAnswer(20)],
+      ]),
+    ],
+    [
+      'a call whose outcome was unknown is done twice',
+      history([
+        [0, 0, xp(10)],
+        [11, 20, progress, progressAnswer(20)],
+      ]),
+    ],
+    [
+      'a call whose outcome was unknown is seen and then gone',
+      history([
+        [0, 0, xp(10)],
+        [11, 20, progress, progressAnswer(10)],
+        [21, 30, progress, progressAnswer(0)],
+      ]),
+    ],
+    [
+      'a call has an effect before it is made',
+      history([
+        [0, 10, progress, progressAnswer(10)],
+        [11, 20, xp(10), xpAnswer(10)],
+      ]),
+    ],
+    [
+      'a player has two runs',
+      history(
+        [
+          [0, 10, startCall, startAnswer('one', false)],
+          [11, 20, startCall, startAnswer('another', false)],
+        ],
+        { start: { ...BEGINNER, runs: {} } },
+      ),
+    ],
+    ['an edit counts before it is published', history([[0, 10, xp(7), reachedAnswer(7)]], { versions: edited })],
+    ['an edit does not count after it was answered', history([[31, 40, xp(7), xpAnswer(7)]], { versions: edited })],
+    [
+      'a level is crossed twice in the stream',
+      history(
+        [
+          [0, 10, xp(100), reachedAnswer(100)],
+          [20, 30, { kind: 'books' }, BOOKS_AT_TOP],
+        ],
+        { stream: [...levelUp(100), ...levelUp(100)] },
+      ),
+    ],
+    ['a level is missing in the stream', history([[0, 10, xp(100), reachedAnswer(100)]], { stream: [] })],
+    [
+      'a restored player keeps what was lost',
+      history([
+        [0, 10, xp(10), xpAnswer(10)],
+        [20, 30, { kind: 'restore', state: BEGINNER }, done],
+        [31, 40, progress, progressAnswer(10)],
+      ]),
+    ],
+    [
+      'a restored player is written over with what was lost',
+      history([
+        [0, 10, xp(10), xpAnswer(10)],
+        [20, 30, { kind: 'restore', state: BEGINNER }, done],
+        [31, 40, xp(1), xpAnswer(11)],
+      ]),
+    ],
+  ])('rejects a history in which %s', (_what, written) => {
+    expect(verdict(written)).toBe('violation')
+  })
+
+  it.each([
+    [
+      'calls follow each other',
+      history([
+        [0, 10, xp(10), xpAnswer(10)],
+        [11, 20, claim, claimAnswer(false)],
+        [21, 30, claim, claimAnswer(true)],
+        [31, 40, me, meAnswer({ gold: 10 })],
+      ]),
+    ],
+    [
+      'calls overlap, and the later one is first',
+      history([
+        [0, 30, xp(10), xpAnswer(15)],
+        [1, 30, xp(5), xpAnswer(5)],
+      ]),
+    ],
+    [
+      'a read overlaps a call and sees it',
+      history([
+        [0, 30, xp(10), xpAnswer(10)],
+        [5, 8, progress, progressAnswer(10)],
+      ]),
+    ],
+    [
+      'a read overlaps a call and does not see it',
+      history([
+        [0, 30, xp(10), xpAnswer(10)],
+        [5, 8, progress, progressAnswer(0)],
+      ]),
+    ],
+    [
+      'a call whose outcome was unknown takes effect late',
+      history([
+        [0, 0, xp(10)],
+        [11, 20, progress, progressAnswer(0)],
+        [21, 30, progress, progressAnswer(10)],
+      ]),
+    ],
+    [
+      'a call whose outcome was unknown never takes effect',
+      history([
+        [0, 0, xp(10)],
+        [11, 20, xp(1), xpAnswer(1)],
+      ]),
+    ],
+    [
+      'a key comes back after an unknown outcome',
+      history([
+        [0, 0, xp(10, 'k')],
+        [11, 20, xp(10, 'k'), xpAnswer(10)],
+        [21, 30, progress, progressAnswer(10)],
+      ]),
+    ],
+    [
+      'a ban overlaps what it refuses and what it does not',
+      history([
+        [0, 30, ban, done],
+        [1, 5, xp(10), xpAnswer(10)],
+        [6, 9, xp(10), { no: 'player_banned' }],
+      ]),
+    ],
+    [
+      'an edit overlaps calls of both versions',
+      history(
+        [
+          [19, 25, xp(7), reachedAnswer(7)],
+          [19, 29, progress, progressAnswer(0)],
+          [26, 29, progress, progressAnswer(7)],
+        ],
+        { versions: edited },
+      ),
+    ],
+    [
+      'a run that was begun by an unknown call is told later',
+      history(
+        [
+          [0, 0, startCall],
+          [11, 20, startCall, startAnswer('told', true)],
+        ],
+        { start: { ...BEGINNER, runs: {} } },
+      ),
+    ],
+    [
+      'levels stand in the stream once, in their order',
+      history([[0, 10, xp(100), reachedAnswer(100)]], { stream: levelUp(100) }),
+    ],
+    [
+      'a restored player goes on from what was restored',
+      history([
+        [0, 10, xp(10), xpAnswer(10)],
+        [20, 30, { kind: 'restore', state: BEGINNER }, done],
+        [31, 40, xp(1), xpAnswer(1)],
+      ]),
+    ],
+  ])('accepts a history in which %s', (_what, written) => {
+    const found = check(written)
+    expect(found.kind, found.kind === 'violation' ? found.report : '').toBe('linearizable')
+  })
 })

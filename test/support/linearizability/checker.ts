@@ -54,6 +54,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
   const definitions = ops.map((call) => definitionsOf(versions, scenarioOf(call.request), call))
   const isRequired = ops.map((call) => call.answer !== undefined || call.effect === 'once')
   const isPlaced = ops.map(() => false)
+  const began = Math.min(...ops.map(({ invoked }) => invoked))
   const failed = new Set<string>()
   const order: Call[] = []
   let required = isRequired.filter(Boolean).length
@@ -108,7 +109,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       if (call.answer === undefined && call.effect === 'once' && 'no' in made.answer) continue
       if (!names) {
         reasons?.push(
-          `${describeCall(call)}\n      the model answers ${difference(made.answer, call.answer as Answer)}`,
+          `${describeCall(call, began)}\n      the model answers ${difference(made.answer, call.answer as Answer)}`,
         )
         continue
       }
@@ -117,7 +118,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       const fits = !follows || made.crossed.every((crossed, index) => isTold(crossed, stream[place.told + index]))
       if (!fits) {
         reasons?.push(
-          `${describeCall(call)}\n      crosses ${JSON.stringify(made.crossed)}, and the stream goes on with ${JSON.stringify(stream?.slice(place.told, place.told + made.crossed.length))}`,
+          `${describeCall(call, began)}\n      crosses ${JSON.stringify(made.crossed)}, and the stream goes on with ${JSON.stringify(stream?.slice(place.told, place.told + made.crossed.length))}`,
         )
         continue
       }

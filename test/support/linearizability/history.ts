@@ -58,33 +58,45 @@ export interface StoredVersion {
 
 /**
  * When each version may have been current: from the call that published it until the one that published the next was
- * answered. Throws where that makes no sense, as publications are linearizable themselves.
+ * answered. What is not stored any more was lost in a restore, and may have been current until then. Throws where that
+ * makes no sense, as publications are linearizable themselves.
  */
-export function versionsOf(stored: readonly StoredVersion[], edits: readonly Edit[]): Version[] {
-  for (const earlier of edits) {
-    for (const later of edits) {
-      if (earlier.scenario !== later.scenario || earlier.answered >= later.invoked) continue
-      if (earlier.version !== undefined && later.version !== undefined && earlier.version >= later.version) {
+export function versionsOf(
+  stored: readonly StoredVersion[],
+  edits: readonly Edit[],
+  restored = Number.NEGATIVE_INFINITY,
+): Version[] {
+  const rowOf = ({ scenario, definition: { name } }: Edit) =>
+    stored.find((row) => row.scenario === scenario && row.definition.name === name)
+  const kept = edits.flatMap((edit) => {
+    const row = rowOf(edit)
+    if (row && edit.version !== undefined && row.version !== edit.version) {
+      throw new Error(`version ${edit.version} of ${edit.scenario} was answered, and ${row.version} was stored`)
+    }
+    return row ? [{ ...edit, version: row.version }] : []
+  })
+  const lost = edits.filter((edit) => !rowOf(edit))
+  for (const { scenario, version, invoked } of lost) {
+    if (version !== undefined && invoked > restored) {
+      throw new Error(`version ${version} of ${scenario} was answered, and is not stored`)
+    }
+  }
+  for (const earlier of kept) {
+    for (const later of kept) {
+      if (earlier.scenario === later.scenario && earlier.answered < later.invoked && earlier.version >= later.version) {
         throw new Error(`version ${later.version} was published after version ${earlier.version} had been answered`)
       }
     }
   }
-  return stored.map(({ scenario, version, definition }) => {
-    const ofScenario = edits.filter((edit) => edit.scenario === scenario)
-    const numbered = ofScenario.flatMap((edit) => {
-      const found = stored.find((row) => row.scenario === scenario && row.definition.name === edit.definition.name)
-      if (edit.version !== undefined && found?.version !== edit.version) {
-        throw new Error(`version ${edit.version} of ${scenario} was answered, and is not the one that is stored`)
-      }
-      return found ? [{ ...edit, version: found.version }] : []
-    })
-    return {
-      scenario,
-      definition,
-      from: Math.max(...numbered.filter((edit) => edit.version <= version).map(({ invoked }) => invoked), -Infinity),
-      until: Math.min(...numbered.filter((edit) => edit.version > version).map(({ answered }) => answered), Infinity),
-    }
-  })
+  return [
+    ...stored.map(({ scenario, version, definition }) => {
+      const ofScenario = kept.filter((edit) => edit.scenario === scenario)
+      const until = ofScenario.filter((edit) => edit.version > version).map(({ answered }) => answered)
+      const from = ofScenario.filter((edit) => edit.version <= version).map(({ invoked }) => invoked)
+      return { scenario, definition, from: Math.max(...from), until: Math.min(...until) }
+    }),
+    ...lost.map(({ scenario, definition, invoked }) => ({ scenario, definition, from: invoked, until: restored })),
+  ]
 }
 
 /** A call in one line. */

@@ -8,7 +8,7 @@ import type { PlayerState, Request } from './model.ts'
 import type { Random } from './random.ts'
 
 const WORKERS = 8
-const EDITS = 0.02
+const EDITS = 0.03
 const KEPT_RUNS = 2
 
 export interface Found {
@@ -28,7 +28,7 @@ export class Round {
   private readonly starts = new Map<number, PlayerState>()
   private streamStart = 0
   private since = new Date(0)
-  private isRestored = false
+  private restored = Number.NEGATIVE_INFINITY
   private made = 0
   /** What went wrong on purpose. */
   readonly tale: string[] = []
@@ -142,10 +142,10 @@ export class Round {
 
   /** Puts every table back to what it was as the round began, with the instances running. */
   async restore(backup: Backup): Promise<void> {
-    this.isRestored = true
     const invoked = performance.now()
     for (const client of this.clients) client.endings.push({ invoked })
     await backup.restore()
+    this.restored = performance.now()
     this.tell('restored')
     for (const client of this.clients) {
       this.calls.push({
@@ -154,7 +154,7 @@ export class Round {
         player: client.index,
         request: { kind: 'restore', state: this.starts.get(client.index) as PlayerState },
         invoked,
-        answered: performance.now(),
+        answered: this.restored,
         answer: { ok: null },
         effect: 'once',
       })
@@ -175,7 +175,7 @@ export class Round {
       await Promise.all(this.clients.map((client) => this.readAll(instance, client)))
     }
     await this.cluster.quiet()
-    const versions = versionsOf(await readVersions(pool, environmentId), this.edits)
+    const versions = versionsOf(await readVersions(pool, environmentId), this.edits, this.restored)
     await this.settle()
     const histories: { client: Client; history: PlayerHistory }[] = []
     for (const client of this.clients) {
@@ -214,6 +214,7 @@ export class Round {
 
   /** Asks ledger and audit log what became of calls that were not answered, and in which order they were written. */
   private async settle(): Promise<void> {
+    const isRestored = Number.isFinite(this.restored)
     for (const client of this.clients) {
       const calls = this.calls.filter(({ player }) => player === client.index)
       const labels = calls.map(({ request }) => labelOf(request))
@@ -223,11 +224,11 @@ export class Round {
         if (label === undefined || call.effect === 'never') continue
         const isOnly = labels.filter((other) => other === label).length === 1
         // A restore has written all books anew.
-        if (isOnly && !this.isRestored) call.committed = effects.get(label)
+        if (isOnly && !isRestored) call.committed = effects.get(label)
         if (call.answer !== undefined) continue
         if (effects.has(label)) call.effect = isOnly ? 'once' : 'perhaps'
         // What it did may have been lost with a future.
-        else call.effect = this.isRestored ? 'perhaps' : 'never'
+        else call.effect = isRestored ? 'perhaps' : 'never'
       }
     }
   }
