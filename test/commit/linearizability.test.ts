@@ -23,7 +23,7 @@ import {
   xpAnswer,
 } from '../support/linearizability/by-hand.ts'
 import { check, type PlayerHistory } from '../support/linearizability/checker.ts'
-import { type Client, createClient } from '../support/linearizability/clients.ts'
+import { ask, type Client, createClient, publish } from '../support/linearizability/clients.ts'
 import { breakConnections, type Cluster, FAULTS, type Fault, startCluster } from '../support/linearizability/cluster.ts'
 import { drawDefinition, SCENARIOS } from '../support/linearizability/definitions.ts'
 import { Random } from '../support/linearizability/random.ts'
@@ -39,6 +39,8 @@ const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? 35)
 const CALLS = 180
 const PLAYERS = 4
 const RESTORES = Math.max(3, Math.round(SECONDS / 12))
+/** Whether edits are lost in restores, too: then their numbers are given again, which the test below is about. */
+const LOSES_EDITS = process.env.LINEARIZABILITY_LOST_EDITS === '1'
 /** Within so many rounds what is taken out must be missed. */
 const ROUNDS_TO_FIND = 12
 const ROUND_MS = 60_000
@@ -88,7 +90,7 @@ interface Result {
 
 const newRound = (cluster: Cluster, clients: readonly Client[], random: Random, name: string): Round =>
   // Some of the players at a time.
-  new Round(cluster, [...clients].sort(() => random.next() - 0.5).slice(0, random.int(2, PLAYERS)), random, name)
+  new Round(cluster, random.shuffled(clients).slice(0, random.int(2, PLAYERS)), random, name)
 
 /** One round with one kind of fault. */
 async function playRound(
@@ -136,7 +138,10 @@ async function judge(round: Round, title: string): Promise<Result> {
 
 /** Expects that every history has an order that explains it. */
 function expectExplained({ violations, undecided }: Result): void {
-  if (violations.length > 0) throw new Error(violations.join('\n\n'))
+  const [shortest, ...others] = [...violations].sort((a, b) => a.length - b.length)
+  if (shortest !== undefined) {
+    throw new Error(`${shortest}${others.length > 0 ? `\n(and ${others.length} more players of this round)` : ''}`)
+  }
   expect(undecided, `histories that took too long to judge; ${again}`).toBe(0)
 }
 
@@ -153,8 +158,10 @@ describe('every call takes effect at one moment, on whichever instance', () => {
       const { cluster, clients } = await start(random)
       const began = performance.now()
       const totals = { rounds: 0, calls: 0, unknown: 0 }
-      while (totals.rounds < FAULTS.length || performance.now() - began < SECONDS * 1000) {
-        const fault = FAULTS[totals.rounds % FAULTS.length] ?? 'none'
+      let faults: Fault[] = []
+      while (performance.now() - began < SECONDS * 1000) {
+        if (faults.length === 0) faults = random.shuffled(FAULTS)
+        const fault = faults.pop() ?? 'none'
         totals.rounds += 1
         const result = await playRound(cluster, clients, random.fork(), `r${totals.rounds}`, fault)
         expectExplained(result)
@@ -166,8 +173,28 @@ describe('every call takes effect at one moment, on whichever instance', () => {
       )
       await audit(cluster)
     },
-    SECONDS * 1000 + FAULTS.length * ROUND_MS,
+    SECONDS * 1000 + 3 * ROUND_MS,
   )
+
+  // Definitions are remembered by their number, which a restore makes free again.
+  it.fails('follows an edit that is made after a restore, though one that was lost had its number (decisions 3.1)', async () => {
+    const { cluster, clients } = await start(new Random(SEED))
+    const [client] = clients as [Client, ...Client[]]
+    const levels = () =>
+      Promise.all(
+        cluster.instances.map(async (instance) => {
+          const heard = await ask(cluster, instance, client, progress, client.tokens[0]?.token ?? '')
+          return (heard as { ok: { level: number } }).ok.level
+        }),
+      )
+    const backup = await backUp(cluster.databaseUrl)
+    await publish(cluster, cluster.instances[0], 'side', passOf({ name: 'lost', first: 0 }))
+    expect(await levels()).toEqual([1, 1])
+    await backup.restore()
+    await publish(cluster, cluster.instances[0], 'side', passOf({ name: 'kept', first: 20 }))
+    await backup.drop()
+    expect(await levels()).toEqual([0, 0])
+  })
 
   it(
     `is linearizable from what was restored, after a restore and after a failover to a standby that was behind, with the instances running (architecture: remember, decide, prove; ${again})`,
@@ -179,8 +206,7 @@ describe('every call takes effect at one moment, on whichever instance', () => {
         await round.begin()
         const backup = await backUp(cluster.databaseUrl)
         const before = random.int(30, 100)
-        // An edit that is lost with a future is a story of its own.
-        const loaded = round.load({ calls: before + 100, edits: process.env.LOST === '1' })
+        const loaded = round.load({ calls: before + 100, edits: LOSES_EDITS })
         await until('calls are made that will be lost', () => round.size >= before)
         const isFailover = random.chance(0.5)
         if (isFailover) for (const { proxy } of cluster.instances) proxy.cut({ refuse: true })

@@ -8,7 +8,7 @@ import type { Answer, Crossed, PlayerState, Request } from './model.ts'
 export const RUN = '00000000-0000-7000-8000-000000000001'
 
 /** A pass of two levels with a free tier at the first, and premium for 50 gems. */
-export function passOf({ name = 'first', second = 100, reward = 10 } = {}): Definition {
+export function passOf({ name = 'first', first = 0, second = 100, reward = 10 } = {}): Definition {
   return {
     name,
     start: 'start',
@@ -19,7 +19,7 @@ export function passOf({ name = 'first', second = 100, reward = 10 } = {}): Defi
         type: 'battle-pass',
         data: {
           levels: [
-            { level: 1, xp: 0 },
+            { level: 1, xp: first },
             { level: 2, xp: second },
           ],
           tiers: [{ level: 1, track: 'free', rewards: [{ currency: 'gold', amount: reward }] }],

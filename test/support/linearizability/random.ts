@@ -40,6 +40,11 @@ export class Random {
     return this.one(entries)[0]
   }
 
+  shuffled<T>(values: readonly T[]): T[] {
+    const left = [...values]
+    return values.map(() => left.splice(this.int(0, left.length - 1), 1)[0] as T)
+  }
+
   /** A source of its own, so that what others draw does not change what it draws. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32))
