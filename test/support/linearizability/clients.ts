@@ -407,7 +407,8 @@ export function drawRequest(random: Random, client: Client, label: string): Requ
     case 'debit':
       return { kind, currency: random.one(['gems', 'gold']), amount: random.int(1, 60), key: label, reason }
     case 'grantXp':
-      return { kind, ...place, amount: random.int(1, 45), source, key: label, reason }
+      // Its row in the ledger is not taken for one of a player's own.
+      return { kind, ...place, amount: random.int(1, 45), source: 's0', key: label, reason }
     case 'grantTier':
       return { kind, ...place, level, track, key: label, reason }
     case 'resetTier':

@@ -103,7 +103,11 @@ export function versionsOf(
 export function describeCall({ id, on, player, request, invoked, answered, answer, effect }: Call, began = 0): string {
   const { kind, ...more } = request
   const asked = request.kind === 'restore' ? '' : JSON.stringify(more)
-  const unknown = { once: 'unknown, but it took effect', never: 'unknown, and had no effect', perhaps: 'not known, or not yet' }
+  const unknown = {
+    once: 'unknown, but it took effect',
+    never: 'unknown, and had no effect',
+    perhaps: 'not known, or not yet',
+  }
   const came = answer === undefined ? unknown[effect] : request.kind === 'books' ? '' : JSON.stringify(answer)
   const time = (at: number) => (Number.isFinite(at) ? (at - began).toFixed(1) : '…').padStart(7)
   return `${time(invoked)} – ${time(answered)}  #${id} player ${player} on ${on}: ${kind} ${asked} → ${came}`
