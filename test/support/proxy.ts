@@ -42,6 +42,8 @@ export type Direction = 'sent' | 'answered'
 export interface Saboteur {
   readonly find: string
   readonly by: string
+  /** Only statements that have this text, too, are changed. */
+  readonly within?: string
 }
 
 interface Link {
@@ -166,8 +168,8 @@ export async function startProxy(databaseUrl: string, { saboteur }: ProxyOptions
     to.write(data.subarray(0, left), () => sever(link))
   }
 
-  function change({ type, bytes }: Message, { find, by }: Saboteur): Buffer {
-    if (type !== 'P' && type !== 'Q') return bytes
+  function change({ type, bytes }: Message, { find, by, within }: Saboteur): Buffer {
+    if ((type !== 'P' && type !== 'Q') || (within !== undefined && !bytes.includes(within))) return bytes
     const changed = Buffer.from(bytes)
     for (let at = changed.indexOf(find); at >= 0; at = changed.indexOf(find, at + 1)) {
       changed.write(by, at)
