@@ -35,7 +35,7 @@ import { until } from '../support/until.ts'
 /** Everything random comes from it, but for what the machine makes of it: which call is first, and where a fault strikes. */
 const SEED = Number(process.env.LINEARIZABILITY_SEED ?? Math.floor(Math.random() * 2 ** 31))
 /** How long random rounds are played. */
-const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? 35)
+const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? 30)
 const CALLS = 180
 const PLAYERS = 4
 const RESTORES = Math.max(3, Math.round(SECONDS / 12))
