@@ -17,6 +17,8 @@ export async function copyPlayers(
   count: number,
 ): Promise<LoadPlayer[]> {
   const players = await newPlayers(world, count)
+  // New players have new versions from the database.
+  await client.query('SET tierway.keeps_versions = on')
   const tables = await tablesOfPlayers(client)
   for (let start = 0; start < count; start += BATCH) {
     const batch = players.slice(start, start + BATCH)
@@ -63,7 +65,7 @@ async function tablesOfPlayers(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT c.oid::regclass::text AS name FROM pg_class c
      WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
-       AND c.relname <> 'events' AND c.relname NOT LIKE 'bench%'
+       AND c.relname NOT IN ('events', 'player_versions') AND c.relname NOT LIKE 'bench%'
        AND (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname IN ('environment_id', 'player_id')) = 2
      ORDER BY name`,
   )

@@ -8,14 +8,15 @@ import { purgeExpiredTokens } from './auth/refresh-tokens.ts'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
 import { createWatch } from './auth/watch.ts'
 import { createWebhook } from './auth/webhook.ts'
-import type { Group } from './commit/group.ts'
-import { createGroupCommit, type GroupCommit, type Lane } from './commit/group-commit.ts'
+import type { Lane } from './commit/command.ts'
+import { createGroupCommit, type GroupCommit } from './commit/group-commit.ts'
 import { purgeExpiredKeys } from './commit/idempotency.ts'
+import { createMemory } from './commit/memory.ts'
 import type { Config } from './config.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { createPool } from './db/pool.ts'
 import { createPrisma } from './db/prisma.ts'
-import { Stream } from './events/append.ts'
+import { publishTo } from './events/append.ts'
 import { createLocalBus } from './events/bus.ts'
 import { createFeeds, type Feeds } from './events/feed.ts'
 import { createRedisBus } from './events/redis-bus.ts'
@@ -46,6 +47,8 @@ export interface AppOptions {
 export interface App {
   readonly service: Service
   readonly pool: Pool
+  /** The connections of groups of commands. */
+  readonly groupPool: Pool
   readonly tokens: Tokens
   readonly feeds: Feeds
   readonly metrics: Metrics
@@ -60,8 +63,9 @@ export interface App {
 
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
-/** Of the connections: for what operators ask, and for lists in GraphQL. It may take long, and the game has the others. */
+/** Of the connections: for what operators ask and for lists in GraphQL, which may take long; and for groups of commands. */
 const OPERATORS_SHARE = 0.3
+const GROUPS_SHARE = 0.3
 const PURGE_EVERY_MS = 10 * 60_000
 
 /** Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faults of the files that it names. */
@@ -69,14 +73,17 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const persisted = await readPersistedOperations(config, schema)
   const metrics = createMetrics()
   const warn = sparing(log)
-  const connect = (connections: number) =>
+  const connect = (connections: number, isForGroups = false) =>
     createPool({
       url: databaseUrl,
       connections,
+      isForGroups,
       onError: (error) => log.warn({ err: error.message }, 'a database connection was lost'),
     })
   const forOperators = Math.floor(config.databaseConnections * OPERATORS_SHARE)
-  const pool = connect(config.databaseConnections - forOperators)
+  const forGroups = Math.max(2, Math.floor(config.databaseConnections * GROUPS_SHARE))
+  const groupPool = connect(forGroups, true)
+  const pool = connect(config.databaseConnections - forOperators - forGroups)
   const operatorPool = connect(forOperators)
   const bus =
     config.redisUrl === null
@@ -97,16 +104,22 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     metrics.groupSize.observe({ kind }, batch.size)
     metrics.groupSeconds.observe({ kind }, batch.seconds)
   }
-  const committed = (group: Group) => {
-    if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)
-  }
+  const committed = publishTo(bus)
+  const memory = createMemory()
+  const groups = { pool: groupPool }
   const engines: Readonly<Record<Lane, GroupCommit>> = {
-    game: createGroupCommit({ pool, observe: observe('write'), committed }),
-    reads: createGroupCommit({ pool, readOnly: true, observe: observe('read') }),
+    game: createGroupCommit({ ...groups, memory, connections: 3, observe: observe('write'), committed }),
+    reads: createGroupCommit({ ...groups, memory, readOnly: true, observe: observe('read') }),
     // Answers may be long, so that few are made at once.
-    storage: createGroupCommit({ pool, readOnly: true, connections: 1, maxBatch: 16, observe: observe('storage') }),
+    storage: createGroupCommit({
+      ...groups,
+      readOnly: true,
+      connections: 1,
+      maxBatch: 16,
+      observe: observe('storage'),
+    }),
     // Apart from the game's writes, since both lock players, each in an order of its own.
-    logins: createGroupCommit({ pool, observe: observe('login'), committed }),
+    logins: createGroupCommit({ ...groups, observe: observe('login'), committed }),
   }
   const tokens = await createTokens({ keys: tokenKeys, issuer: config.tokenIssuer, audience: config.tokenAudience })
   const webhook = createWebhook({
@@ -207,6 +220,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   return {
     service,
     pool,
+    groupPool,
     tokens,
     feeds,
     metrics,
@@ -241,6 +255,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       await bus.close()
       await prisma.$disconnect()
       await operatorPool.end()
+      await groupPool.end()
       await pool.end()
     },
   }

@@ -1,23 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
+import { passes, tierClaims, xpLedger } from './battlepass/passes.ts'
 import { type CopyValue, copyInto, copyLine } from './db/copy.ts'
 import { FOLDING_LOCK } from './insight/fold.ts'
 import { LENGTH_MS } from './insight/range.ts'
 import { BUCKETS, type Measure } from './insight/tally.ts'
+import { runs } from './scenario/runs.ts'
+import { inventory, walletLedger, wallets } from './wallet/holdings.ts'
 
 /** What a batch of seeded players leaves, by table, in the order in which the tables are written. */
 const COLUMNS = {
   players: 'environment_id, id, status, nickname, avatar_url, region, language, created_at',
   identities: 'environment_id, player_id, provider, subject, created_at',
   player_storage: 'environment_id, player_id, key, value, updated_at',
-  runs: 'environment_id, player_id, id, scenario_id, active, plan, started_at',
-  passes: `environment_id, player_id, scenario_id, node_id, xp, level, premium_owned, max_level_crossed, completed,
-    completed_nodes, active_on`,
-  xp_ledger: 'environment_id, player_id, id, scenario_id, node_id, run_id, amount, source, created_at',
-  tier_claims: 'environment_id, player_id, scenario_id, node_id, level, track, granted, run_id, claimed_at',
-  wallets: 'environment_id, player_id, currency, balance',
-  wallet_ledger: 'environment_id, player_id, id, currency, amount, balance, reason, reference, created_at',
-  inventory: 'environment_id, player_id, item_id, amount',
+  runs: runs.names('started_at'),
+  passes: passes.names(),
+  xp_ledger: xpLedger.names('created_at'),
+  tier_claims: tierClaims.names('claimed_at'),
+  wallets: wallets.names(),
+  wallet_ledger: walletLedger.names('created_at'),
+  inventory: inventory.names(),
   login_log: `environment_id, id, created_at, operation, provider, subject, player_id, outcome, milliseconds,
     attempts`,
   // Of the connection's own, until all players are there: a stream is in the order of time.

@@ -64,7 +64,11 @@ export interface SeededCounts {
  * stream is in the order of time. It may run beside the service, and beside another one of its kind.
  */
 export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCounts> {
-  const client = new pg.Client({ ...targetOf(options.url), application_name: 'tierway seed', keepAlive: true })
+  const client = new pg.Client({
+    ...targetOf(options.url, ['tierway.keeps_versions=on']),
+    application_name: 'tierway seed',
+    keepAlive: true,
+  })
   // A connection that breaks fails the statement under way.
   client.on('error', () => {})
   await client.connect()

@@ -1,7 +1,9 @@
 import type { ClientBase, Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
-import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
+import type { Part } from '../commit/group.ts'
+import type { Statement } from '../commit/statement.ts'
+import { columns } from '../commit/wanted.ts'
 import { type Json, print } from '../json.ts'
 
 /** What an operator changed. Before and after are what operators may see: never a secret. */
@@ -52,20 +54,11 @@ export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry
 
 /** The entries of a group, written with what they tell of. */
 export class AuditLog implements Part {
-  static readonly order = PART_ORDER.auditLog
+  static readonly stage = 'records'
   private readonly rows: ReturnType<typeof rowOf>[] = []
-
-  /** The id of an entry to come, for what else refers to it. */
-  newId(): string {
-    return uuidv7()
-  }
 
   add(caller: PlatformCaller, entry: AuditEntry, id: string): void {
     this.rows.push(rowOf(caller, id, entry))
-  }
-
-  load(): Statement[] {
-    return []
   }
 
   save(): Statement[] {

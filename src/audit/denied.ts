@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { columns } from '../commit/group.ts'
+import { columns } from '../commit/wanted.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { isCleanText } from '../json.ts'
 import { type Actor, actorOf } from './audit-log.ts'

@@ -1,9 +1,10 @@
 import type { Pool } from 'pg'
-import type { Group } from '../commit/group.ts'
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER } from '../commit/group.ts'
+import type { Player, PlayerRef } from '../commit/player.ts'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import { addPlayer, Profiles } from '../players/create-player.ts'
-import { admitPlayer, type PlayerRef, Standing } from '../players/standing.ts'
+import { admitPlayer, askStanding, requireActive } from '../players/standing.ts'
 import { bytesOf, Storage } from '../players/storage.ts'
 import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
@@ -150,27 +151,25 @@ function settled<T>(outcome: Settled<T>): T {
   return outcome
 }
 
-/** Locks the subject, and then, once it is known, its player: in this order in every group. */
-function needOwner(group: Group, { identity, answer }: Approval): PlayerRef | undefined {
-  if (!group.of(Identities).want(identity)) return undefined
-  const owner = group.of(Identities).ownerOf(identity)
-  if (owner) needPlayer(group, owner, answer)
-  return owner
-}
-
-function needPlayer(group: Group, player: PlayerRef, { data }: WebhookAnswer): void {
-  group.of(Standing).want(player)
-  if (data.size > 0) group.of(Storage).want(player)
+/** Asks for a player, whose storage counts when there is something to put into it. */
+function askPlayer(group: Group, ref: PlayerRef, { data }: WebhookAnswer): Player {
+  const player = group.player(ref)
+  askStanding(player)
+  if (data.size > 0) group.of(Storage).ask(player)
+  return player
 }
 
 function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>> {
   const { identity, answer } = approval
   return {
     lane: 'logins',
+    locks: true,
     bytes: bytesOf(answer.data),
-    needs: (group) => void needOwner(group, approval),
     decide(group) {
-      const owner = group.of(Identities).ownerOf(identity)
+      // The subject is locked before its player, in this order in every group.
+      const ref = group.of(Identities).askOwner(identity)
+      const owner = ref && askPlayer(group, ref, answer)
+      if (group.waits) return LATER
       // The limits of `data` itself were checked before: what is new to a player's storage always fits a new player's.
       const refusal = owner && refusalOf(() => admit(group, owner, answer))
       if (refusal) return log(group, approval, owner, refusal)
@@ -184,7 +183,7 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
   }
 }
 
-function createOwner(group: Group, { identity, answer }: Approval, input: LoginCustom): PlayerRef {
+function createOwner(group: Group, { identity, answer }: Approval, input: LoginCustom): Player {
   const { nickname, avatarUrl } = answer
   const { region, language } = input
   const profile = { nickname: nickname ?? input.nickname, avatarUrl, region, language }
@@ -193,24 +192,25 @@ function createOwner(group: Group, { identity, answer }: Approval, input: LoginC
   return player
 }
 
-function linkIdentity(approval: Approval, player: PlayerRef): Command<Settled<void>> {
+function linkIdentity(approval: Approval, ref: PlayerRef): Command<Settled<void>> {
   const { identity, answer } = approval
   return {
     lane: 'logins',
+    locks: true,
     bytes: bytesOf(answer.data),
-    needs(group) {
-      if (group.of(Identities).want(identity)) needPlayer(group, player, answer)
-    },
     decide(group) {
+      const owner = group.of(Identities).askOwner(identity)
+      if (group.waits) return LATER
+      const player = askPlayer(group, ref, answer)
+      if (group.waits) return LATER
       const refusal = refusalOf(() => {
-        group.of(Standing).require(player)
-        const owner = group.of(Identities).ownerOf(identity)
+        requireActive(player)
         if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
         admit(group, player, answer)
       })
       if (refusal) return log(group, approval, player, refusal)
 
-      if (!group.of(Identities).ownerOf(identity)) group.of(Identities).add(identity, player)
+      if (!owner) group.of(Identities).add(identity, player)
       group.of(Storage).put(player, answer.data)
       log(group, approval, player)
     },
@@ -218,8 +218,8 @@ function linkIdentity(approval: Approval, player: PlayerRef): Command<Settled<vo
 }
 
 /** Refuses a player that may not log in, or whose storage has no room: before anything is changed. */
-function admit(group: Group, player: PlayerRef, { data }: WebhookAnswer): void {
-  group.of(Standing).require(player)
+function admit(group: Group, player: Player, { data }: WebhookAnswer): void {
+  requireActive(player)
   if (data.size > 0 && !group.of(Storage).hasRoomFor(player, data)) throw new Refusal('customAuthInvalidData')
 }
 

@@ -1,5 +1,7 @@
-import { columns, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
-import type { PlayerRef } from '../players/standing.ts'
+import type { Group, Part } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
+import type { Statement } from '../commit/statement.ts'
+import { columns, Wanted } from '../commit/wanted.ts'
 
 /** A provider's subject in an environment: `custom` for the default provider, `custom:<name>` for any other (spec 2.3). */
 export interface IdentityRef {
@@ -20,21 +22,25 @@ const identityKey = ({ environmentId, provider, subject }: IdentityRef): string 
  * once with a new subject one creates the player, and the others find it.
  */
 export class Identities implements Part {
-  static readonly order = PART_ORDER.identities
-  private readonly wanted = new Wanted<IdentityRef>()
-  private readonly pending = new Map<string, IdentityRef>()
-  private readonly loaded = new Set<string>()
+  static readonly stage = 'locks'
+  private readonly wanted: Wanted<IdentityRef>
+  private pending: string[] = []
   private readonly owners = new Map<string, string>()
   private added: (IdentityRef & { playerId: string })[] = []
   private readonly removed: IdentityRef[] = []
 
-  /** Names a subject; true once it is locked and read. */
-  want(ref: IdentityRef): boolean {
+  constructor(group: Group) {
+    this.wanted = new Wanted(group)
+  }
+
+  /** Asks for a subject, which is locked. Its owner, once that is known. */
+  askOwner(ref: IdentityRef): PlayerRef | undefined {
     const key = identityKey(ref)
-    if (this.loaded.has(key)) return true
-    this.wanted.want(key, ref)
-    this.pending.set(key, ref)
-    return false
+    if (!this.wanted.want(key, ref)) {
+      this.pending.push(key)
+      return undefined
+    }
+    return this.ownerOf(ref)
   }
 
   ownerOf(ref: IdentityRef): PlayerRef | undefined {
@@ -58,11 +64,10 @@ export class Identities implements Part {
   }
 
   load(): Statement[] {
-    if (this.pending.size === 0) return []
+    if (this.pending.length === 0) return []
     // In the order of the keys, which is the same in every group: two never wait for each other.
-    const keys = [...this.pending.keys()].sort()
-    this.pending.clear()
-    for (const key of keys) this.loaded.add(key)
+    const keys = [...new Set(this.pending)].sort()
+    this.pending = []
     const lock: Statement = {
       name: 'identities-lock',
       text: 'SELECT pg_advisory_xact_lock(hashtextextended(k, 0)) FROM unnest($1::text[]) AS k',
@@ -71,7 +76,7 @@ export class Identities implements Part {
         ['key'],
       ),
     }
-    const read = this.wanted.read({
+    const read = this.wanted.statements({
       name: 'identities-read',
       text: `SELECT k.n::int, i.player_id
         FROM unnest($1::uuid[], $2::text[], $3::text[]) WITH ORDINALITY AS k(environment_id, provider, subject, n)

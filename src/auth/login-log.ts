@@ -1,16 +1,18 @@
 import type { Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { columns, type Group, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER, type Part } from '../commit/group.ts'
+import type { Statement } from '../commit/statement.ts'
+import { columns } from '../commit/wanted.ts'
+import { purge } from '../db/purge.ts'
 import { Tally } from '../insight/tally.ts'
 import { print } from '../json.ts'
-import { Standing } from '../players/standing.ts'
+import { askStanding } from '../players/standing.ts'
 import { Identities, identityProvider } from './identities.ts'
 import { latencyStep } from './latency.ts'
 import type { Attempt } from './webhook.ts'
 
 const KEPT_DAYS = 30
-const PURGE_ROWS = 5_000
 
 /** A login or link that asked a webhook, and what became of it. Nothing of customData or of a secret. */
 export interface LoginAttempt {
@@ -29,7 +31,7 @@ export interface LoginAttempt {
 
 /** The entries of a group, written with what they tell of. Logins are counted, too: the counts outlive the entries. */
 export class LoginLog implements Part {
-  static readonly order = PART_ORDER.loginLog
+  static readonly stage = 'records'
   private readonly group: Group
   private readonly entries: LoginAttempt[] = []
 
@@ -48,12 +50,9 @@ export class LoginLog implements Part {
     const place = { environmentId, scenarioId: '', nodeId: provider }
     const login = { ...place, level: latencyStep(milliseconds), detail: outcome }
     const tally = this.group.of(Tally)
-    for (const measure of ['login', 'login_day'] as const) tally.add({ ...login, measure }, 1, BigInt(milliseconds))
-    tally.add({ ...place, measure: 'attempts', level: attempts.length })
-  }
-
-  load(): Statement[] {
-    return []
+    for (const measure of ['login', 'login_day'] as const)
+      tally.add(null, { ...login, measure }, 1, BigInt(milliseconds))
+    tally.add(null, { ...place, measure: 'attempts', level: attempts.length })
   }
 
   save(): Statement[] {
@@ -92,25 +91,17 @@ export function logAttempt(entry: LoginAttempt): Command<void> {
   const identity = subject === null ? null : { environmentId, provider: identityProvider(provider), subject }
   return {
     lane: 'logins',
-    needs(group) {
-      if (!identity || !group.of(Identities).want(identity)) return
-      const owner = group.of(Identities).ownerOf(identity)
-      if (owner) group.of(Standing).want(owner)
-    },
+    locks: true,
     decide(group) {
-      const owner = identity && group.of(Identities).ownerOf(identity)
-      const isErased = owner && group.of(Standing).statusOf(owner) === 'deleted'
+      const owner = identity && group.of(Identities).askOwner(identity)
+      const standing = owner && askStanding(group.player(owner))
+      if (group.waits) return LATER
+      const isErased = standing?.value?.status === 'deleted'
       group.of(LoginLog).add(isErased ? { ...entry, subject: null } : entry)
     },
   }
 }
 
 /** Removes entries older than 30 days, a bounded number at a time; says how many. */
-export async function purgeLoginLog(pool: Pool): Promise<number> {
-  const { rowCount } = await pool.query(
-    `DELETE FROM login_log WHERE ctid = ANY (ARRAY (
-       SELECT ctid FROM login_log WHERE created_at < now() - interval '${KEPT_DAYS} days' LIMIT ${PURGE_ROWS}
-     ))`,
-  )
-  return rowCount ?? 0
-}
+export const purgeLoginLog = (pool: Pool): Promise<number> =>
+  purge(pool, 'login_log', `created_at < now() - interval '${KEPT_DAYS} days'`)

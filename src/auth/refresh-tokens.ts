@@ -1,17 +1,20 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER, type Part } from '../commit/group.ts'
+import { type PlayerRef, playerKey } from '../commit/player.ts'
+import type { Statement } from '../commit/statement.ts'
+import { columns, Wanted } from '../commit/wanted.ts'
+import { purge } from '../db/purge.ts'
 import { Refusal } from '../errors.ts'
-import { type PlayerRef, playerKey, Standing } from '../players/standing.ts'
+import { askStanding, requireActive } from '../players/standing.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
 export const REFRESH_TOKEN_SECONDS = 604_800
 /** So long after its use a token answers the same pair again: a client may have lost the answer. */
 const REPLAY_MS = 10_000
 const PREFIX = 'twrt_'
-const PURGE_ROWS = 5_000
 
 /** What a pair of tokens is made from once the transaction is committed. */
 export interface Session extends PlayerRef {
@@ -46,9 +49,9 @@ const childOf = (token: string, nonce: string): string => newToken(createHmac('s
 
 /** The refresh tokens of a group. */
 export class RefreshTokens implements Part {
-  static readonly order = PART_ORDER.refreshTokens
-  private readonly wantedOwners = new Wanted<TokenRef>()
-  private readonly wantedTokens = new Wanted<TokenRef>()
+  static readonly stage = 'changes'
+  private readonly wantedOwners: Wanted<TokenRef>
+  private readonly wantedTokens: Wanted<TokenRef>
   private readonly owners = new Map<string, PlayerRef>()
   private readonly tokens = new Map<string, RefreshToken>()
   private readonly added: (TokenRef & { playerId: string; familyId: string })[] = []
@@ -56,19 +59,20 @@ export class RefreshTokens implements Part {
   private readonly revoked = new Map<string, { environmentId: string; playerId: string; familyId: string }>()
   private readonly ended = new Map<string, PlayerRef>()
 
-  /** Names a token; tells its player once that is known. The token itself is read when the player is locked. */
-  wantOwner(ref: TokenRef): PlayerRef | undefined {
+  constructor(group: Group) {
+    this.wantedOwners = new Wanted(group)
+    this.wantedTokens = new Wanted(group)
+  }
+
+  /** Asks whose a token is. The token itself is read when that player is locked. */
+  askOwner(ref: TokenRef): PlayerRef | undefined {
     this.wantedOwners.want(tokenKey(ref), ref)
     return this.owners.get(tokenKey(ref))
   }
 
-  want(ref: TokenRef): void {
-    this.wantedTokens.want(tokenKey(ref), ref)
-  }
-
-  /** A token, as it is under its player's lock. */
-  get(ref: TokenRef): RefreshToken | undefined {
-    if (!this.tokens.has(tokenKey(ref))) this.wantedTokens.need(tokenKey(ref), ref)
+  /** Asks for a token, as it is under its player's lock. */
+  ask(ref: TokenRef): RefreshToken | undefined {
+    if (!this.tokens.has(tokenKey(ref))) this.wantedTokens.want(tokenKey(ref), ref)
     const token = this.tokens.get(tokenKey(ref))
     if (token && this.revoked.has(token.familyId)) token.isRevoked = true
     return token
@@ -122,7 +126,7 @@ export class RefreshTokens implements Part {
 
   load(): Statement[] {
     return [
-      ...this.wantedOwners.read({
+      ...this.wantedOwners.statements({
         name: 'refresh-owners',
         text: `SELECT k.n::int, t.player_id
           FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS k(environment_id, hash, n) CROSS JOIN LATERAL (
@@ -131,7 +135,7 @@ export class RefreshTokens implements Part {
         columns: ['environmentId', 'hash'],
         take: (key, [, playerId], { environmentId }) => this.owners.set(key, { environmentId, playerId }),
       }),
-      ...this.wantedTokens.read({
+      ...this.wantedTokens.statements({
         name: 'refresh-tokens',
         text: `SELECT k.n::int, t.player_id, t.family_id, t.expires_at <= clock_timestamp(),
             extract(epoch FROM t.rotated_at) * 1000, t.child_nonce, t.revoked_at IS NOT NULL
@@ -208,13 +212,13 @@ function sessionOf(
   return { environmentId, playerId, refreshToken, tokenId: `${familyId}.${hash.slice(0, 16)}`, issuedAt }
 }
 
-/** Loads a token: first whose it is, then, under that player's lock, what has become of it. */
-function needToken(group: Group, ref: TokenRef): void {
+/** Asks for a token: first whose it is, then, under that player's lock, what has become of it. */
+function askToken(group: Group, ref: TokenRef): RefreshToken | undefined {
   const tokens = group.of(RefreshTokens)
-  const owner = tokens.wantOwner(ref)
-  if (!owner) return
-  group.of(Standing).want(owner)
-  tokens.want(ref)
+  const owner = tokens.askOwner(ref)
+  if (!owner) return undefined
+  askStanding(group.player(owner))
+  return tokens.ask(ref)
 }
 
 /**
@@ -226,19 +230,21 @@ export function refresh(environmentId: string, text: string): Command<Session | 
   const ref = { environmentId, hash: hashOf(text) }
   return {
     lane: 'logins',
-    needs: (group) => needToken(group, ref),
+    locks: true,
     decide(group) {
       const tokens = group.of(RefreshTokens)
-      const token = tokens.wantOwner(ref) && tokens.get(ref)
+      const token = askToken(group, ref)
+      if (group.waits) return LATER
       if (!token) throw new Refusal('invalidToken')
       const child = token.childNonce === null ? null : childOf(text, token.childNonce)
-      const childToken = child === null ? undefined : tokens.get({ environmentId, hash: hashOf(child) })
+      const childToken = child === null ? undefined : tokens.ask({ environmentId, hash: hashOf(child) })
+      if (group.waits) return LATER
       if (token.isExpired) throw new Refusal('invalidToken')
       // Before the end of its family: a deletion ends all of them, and is what the player is to be told.
-      group.of(Standing).require(token)
+      requireActive(group.player(token))
       if (token.isRevoked) throw new Refusal('invalidToken')
 
-      const now = group.of(Standing).now.getTime()
+      const now = group.now.getTime()
       if (token.rotatedAt === null || child === null) return tokens.rotate(token, text, now)
       if (childToken && childToken.rotatedAt === null && now - token.rotatedAt <= REPLAY_MS) {
         return sessionOf(childToken, child, Math.floor(token.rotatedAt / 1000))
@@ -254,21 +260,14 @@ export function endSession(environmentId: string, text: string): Command<void> {
   const ref = { environmentId, hash: hashOf(text) }
   return {
     lane: 'logins',
-    needs: (group) => needToken(group, ref),
+    locks: true,
     decide(group) {
-      const tokens = group.of(RefreshTokens)
-      const token = tokens.wantOwner(ref) && tokens.get(ref)
-      if (token) tokens.revoke(token)
+      const token = askToken(group, ref)
+      if (group.waits) return LATER
+      if (token) group.of(RefreshTokens).revoke(token)
     },
   }
 }
 
 /** Removes expired tokens, a bounded number at a time; says how many. */
-export async function purgeExpiredTokens(pool: Pool): Promise<number> {
-  const { rowCount } = await pool.query(
-    `DELETE FROM refresh_tokens WHERE ctid = ANY (ARRAY (
-       SELECT ctid FROM refresh_tokens WHERE expires_at < now() LIMIT ${PURGE_ROWS}
-     ))`,
-  )
-  return rowCount ?? 0
-}
+export const purgeExpiredTokens = (pool: Pool): Promise<number> => purge(pool, 'refresh_tokens', 'expires_at < now()')

@@ -1,15 +1,14 @@
-import type { Command } from '../commit/group-commit.ts'
-import { idempotent } from '../commit/idempotency.ts'
+import { uuidv7 } from 'uuidv7'
+import type { Command } from '../commit/command.ts'
+import { LATER } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
-import type { ExecutionPlan } from '../scenario/plan.ts'
-import { Scenarios } from '../scenario/scenarios.ts'
-import { cross, openSession, type RunInput, wantSession } from '../scenario/session.ts'
-import { decideXp } from './decide.ts'
-import { levelAt } from './levels.ts'
-import { Passes } from './passes.ts'
-import { findPlace, type NodeInput, passAt, passRef, requirePlace } from './place.ts'
-import { XpLedger } from './xp-ledger.ts'
+import { admitActive } from '../players/standing.ts'
+import { type ExecutionPlan, walk } from '../scenario/plan.ts'
+import { askSession, openSession, type RunInput, record, rewardsOf } from '../scenario/session.ts'
+import { askHoldings, canGrant } from '../wallet/holdings.ts'
+import { decideXp, levelAt } from './decide.ts'
+import { askPass, type NodeInput, requirePass } from './passes.ts'
 
 export interface AddXp extends NodeInput, RunInput {
   readonly amount: bigint
@@ -27,43 +26,43 @@ export type AddXpResult = {
 }
 
 /** Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger; each level is crossed once. */
-export function addXp(player: PlayerRef, input: AddXp): Command<AddXpResult> {
-  const { scenarioId, nodeId, runId, amount, source } = input
-  const command: Command<AddXpResult> = {
-    needs(group) {
-      wantSession(group, player, input)
-      const definition = group.of(Scenarios).expected({ environmentId: player.environmentId, scenarioId })
-      const place = definition && findPlace(definition, nodeId)
-      if (!place) return
-      const ref = passRef(player, scenarioId, place)
-      group.of(Passes).want(ref)
-      // Xp at the top level may complete the pass, which rests on its claims. Whoever gets there unforeseen, with the xp
-      // of neighbours in the same group, has them loaded then.
-      const pass = group.of(Passes).stored(ref)
-      if (pass && !pass.completed && levelAt(place.node, pass.xp + amount) >= place.node.topLevel) {
-        group.of(Passes).wantClaims(ref)
-      }
+export function addXp(ref: PlayerRef, input: AddXp): Command<AddXpResult> {
+  const { scenarioId, nodeId, runId, amount, source, idempotencyKey } = input
+  return {
+    player: ref,
+    once: {
+      operation: 'xp',
+      key: idempotencyKey,
+      request: { scenarioId, nodeId, runId, amount, source },
+      admit: (group) => admitActive(group, ref),
     },
     decide(group) {
-      const session = openSession(group, player, input)
-      const place = requirePlace(session.definition, nodeId)
-      const ref = passRef(player, scenarioId, place)
-      const decision = decideXp(place.node, passAt(group, ref, place.node), { amount, source }, session.now)
-      if (decision.kind === 'refused') throw new Refusal(decision.reason)
+      const session = askSession(group, ref, input)
+      const { player } = session
+      const asked = askPass(player, session.definition, input)
+      // Xp at the top level may complete the pass, which rests on its claims.
+      const stored = asked?.stored
+      if (stored && !stored.completed && levelAt(asked.node, stored.xp + amount) >= asked.node.topLevel)
+        asked.askClaims()
+      if (group.waits) return LATER
 
-      const plan = cross(group, session, decision.crossings)
-      group.of(Passes).set(ref, place.node, decision.next)
-      group.of(XpLedger).add({ ...ref, runId, amount, source })
-      const { level, xp, leveledUp, maxLevel } = decision
+      const { definition, run } = openSession(session, scenarioId)
+      const pass = requirePass(asked)
+      const decision = decideXp(pass.node, pass.current, { amount, source }, group.now)
+      if (decision.kind === 'refused') throw new Refusal(decision.reason)
+      const { level, xp, leveledUp, maxLevel, crossings } = decision
+      let plan: ExecutionPlan | null = null
+      if (crossings.length > 0) {
+        const step = walk(definition, run.active, crossings)
+        const rewards = rewardsOf(step)
+        askHoldings(player, rewards)
+        if (group.waits) return LATER
+        if (!canGrant(player, rewards)) throw new Refusal('balanceLimitExceeded')
+        plan = record(group, player, run, step)
+      }
+      pass.set(group, decision.next)
+      pass.addXp(group, uuidv7(), { runId: run.runId, amount, source })
       return { level, xp, leveledUp, maxLevel, plan }
     },
   }
-  return idempotent(command, {
-    player,
-    operation: 'xp',
-    admit: (group) => group.of(Standing).require(player),
-    key: input.idempotencyKey,
-    request: { scenarioId, nodeId, runId, amount, source },
-    tookEffect: () => true,
-  })
 }

@@ -1,16 +1,15 @@
-import type { Group } from '../commit/group.ts'
-import type { Command } from '../commit/group-commit.ts'
-import { idempotent } from '../commit/idempotency.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
 import { invalidRequest } from '../errors.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
+import { admitActive } from '../players/standing.ts'
 import { type Definition, type Reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
-import { type Granted, granted } from '../scenario/plan.ts'
-import { Scenarios } from '../scenario/scenarios.ts'
-import { cross, hasRoom, openSession, type RunInput, type Session, wantSession } from '../scenario/session.ts'
-import { Holdings } from '../wallet/holdings.ts'
+import { type Crossing, type Granted, granted, type Walk, walk } from '../scenario/plan.ts'
+import type { Run } from '../scenario/runs.ts'
+import { askSession, openSession, type RunInput, record, rewardsOf } from '../scenario/session.ts'
+import { askHoldings, canGrant, grant } from '../wallet/holdings.ts'
 import { type BusinessError, decideClaim } from './decide.ts'
-import { Passes } from './passes.ts'
-import { findPlace, type NodeInput, type Place, passAt, passRef, requirePlace } from './place.ts'
+import { askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 
 export interface ClaimTier extends NodeInput, RunInput {
   /** The tier's level; on a level node null stands for the node's own. */
@@ -28,40 +27,37 @@ export type ClaimResult = {
 }
 
 /** Claims one tier of one track (spec 4.1). However often it is sent, the tier is granted once. */
-export function claimTier(player: PlayerRef, input: ClaimTier): Command<ClaimResult> {
-  const { scenarioId, nodeId, runId, track } = input
-  return idempotent(claimCommand(player, input, false), {
-    player,
-    operation: 'claim',
-    admit: (group) => group.of(Standing).require(player),
-    key: input.idempotencyKey,
-    request: { scenarioId, nodeId, runId, level: input.level, track },
-    tookEffect: ({ success }) => success,
-  })
+export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult> {
+  const { scenarioId, nodeId, runId, level, track, idempotencyKey } = input
+  return {
+    player: ref,
+    once: {
+      operation: 'claim',
+      key: idempotencyKey,
+      request: { scenarioId, nodeId, runId, level, track },
+      admit: (group) => admitActive(group, ref),
+      tookEffect: ({ success }) => success,
+    },
+    decide: (group) => decideOne(group, ref, input, false),
+  }
 }
 
 /** Claims a tier for the player, whatever its level and the season: what support gives. */
-export function giveTier(player: PlayerRef, input: ClaimTier): Command<ClaimResult> {
-  return claimCommand(player, input, true)
+export function giveTier(group: Group, ref: PlayerRef, input: ClaimTier): ClaimResult | typeof LATER {
+  return decideOne(group, ref, input, true)
 }
 
-function claimCommand(player: PlayerRef, input: ClaimTier, isGift: boolean): Command<ClaimResult> {
-  const { scenarioId, nodeId, track } = input
-  return {
-    needs(group) {
-      wantSession(group, player, input)
-      const definition = group.of(Scenarios).expected({ environmentId: player.environmentId, scenarioId })
-      const place = definition && findPlace(definition, nodeId)
-      const level = place?.levelNode?.levelNumber ?? input.level
-      if (!place || level === null) return
-      wantClaim(group, player, scenarioId, place, { level, track })
-    },
-    decide(group) {
-      const session = openSession(group, player, input)
-      const place = requirePlace(session.definition, nodeId)
-      return claim(group, session, place, { level: claimedLevel(place, input.level), track, isGift })
-    },
-  }
+function decideOne(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boolean): ClaimResult | typeof LATER {
+  const { scenarioId, track } = input
+  const session = askSession(group, ref, input)
+  const asked = askPass(session.player, session.definition, input)?.askClaims()
+  const named = asked?.levelNode?.levelNumber ?? input.level
+  if (asked && named !== null) askHoldings(session.player, rewardsAt(asked, { level: named, track }) ?? [])
+  if (group.waits) return LATER
+
+  const { definition, run } = openSession(session, scenarioId)
+  const pass = requirePass(asked)
+  return claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
 }
 
 export interface ClaimAll extends NodeInput, RunInput {}
@@ -71,34 +67,30 @@ export type ClaimAllResult = {
 }
 
 /** Claims every tier of the pass that can be claimed now, all in one transaction. */
-export function claimAll(player: PlayerRef, input: ClaimAll): Command<ClaimAllResult> {
-  const { scenarioId, nodeId } = input
+export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResult> {
   return {
-    needs(group) {
-      wantSession(group, player, input)
-      const definition = group.of(Scenarios).expected({ environmentId: player.environmentId, scenarioId })
-      const place = definition && findPlace(definition, nodeId)
-      if (!place) return
-      const ref = passRef(player, scenarioId, place)
-      group.of(Passes).want(ref)
-      group.of(Passes).wantClaims(ref)
-      group.of(Holdings).want(
-        player,
-        [...place.node.tiers.values()].flatMap((tier) => tier.rewards),
-      )
-      group.of(Holdings).want(player, ownRewards(place))
-      // Several claims are decided in one go, so what a completion may lead to must be at hand from the start.
-      group.of(Holdings).want(player, rewardNodes(definition))
-    },
+    player: ref,
     decide(group) {
-      const { definition } = openSession(group, player, input)
-      const place = requirePlace(definition, nodeId)
-      const claimed = passAt(group, passRef(player, scenarioId, place), place.node).claimed
-      const tiers = tiersOf(place).filter(({ level, track }) => !claimed.has(tierKey(level, track)))
+      const session = askSession(group, ref, input)
+      const { player, definition } = session
+      const asked = askPass(player, definition, input)?.askClaims()
+      if (asked && definition) {
+        for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
+        for (const track of TRACKS) askHoldings(player, asked.levelNode?.rewards[track] ?? [])
+        // Several claims are decided in one go, so what a completion may lead to must be at hand from the start.
+        for (const node of definition.nodes.values()) if (node.type === 'reward') askHoldings(player, node.rewards)
+      }
+      if (group.waits) return LATER
+
+      openSession(session, input.scenarioId)
+      const pass = requirePass(asked)
+      const claimed = new Set(pass.claimed)
       return {
-        claimed: tiers.flatMap(({ level, track }) => {
-          // A claim may change the run, so each is made in a session of its own.
-          const result = claim(group, openSession(group, player, input), place, { level, track })
+        claimed: tiersOf(pass).flatMap(({ level, track }) => {
+          if (claimed.has(tierKey(level, track))) return []
+          // A claim may change the run, so each is made in the session as it is then.
+          const result = claim(group, pass, openSession(session, input.scenarioId), { level, track })
+          if (result === LATER) throw new Error('what a claim rests on was not asked for')
           return result.success ? [{ level, track, granted: result.granted }] : []
         }),
       }
@@ -107,13 +99,13 @@ export function claimAll(player: PlayerRef, input: ClaimAll): Command<ClaimAllRe
 }
 
 /** The tiers behind a node, in order of level, the free track first. */
-function tiersOf({ node, levelNode }: Place): TierInput[] {
+function tiersOf({ node, levelNode }: PassHandle): Tier[] {
   if (levelNode) return TRACKS.map((track) => ({ level: levelNode.levelNumber, track }))
   return [...node.tiers.values()].sort((a, b) => a.level - b.level || a.track.localeCompare(b.track))
 }
 
 /** The level that is meant: a level node has one of its own, and no other is asked for through it. */
-export function claimedLevel({ levelNode }: Place, level: number | null): number {
+export function claimedLevel({ levelNode }: PassHandle, level: number | null): number {
   if (!levelNode) {
     if (level === null) throw invalidRequest({ path: 'level', message: 'is required' })
     return level
@@ -127,65 +119,56 @@ export function claimedLevel({ levelNode }: Place, level: number | null): number
   return levelNode.levelNumber
 }
 
-interface TierInput {
+interface Tier {
   readonly level: number
   readonly track: Track
   readonly isGift?: boolean
 }
 
-function wantClaim(group: Group, player: PlayerRef, scenarioId: string, place: Place, tier: TierInput): void {
-  const ref = passRef(player, scenarioId, place)
-  group.of(Passes).want(ref)
-  group.of(Passes).wantClaims(ref)
-  group.of(Passes).wantGranted({ ...ref, ...tier })
-  group.of(Holdings).want(player, rewardsAt(place, tier))
-}
-
 /** A level node may have rewards of its own; else it grants what the pass's tier grants. */
-function rewardsAt({ node, levelNode }: Place, { level, track }: TierInput): readonly Reward[] | undefined {
+function rewardsAt({ node, levelNode }: PassHandle, { level, track }: Tier): readonly Reward[] | undefined {
   return levelNode?.rewards[track] ?? node.tiers.get(tierKey(level, track))?.rewards
 }
 
-function rewardNodes({ nodes }: Definition): readonly Reward[] {
-  return [...nodes.values()].flatMap((node) => (node.type === 'reward' ? node.rewards : []))
-}
-
-function ownRewards({ levelNode }: Place): readonly Reward[] {
-  return [...(levelNode?.rewards.free ?? []), ...(levelNode?.rewards.premium ?? [])]
-}
-
-function claim(group: Group, session: Session, place: Place, tier: TierInput): ClaimResult {
-  const { player, run, now } = session
-  const passes = group.of(Passes)
-  const ref = passRef(player, run.scenarioId, place)
-  const levelNodeId = place.levelNode?.id
-  const pass = passAt(group, ref, place.node)
-  const decision = decideClaim(place.node, pass, { ...tier, rewards: rewardsAt(place, tier), levelNodeId }, now)
+function claim(
+  group: Group,
+  pass: PassHandle,
+  { definition, run }: { definition: Definition; run: Run },
+  tier: Tier,
+): ClaimResult | typeof LATER {
+  const { player, node } = pass
   const { level, track } = tier
-  switch (decision.kind) {
-    case 'refused':
-      return refused(decision.error)
-    case 'repeated':
-      if (!hasRoom(group, session, decision.crossings)) return refused('balance limit exceeded')
-      cross(group, session, decision.crossings)
-      if (decision.next !== pass) passes.set(ref, place.node, decision.next)
-      return {
-        success: true,
-        alreadyClaimed: true,
-        error: null,
-        granted: passes.originalGrant({ ...ref, level, track }) ?? [],
-      }
-    case 'granted': {
-      if (!hasRoom(group, session, decision.crossings, decision.rewards)) return refused('balance limit exceeded')
-      cross(group, session, decision.crossings)
-      const rewards = decision.rewards.map(granted)
-      const reference = `${run.scenarioId}/${place.node.id}/${track}/${level}`
-      group.of(Holdings).grant(player, decision.rewards, { reason: 'tier_claim', reference })
-      passes.addClaim({ ...ref, level, track, granted: rewards, runId: run.runId })
-      passes.set(ref, place.node, decision.next)
-      return { success: true, alreadyClaimed: false, error: null, granted: rewards }
-    }
+  const before = pass.current
+  const request = { ...tier, rewards: rewardsAt(pass, tier), levelNodeId: pass.levelNode?.id }
+  const decision = decideClaim(node, before, request, group.now)
+  if (decision.kind === 'refused') return refused(decision.error)
+
+  const isRepeat = decision.kind === 'repeated'
+  const step = follow(definition, run, decision.crossings)
+  const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
+  askHoldings(player, rewards)
+  const original = isRepeat ? pass.askGrant(level, track) : null
+  if (group.waits) return LATER
+  if (!canGrant(player, rewards)) return refused('balance limit exceeded')
+
+  record(group, player, run, step)
+  if (isRepeat) {
+    if (decision.next !== before) pass.set(group, decision.next)
+    return { success: true, alreadyClaimed: true, error: null, granted: original?.value?.granted ?? [] }
   }
+  const reference = `${run.scenarioId}/${node.id}/${track}/${level}`
+  grant(group, player, decision.rewards, { reason: 'tier_claim', reference })
+  const own = decision.rewards.map(granted)
+  pass.addClaim(group, level, track, run.runId, own)
+  pass.set(group, decision.next)
+  return { success: true, alreadyClaimed: false, error: null, granted: own }
+}
+
+const NOWHERE: Walk = { crossings: [], entered: [], grants: [], active: [], completed: false }
+
+/** Most claims cross nothing. */
+function follow(definition: Definition, run: Run, crossings: readonly Crossing[]): Walk {
+  return crossings.length === 0 ? NOWHERE : walk(definition, run.active, crossings)
 }
 
 function refused(error: BusinessError): ClaimResult {

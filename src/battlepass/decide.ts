@@ -1,7 +1,6 @@
 import { MAX_INT64 } from '../json.ts'
 import { type PassNode, type Reward, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import type { Crossing } from '../scenario/plan.ts'
-import { levelAt } from './levels.ts'
 
 /** A player's state on one battle-pass node. What can be claimed is derived from it, never stored. */
 export interface Pass {
@@ -46,10 +45,20 @@ export function newPass(node: PassNode): Pass {
   }
 }
 
-/** The pass of a player who plays now. A clock that is behind another's takes no day back. */
-function played(pass: Pass, now: Date): Pass {
-  const today = now.toISOString().slice(0, 10)
-  return pass.activeOn !== null && pass.activeOn >= today ? pass : { ...pass, activeOn: today }
+/** The day on which the player plays now. A clock that is behind another's takes no day back. */
+function playedOn({ activeOn }: Pass, now: Date): string {
+  const today = dayOf(now)
+  return activeOn !== null && activeOn >= today ? activeOn : today
+}
+
+const DAY_MS = 86_400_000
+let lastDay = { number: Number.NaN, text: '' }
+
+/** The day (UTC) of a moment. Most calls are of the same day as the one before. */
+function dayOf(moment: Date): string {
+  const number = Math.floor(moment.getTime() / DAY_MS)
+  if (number !== lastDay.number) lastDay = { number, text: moment.toISOString().slice(0, 10) }
+  return lastDay.text
 }
 
 /** The season runs from `startsAt` up to, not including, `endsAt`. */
@@ -93,7 +102,8 @@ export function decideXp(
   if (maxLevel && !pass.maxLevelCrossed) crossings.push(crossing(node.id, 'onMaxLevel', { level, xp, source }))
 
   const reached = {
-    ...played(pass, now),
+    ...pass,
+    activeOn: playedOn(pass, now),
     xp,
     level: leveledUp ? level : pass.level,
     maxLevelCrossed: pass.maxLevelCrossed || maxLevel,
@@ -140,7 +150,8 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
   if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
 
   const claimed = {
-    ...(isGift ? pass : played(pass, now)),
+    ...pass,
+    activeOn: isGift ? pass.activeOn : playedOn(pass, now),
     claimed: { has: (tier: TierKey) => tier === key || pass.claimed.has(tier) },
   }
   const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)
@@ -173,7 +184,7 @@ export function decidePurchase(
   return {
     kind: 'purchased',
     price,
-    next: { ...played(pass, now), premiumOwned: true },
+    next: { ...pass, activeOn: playedOn(pass, now), premiumOwned: true },
     crossings: [crossing(node.id, 'onPremiumPurchase', { price: { currency, amount } })],
   }
 }
@@ -205,4 +216,22 @@ function completeLevelNode(
 
 function crossing(nodeId: string, handle: string, data: Crossing['data']): Crossing {
   return { nodeId, handle, data }
+}
+
+/** The highest level that a total of xp reaches; 0 if none. */
+export function levelAt({ levels }: Pick<PassNode, 'levels'>, xp: bigint): number {
+  let reached = 0
+  let low = 0
+  let high = levels.length - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const entry = levels[middle]
+    if (entry !== undefined && entry.xp <= xp) {
+      reached = entry.level
+      low = middle + 1
+    } else {
+      high = middle - 1
+    }
+  }
+  return reached
 }

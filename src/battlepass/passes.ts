@@ -1,285 +1,237 @@
-import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
+import type { Group } from '../commit/group.ts'
+import { keyOf, type Many, type One, type Player } from '../commit/player.ts'
+import {
+  bigint,
+  boolean,
+  type Column,
+  date,
+  exactJson,
+  int,
+  json,
+  nullable,
+  table,
+  text,
+  uuid,
+} from '../commit/table.ts'
+import { Refusal } from '../errors.ts'
 import { type Measure, Tally } from '../insight/tally.ts'
-import { freeze, thaw } from '../json.ts'
-import { type PlayerRef, playerKey } from '../players/standing.ts'
-import { type PassNode, readTierKey, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
+import {
+  type Definition,
+  type LevelNode,
+  type PassNode,
+  readTierKey,
+  type TierKey,
+  type Track,
+  tierKey,
+} from '../scenario/definition.ts'
 import type { Granted } from '../scenario/plan.ts'
-import type { Pass } from './decide.ts'
-import { levelAt } from './levels.ts'
+import { levelAt, newPass, type Pass } from './decide.ts'
 
-/** One player's pass: the state of one battle-pass node. */
-export interface PassRef extends PlayerRef {
+/** Stands where a run would, in the row of what happened outside of any. */
+export const NO_RUN = '00000000-0000-0000-0000-000000000000'
+
+export const passes = table('passes', {
+  key: { scenarioId: text, nodeId: text },
+  columns: {
+    xp: bigint,
+    level: int,
+    premiumOwned: boolean,
+    maxLevelCrossed: boolean,
+    completed: boolean,
+    completedNodes: json<readonly string[]>(),
+    activeOn: nullable(date),
+  },
+  kind: 'state',
+})
+export const tierClaims = table('tier_claims', {
+  key: { scenarioId: text, nodeId: text, level: int, track: text as Column<Track> },
+  columns: { granted: exactJson<readonly Granted[]>(), runId: uuid },
+  kind: 'append',
+})
+export const xpLedger = table('xp_ledger', {
+  key: { id: uuid },
+  columns: { scenarioId: text, nodeId: text, runId: uuid, amount: bigint, source: text },
+  kind: 'append',
+})
+const passOf = passes.one()
+const claimsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) => tierKey(level, track), {
+  columns: ['level', 'track'],
+})
+const grantOf = tierClaims.one({ columns: ['granted'], isKept: false })
+
+/** Where in a scenario a battle pass call goes. */
+export interface NodeInput {
   readonly scenarioId: string
   readonly nodeId: string
 }
 
-export interface TierRef extends PassRef {
-  readonly level: number
-  readonly track: Track
+type StoredPass = NodeInput & Omit<Pass, 'claimed'>
+type Claimed = { readonly level: number; readonly track: Track }
+
+const NO_CLAIMS = { has: () => false }
+
+/**
+ * Asks for the pass that a node stands for: its own, or for a level node the one that it is a view on. Undefined when the
+ * definition has no such node.
+ */
+export function askPass(
+  player: Player,
+  definition: Definition | null | undefined,
+  { scenarioId, nodeId }: NodeInput,
+): PassHandle | undefined {
+  const node = definition?.nodes.get(nodeId)
+  if (node?.type === 'battle-pass') return new PassHandle(player, scenarioId, node, null)
+  if (node?.type !== 'battle-pass-level') return undefined
+  const pass = definition?.nodes.get(node.passNodeId)
+  return pass?.type === 'battle-pass' ? new PassHandle(player, scenarioId, pass, node) : undefined
 }
 
-/** A claimed tier, with what it granted then. */
-export interface TierClaim extends TierRef {
-  readonly granted: readonly Granted[]
-  readonly runId: string
+/** Refuses a node that is not there, or that no battle pass call can go to. */
+export function requirePass(handle: PassHandle | undefined): PassHandle {
+  if (!handle) throw new Refusal('nodeNotFound')
+  return handle
 }
 
-// No id holds a NUL, so no two passes share a key.
-const passKey = (ref: PassRef): string => `${playerKey(ref)}/${ref.scenarioId}\0${ref.nodeId}`
-const claimKey = (ref: TierRef): string => `${passKey(ref)}\0${tierKey(ref.level, ref.track)}`
+/** One player's pass: the state of one battle-pass node, with its claims where they are asked for. */
+export class PassHandle {
+  readonly player: Player
+  readonly scenarioId: string
+  readonly node: PassNode
+  /** The level node through which a call came, if any. */
+  readonly levelNode: LevelNode | null
+  private readonly slot: One<StoredPass>
+  private claims: Many<Claimed> | undefined
 
-type StoredPass = Omit<Pass, 'claimed'>
-
-const NONE: ReadonlySet<TierKey> = new Set()
-
-/** Passes and their claims, as far as the commands of a group need them. */
-export class Passes implements Part {
-  static readonly order = PART_ORDER.passes
-  private readonly group: Group
-  private readonly wanted = new Wanted<PassRef>()
-  private readonly wantedClaims = new Wanted<PassRef>()
-  private readonly wantedGrants = new Wanted<TierRef>()
-  private readonly passes = new Map<string, StoredPass>()
-  private readonly claimed = new Map<string, Set<TierKey>>()
-  private readonly grants = new Map<string, readonly Granted[]>()
-  private readonly changed = new Map<string, PassRef & StoredPass>()
-  private claims: TierClaim[] = []
-  private readonly removed: TierRef[] = []
-  private readonly cleared: PassRef[] = []
-
-  constructor(group: Group) {
-    this.group = group
+  constructor(player: Player, scenarioId: string, node: PassNode, levelNode: LevelNode | null) {
+    this.player = player
+    this.scenarioId = scenarioId
+    this.node = node
+    this.levelNode = levelNode
+    this.slot = player.one(passOf, keyOf(scenarioId, node.id))
   }
 
-  want(ref: PassRef): void {
-    this.wanted.want(passKey(ref), ref)
+  /** Asks for every claimed tier. Most calls do not rest on them. */
+  askClaims(): this {
+    this.claims ??= this.player.many(claimsOf, this.slot.key)
+    return this
   }
 
-  /** Also names every claimed tier of the pass. */
-  wantClaims(ref: PassRef): void {
-    this.wantedClaims.want(passKey(ref), ref)
+  /** Asks for the rewards that a tier granted when it was claimed. */
+  askGrant(level: number, track: Track): One<{ readonly granted: readonly Granted[] }> {
+    return this.player.one(grantOf, keyOf(this.scenarioId, this.node.id, String(level), track))
   }
 
-  /** Also names what this tier granted, if it was claimed before. */
-  wantGranted(ref: TierRef): void {
-    this.wantedGrants.want(claimKey(ref), ref)
+  get isKnown(): boolean {
+    return this.slot.isKnown
   }
 
-  /** The stored pass; undefined before the first call that changed it. */
-  stored(ref: PassRef): StoredPass | undefined {
-    return this.passes.get(passKey(ref))
+  /** The stored pass; null before the first call that changed it. */
+  get stored(): StoredPass | null {
+    return this.slot.isKnown ? this.slot.value : null
   }
 
-  /** Every claimed tier. Most calls do not ask, so they are loaded for the one that does. */
-  claimedTiers(ref: PassRef): ReadonlySet<TierKey> {
-    this.wantedClaims.need(passKey(ref), ref)
-    return this.claimed.get(passKey(ref)) ?? NONE
+  /** The pass as the group sees it. */
+  get current(): Pass {
+    const stored = this.slot.value ?? newPass(this.node)
+    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = stored
+    const claimed = this.claims ?? NO_CLAIMS
+    return { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, claimed }
   }
 
-  originalGrant(ref: TierRef): readonly Granted[] | undefined {
-    return this.grants.get(claimKey(ref))
+  get claimed(): TierKey[] {
+    return (this.claims?.keys() ?? []) as TierKey[]
   }
 
-  /** Keeps what a call made of a pass of this node. */
-  set({ environmentId, playerId, scenarioId }: PassRef, node: PassNode, { claimed: _, ...pass }: Pass): void {
-    const ref = { environmentId, playerId, scenarioId, nodeId: node.id }
-    const key = passKey(ref)
-    countMove(this.group.of(Tally), ref, node, this.passes.get(key), pass)
-    this.passes.set(key, pass)
-    this.changed.set(key, { ...ref, ...pass })
+  /** Writes the pass as a call leaves it. */
+  set(group: Group, pass: Pass): void {
+    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = pass
+    this.count(group, this.slot.value, pass)
+    const { scenarioId, node } = this
+    this.slot.set({
+      scenarioId,
+      nodeId: node.id,
+      xp,
+      level,
+      premiumOwned,
+      maxLevelCrossed,
+      completed,
+      completedNodes,
+      activeOn,
+    })
   }
 
-  addClaim(claim: TierClaim): void {
-    this.countClaim(claim, 1)
-    this.claims.push(claim)
-    this.grants.set(claimKey(claim), claim.granted)
-    const claimed = this.claimed.get(passKey(claim)) ?? new Set()
-    this.claimed.set(passKey(claim), claimed.add(tierKey(claim.level, claim.track)))
+  /** Adds a row to the xp ledger: every grant has one, and it never changes. */
+  addXp(group: Group, id: string, { runId, amount, source }: { runId: string; amount: bigint; source: string }): void {
+    const { scenarioId, node, player } = this
+    group.append(xpLedger, player, { id, scenarioId, nodeId: node.id, runId, amount, source })
+    this.tally(group, 'xp', 1, 0, source, amount)
+  }
+
+  addClaim(group: Group, level: number, track: Track, runId: string, granted: readonly Granted[]): void {
+    const { scenarioId, node, player } = this
+    group.append(tierClaims, player, { scenarioId, nodeId: node.id, level, track, granted, runId })
+    this.claims?.note(tierKey(level, track), { level, track })
+    player.slot(grantOf, keyOf(scenarioId, node.id, String(level), track)).note({ granted })
+    this.tally(group, 'claimed', 1, level, track)
   }
 
   /** Takes a claim away: the tier can be claimed again. */
-  removeClaim({ environmentId, playerId, scenarioId, nodeId, level, track }: TierRef): void {
-    const ref = { environmentId, playerId, scenarioId, nodeId, level, track }
-    this.claims = this.claims.filter((claim) => claimKey(claim) !== claimKey(ref))
-    this.countClaim(ref, -1)
-    this.claimed.get(passKey(ref))?.delete(tierKey(level, track))
-    this.grants.delete(claimKey(ref))
-    this.removed.push(ref)
+  removeClaim(group: Group, level: number, track: Track): void {
+    const { scenarioId, node, player } = this
+    const { environmentId, playerId } = player
+    group.also(
+      player,
+      tierClaims.remove(
+        ['scenarioId', 'nodeId', 'level', 'track'],
+        [{ environmentId, playerId, scenarioId, nodeId: node.id, level, track }],
+      ),
+    )
+    this.claims?.forget()
+    this.tally(group, 'claimed', -1, level, track)
   }
 
-  /** Takes every claim of a pass away. */
-  clearClaims({ environmentId, playerId, scenarioId, nodeId }: PassRef): void {
-    const ref = { environmentId, playerId, scenarioId, nodeId }
-    for (const tier of this.claimedTiers(ref)) this.countClaim({ ...ref, ...readTierKey(tier) }, -1)
-    this.claims = this.claims.filter((claim) => passKey(claim) !== passKey(ref))
-    this.claimed.set(passKey(ref), new Set())
-    for (const key of [...this.grants.keys()]) if (key.startsWith(`${passKey(ref)}\0`)) this.grants.delete(key)
-    this.cleared.push(ref)
+  /** Takes every claim away. */
+  clearClaims(group: Group): void {
+    const { scenarioId, node, player } = this
+    const { environmentId, playerId } = player
+    for (const key of this.claimed) {
+      const { level, track } = readTierKey(key)
+      this.tally(group, 'claimed', -1, level, track)
+    }
+    group.also(
+      player,
+      tierClaims.remove(['scenarioId', 'nodeId'], [{ environmentId, playerId, scenarioId, nodeId: node.id }]),
+    )
+    this.claims?.forget()
   }
 
-  private countClaim({ environmentId, scenarioId, nodeId, level, track }: TierRef, count: 1 | -1): void {
-    this.group.of(Tally).add({ environmentId, scenarioId, nodeId, measure: 'claimed', level, detail: track }, count)
+  /**
+   * Counts what changes of a pass, of which there was none before its first call. Where a player stands is said by its xp
+   * and the definition of now, as to the player itself: an edit is counted by itself.
+   */
+  private count(group: Group, before: StoredPass | null, after: Pass): void {
+    if (!before) this.tally(group, 'joined', 1)
+    const from = before && levelAt(this.node, before.xp)
+    const to = levelAt(this.node, after.xp)
+    // Most calls move nobody.
+    if (from !== to || before?.premiumOwned !== after.premiumOwned) {
+      if (before && from !== null) this.tally(group, 'standing', -1, from, ownership(before))
+      this.tally(group, 'standing', 1, to, ownership(after))
+    }
+    if (after.activeOn !== (before?.activeOn ?? null)) this.tally(group, 'active', 1)
+    // Taken back at the level where it is lost, which is the one that a player has then.
+    const bought = Number(after.premiumOwned) - Number(before?.premiumOwned ?? false)
+    if (bought !== 0) this.tally(group, 'premium', bought, from ?? to)
+    const completed = Number(after.completed) - Number(before?.completed ?? false)
+    if (completed !== 0) this.tally(group, 'completed', completed)
   }
 
-  load(): Statement[] {
-    const passes = this.wanted.read({
-      name: 'passes-load',
-      text: `SELECT k.n::int, p.xp, p.level, p.premium_owned, p.max_level_crossed, p.completed, p.completed_nodes,
-          p.active_on::text
-        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
-          WITH ORDINALITY AS k(environment_id, player_id, scenario_id, node_id, n)
-        CROSS JOIN LATERAL (
-          SELECT * FROM passes p WHERE p.environment_id = k.environment_id AND p.player_id = k.player_id
-            AND p.scenario_id = k.scenario_id AND p.node_id = k.node_id LIMIT 1
-        ) p`,
-      columns: ['environmentId', 'playerId', 'scenarioId', 'nodeId'],
-      take: (key, [, xp, level, premiumOwned, maxLevelCrossed, completed, nodes, activeOn]) => {
-        const completedNodes = JSON.parse(nodes)
-        this.passes.set(key, {
-          xp: BigInt(xp),
-          level,
-          premiumOwned,
-          maxLevelCrossed,
-          completed,
-          completedNodes,
-          activeOn,
-        })
-      },
-    })
-    const claims = this.wantedClaims.read({
-      name: 'claims-load',
-      text: `SELECT k.n::int, c.level, c.track
-        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
-          WITH ORDINALITY AS k(environment_id, player_id, scenario_id, node_id, n)
-        CROSS JOIN LATERAL (
-          SELECT level, track FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
-            AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id OFFSET 0
-        ) c`,
-      columns: ['environmentId', 'playerId', 'scenarioId', 'nodeId'],
-      take: (key, [, level, track]) => {
-        this.claimed.set(key, (this.claimed.get(key) ?? new Set()).add(tierKey(level, track)))
-      },
-    })
-    const grants = this.wantedGrants.read({
-      name: 'grants-load',
-      text: `SELECT k.n::int, c.granted
-        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[])
-          WITH ORDINALITY AS k(environment_id, player_id, scenario_id, node_id, level, track, n)
-        CROSS JOIN LATERAL (
-          SELECT granted FROM tier_claims c WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id
-            AND c.scenario_id = k.scenario_id AND c.node_id = k.node_id AND c.level = k.level AND c.track = k.track LIMIT 1
-        ) c`,
-      columns: ['environmentId', 'playerId', 'scenarioId', 'nodeId', 'level', 'track'],
-      take: (key, [, granted]) => this.grants.set(key, thaw(granted) as unknown as Granted[]),
-    })
-    return [...passes, ...claims, ...grants]
-  }
-
-  save(): Statement[] {
-    const statements: Statement[] = []
-    if (this.changed.size > 0) {
-      const rows = [...this.changed.values()].map((pass) => ({
-        ...pass,
-        completedNodes: JSON.stringify(pass.completedNodes),
-      }))
-      statements.push({
-        name: 'passes-save',
-        text: `INSERT INTO passes (environment_id, player_id, scenario_id, node_id,
-            xp, level, premium_owned, max_level_crossed, completed, completed_nodes, active_on)
-          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
-            $5::bigint[], $6::int[], $7::boolean[], $8::boolean[], $9::boolean[], $10::text[], $11::date[])
-          ON CONFLICT (environment_id, player_id, scenario_id, node_id) DO UPDATE SET
-            xp = excluded.xp, level = excluded.level, premium_owned = excluded.premium_owned,
-            max_level_crossed = excluded.max_level_crossed, completed = excluded.completed, completed_nodes = excluded.completed_nodes,
-            active_on = excluded.active_on`,
-        values: columns(rows, [
-          'environmentId',
-          'playerId',
-          'scenarioId',
-          'nodeId',
-          'xp',
-          'level',
-          'premiumOwned',
-          'maxLevelCrossed',
-          'completed',
-          'completedNodes',
-          'activeOn',
-        ]),
-      })
-    }
-    // Before what was claimed since.
-    if (this.removed.length > 0) {
-      statements.push({
-        name: 'claims-remove',
-        text: `DELETE FROM tier_claims c
-          USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[])
-            AS k(environment_id, player_id, scenario_id, node_id, level, track)
-          WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id AND c.scenario_id = k.scenario_id
-            AND c.node_id = k.node_id AND c.level = k.level AND c.track = k.track`,
-        values: columns(this.removed, ['environmentId', 'playerId', 'scenarioId', 'nodeId', 'level', 'track']),
-      })
-    }
-    if (this.cleared.length > 0) {
-      statements.push({
-        name: 'claims-clear',
-        text: `DELETE FROM tier_claims c USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
-            AS k(environment_id, player_id, scenario_id, node_id)
-          WHERE c.environment_id = k.environment_id AND c.player_id = k.player_id AND c.scenario_id = k.scenario_id
-            AND c.node_id = k.node_id`,
-        values: columns(this.cleared, ['environmentId', 'playerId', 'scenarioId', 'nodeId']),
-      })
-    }
-    if (this.claims.length > 0) {
-      const rows = this.claims.map((claim) => ({ ...claim, granted: freeze(claim.granted) }))
-      statements.push({
-        name: 'claims-save',
-        text: `INSERT INTO tier_claims (environment_id, player_id, scenario_id, node_id, level, track, granted, run_id)
-          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::uuid[])`,
-        values: columns(rows, [
-          'environmentId',
-          'playerId',
-          'scenarioId',
-          'nodeId',
-          'level',
-          'track',
-          'granted',
-          'runId',
-        ]),
-      })
-    }
-    return statements
+  private tally(group: Group, measure: Measure, count: number, level = 0, detail = '', amount = 0n): void {
+    const { player, scenarioId, node } = this
+    const { environmentId } = player
+    group.of(Tally).add(player, { environmentId, scenarioId, nodeId: node.id, measure, level, detail }, count, amount)
   }
 }
 
-/**
- * Counts what changes of a pass, of which there was none before its first call. Where a player stands is said by its xp
- * and the definition of now, as to the player itself: an edit is counted by itself.
- */
-function countMove(
-  tally: Tally,
-  ref: PassRef,
-  node: PassNode,
-  before: StoredPass | undefined,
-  after: StoredPass,
-): void {
-  const { environmentId, scenarioId, nodeId } = ref
-  const count = (measure: Measure, by: number, level?: number, detail?: string) =>
-    tally.add({ environmentId, scenarioId, nodeId, measure, level, detail }, by)
-
-  if (!before) count('joined', 1)
-  const from = before && levelAt(node, before.xp)
-  const to = levelAt(node, after.xp)
-  // Most calls move nobody.
-  if (from !== to || before?.premiumOwned !== after.premiumOwned) {
-    if (before) count('standing', -1, from, ownership(before))
-    count('standing', 1, to, ownership(after))
-  }
-  if (after.activeOn !== (before?.activeOn ?? null)) count('active', 1)
-  // Taken back at the level where it is lost, which is the one that a player has then.
-  const bought = Number(after.premiumOwned) - Number(before?.premiumOwned ?? false)
-  if (bought !== 0) count('premium', bought, from ?? to)
-  const completed = Number(after.completed) - Number(before?.completed ?? false)
-  if (completed !== 0) count('completed', completed)
-}
-
-const ownership = ({ premiumOwned }: StoredPass): 'premium' | 'free' => (premiumOwned ? 'premium' : 'free')
+const ownership = ({ premiumOwned }: Pick<Pass, 'premiumOwned'>): 'premium' | 'free' =>
+  premiumOwned ? 'premium' : 'free'

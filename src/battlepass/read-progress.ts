@@ -1,10 +1,11 @@
-import type { Command } from '../commit/group-commit.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
-import type { Track } from '../scenario/definition.ts'
-import { Scenarios } from '../scenario/scenarios.ts'
-import { levelAt } from './levels.ts'
-import { Passes } from './passes.ts'
-import { findPlace, type NodeInput, passAt, passRef, requirePlace } from './place.ts'
+import type { Command } from '../commit/command.ts'
+import { LATER } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
+import { askStanding, requireActive } from '../players/standing.ts'
+import { readTierKey, type Track } from '../scenario/definition.ts'
+import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
+import { levelAt } from './decide.ts'
+import { askPass, type NodeInput, requirePass } from './passes.ts'
 
 /** The progress response of spec 2.2. */
 export type Progress = {
@@ -15,35 +16,26 @@ export type Progress = {
 }
 
 /** Reads the player's pass at one moment (spec 4.1). Claimed tiers come in order of level, the free track first. */
-export function readProgress(player: PlayerRef, { scenarioId, nodeId }: NodeInput): Command<Progress> {
-  const scenario = { environmentId: player.environmentId, scenarioId }
+export function readProgress(ref: PlayerRef, input: NodeInput): Command<Progress> {
   return {
     lane: 'reads',
-    needs(group) {
-      group.of(Standing).want(player)
-      group.of(Scenarios).want(scenario)
-      const definition = group.of(Scenarios).expected(scenario)
-      const place = definition && findPlace(definition, nodeId)
-      if (!place) return
-      const ref = passRef(player, scenarioId, place)
-      group.of(Passes).want(ref)
-      group.of(Passes).wantClaims(ref)
-    },
+    player: ref,
     decide(group) {
-      group.of(Standing).require(player)
-      const place = requirePlace(group.of(Scenarios).require(scenario), nodeId)
-      const ref = passRef(player, scenarioId, place)
-      const pass = passAt(group, ref, place.node)
+      const player = group.player(ref)
+      askStanding(player)
+      const definition = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId: input.scenarioId })
+      const asked = askPass(player, definition, input)?.askClaims()
+      if (group.waits) return LATER
+
+      requireActive(player)
+      requireScenario(definition)
+      const pass = requirePass(asked)
+      const { xp, premiumOwned } = pass.current
       return {
-        level: levelAt(place.node, pass.xp),
-        xp: pass.xp,
-        premiumOwned: pass.premiumOwned,
-        claimedTiers: [...group.of(Passes).claimedTiers(ref)]
-          .map((key) => {
-            const [track, level] = key.split(':')
-            return { level: Number(level), track: track as Track }
-          })
-          .sort((a, b) => a.level - b.level || a.track.localeCompare(b.track)),
+        level: levelAt(pass.node, xp),
+        xp,
+        premiumOwned,
+        claimedTiers: pass.claimed.map(readTierKey).sort((a, b) => a.level - b.level || a.track.localeCompare(b.track)),
       }
     },
   }

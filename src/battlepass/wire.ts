@@ -4,7 +4,7 @@ import { TRACKS } from '../scenario/definition.ts'
 import { readRunId, readScenarioId } from '../scenario/wire.ts'
 import type { AddXp } from './add-xp.ts'
 import type { ClaimAll, ClaimTier } from './claim-tier.ts'
-import type { NodeInput } from './place.ts'
+import type { NodeInput } from './passes.ts'
 import type { PurchasePremium } from './purchase-premium.ts'
 
 /** The label of where xp came from, in characters. */

@@ -1,49 +1,145 @@
-/** A statement of a group. Named ones are prepared once per connection. */
-export interface Statement {
-  readonly name?: string
-  readonly text: string
-  readonly values?: unknown[]
-  /** Takes the rows of a read, each an array of columns. */
-  take?(rows: Row[]): void
-}
+import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
+import type { Insertion, Row, Statement } from './statement.ts'
+import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: a row's columns are what its statement selects.
-export type Row = any[]
+/** The answer of a decision that has asked for rows which are not in memory. It is made again once they are. */
+export const LATER = Symbol('later')
 
 /**
- * One kind of rows of a group: a feature's table, or several that always go together. It is told what is wanted,
- * reads all of it in one statement per table, holds it while commands decide, and writes what they changed.
+ * When a part's statements run. Parts that lock do so before the players are locked. New rows are written before rows
+ * that refer to them. Numbers of the stream are taken last, as their row keeps every other group waiting.
+ */
+export const STAGES = ['creates', 'locks', 'changes', 'erases', 'records', 'numbers'] as const
+export type Stage = (typeof STAGES)[number]
+
+/**
+ * A feature's share of a group, for rows that no table declares and for statements of its own. It reads the rows that
+ * commands ask for in one statement, holds them while commands decide, and writes the changes.
  */
 export interface Part {
-  /** The reads of what was wanted since the last call. */
-  load(): Statement[]
-  /** The writes of what changed. */
-  save(): Statement[]
+  /** The reads of the rows that were asked for since the last call. */
+  load?(): Statement[]
+  /** The writes of the changes. */
+  save?(): Statement[]
+  /** Its rows in the statement that writes the tables. */
+  readonly insertion?: Insertion
 }
 
 export interface PartType<P extends Part> {
-  /** Parts are read and written in this order. Locks come first (0), the stream last. */
-  readonly order: number
+  readonly stage: Stage
+  /** Groups that rest on memory may have it: it writes only for players who were proven. */
+  readonly isProvable?: true
   new (group: Group): P
 }
 
-/** The rows that one group of commands rests on and changes. Lives for one attempt at one transaction. */
-export class Group {
-  readonly readOnly: boolean
-  private readonly parts = new Map<PartType<Part>, Part>()
-  private ordered: Part[] | undefined
+/** Something outside of players that decisions rest on, such as a scenario. All are of one table. */
+export interface Premise {
+  /** A table with `environment_id`, `id` and `revision`, which is random and changes with the rest. */
+  readonly table: string
+  readonly environmentId: string
+  readonly id: string
+  readonly revision: string
+}
 
-  constructor(readOnly: boolean) {
-    this.readOnly = readOnly
+/**
+ * How a group knows the rows that it decides on: it remembers them and proves them as it writes (`proves`), it locks
+ * their players and reads them (`locks`), or it reads a snapshot and writes nothing (`reads`).
+ */
+export type Mode = 'proves' | 'locks' | 'reads'
+
+/** The rows that one group of commands rests on and changes. Lives for one attempt at one transaction. */
+export class Group implements Holder {
+  readonly mode: Mode
+  /** Players whose version is not the remembered one. Known after the write. */
+  unproven: ReadonlySet<Player> = new Set()
+  /** Set when a row was asked for that is not in memory. The decision then answers `LATER`. */
+  waits = false
+  /** The database's clock, in milliseconds since 1970: one clock for every instance. */
+  clockMs: number
+  /** How far that is ahead of this process's clock, once an answer has told it. */
+  clockOffsetMs: number | undefined
+  /** The player whose command is decided. */
+  current: Player | undefined
+  /** Players whose commands were decided on remembered rows. */
+  readonly players = new Set<Player>()
+  readonly premises = new Map<string, Premise>()
+  /** The version that the group gives to the players that it changes. */
+  version = ''
+  private readonly parts = new Map<PartType<Part>, Part>()
+  private readonly others = new Map<string, Player>()
+  private readonly visited: Player[] = []
+  private readonly toLock: Player[] = []
+  private asked: Slot[] = []
+  private readonly touched: Slot[] = []
+  private readonly passing: Slot[] = []
+  private readonly written: Slot[] = []
+  private readonly appended: { table: AnyTable; player: Player; row: unknown }[] = []
+  private readonly further: Statement[] = []
+  private readonly changing = new Set<Player>()
+  private time: Date | undefined
+
+  constructor(mode: Mode, clockMs: number) {
+    this.mode = mode
+    this.clockMs = clockMs
+  }
+
+  get now(): Date {
+    this.time ??= new Date(this.clockMs)
+    return this.time
+  }
+
+  /** A player's rows. A group that locks takes its lock first. */
+  player(ref: PlayerRef): Player {
+    const { current } = this
+    if (current?.playerId === ref.playerId && current.environmentId === ref.environmentId) return current
+    if (this.mode === 'proves') throw new Error('a group that rests on memory decides for one player after the other')
+    const key = playerKey(ref)
+    let player = this.others.get(key)
+    if (!player) {
+      player = new Player(ref)
+      this.enter(player)
+    }
+    if (player.heldBy !== this) this.waits = true
+    return player
+  }
+
+  /** A player that this very group creates: it has no rows, and nobody else knows it. */
+  create(ref: PlayerRef): Player {
+    const player = new Player(ref)
+    player.isNew = true
+    player.group = this
+    player.heldBy = this
+    this.others.set(playerKey(ref), player)
+    return player
+  }
+
+  /** Takes a player in, to be locked, read or proven. */
+  enter(player: Player): void {
+    if (player.group === this) return
+    player.group = this
+    // Rows without a version are rows of a player who was not there.
+    if (player.version === undefined) player.forget()
+    this.others.set(playerKey(player), player)
+    this.toLock.push(player)
+  }
+
+  /** Begins the decision of a command, which waits at least until its player is held. */
+  begin(player: Player | undefined): void {
+    this.current = player
+    if (player && player.group !== this) {
+      player.group = this
+      this.visited.push(player)
+    }
+    this.waits = player !== undefined && this.mode !== 'proves' && player.heldBy !== this
   }
 
   /** The group's own instance of a part. */
   of<P extends Part>(type: PartType<P>): P {
     const known = this.parts.get(type)
     if (known) return known as P
+    if (this.mode === 'proves' && !type.isProvable) throw new Error('a command with this part must say that it locks')
     const part = new type(this)
     this.parts.set(type, part)
-    this.ordered = undefined
     return part
   }
 
@@ -51,111 +147,209 @@ export class Group {
     return this.parts.has(type)
   }
 
+  /** The players that it read or locked. */
+  held(): Iterable<Player> {
+    return this.others.values()
+  }
+
+  /** Whether there is anything to write to tables. */
+  get writes(): boolean {
+    const { written, appended, changing } = this
+    return written.length > 0 || appended.length > 0 || changing.size > 0 || this.insertions().length > 0
+  }
+
+  /** Notes a player that the group changes, by whatever it writes. */
+  change(player: Player): void {
+    this.changing.add(player)
+  }
+
+  /** Adds a row to a table whose rows never change. */
+  append<Row>(table: Table<Row>, player: Player, row: Row): void {
+    this.appended.push({ table, player, row })
+  }
+
+  /** Takes rows back that were to be added. */
+  withdraw<Row>(table: Table<Row>, player: Player, matches: (row: Row) => boolean): void {
+    for (let index = this.appended.length - 1; index >= 0; index -= 1) {
+      const entry = this.appended[index]
+      if (entry?.table === table && entry.player === player && matches(entry.row as Row)) this.appended.splice(index, 1)
+    }
+  }
+
+  /** Adds a statement that changes a player. Only a group that locks has such statements. */
+  also(player: Player, statement: Statement): void {
+    if (this.mode !== 'locks') throw new Error('a command with a statement of its own must say that it locks')
+    this.further.push(statement)
+    this.change(player)
+  }
+
+  ask(slot: Slot): void {
+    this.waits = true
+    if (this.mode !== 'proves') this.asked.push(slot)
+    else if (!slot.read.isKept) this.passing.push(slot)
+  }
+
+  touch(slot: Slot): void {
+    this.touched.push(slot)
+  }
+
+  write(slot: Slot): void {
+    this.written.push(slot)
+  }
+
+  /** The reads of all that was asked for and is not in memory yet. */
   load(): Statement[] {
-    return this.inOrder().flatMap((part) => part.load())
-  }
-
-  save(): Statement[] {
-    return this.inOrder().flatMap((part) => part.save())
-  }
-
-  private inOrder(): Part[] {
-    this.ordered ??= [...this.parts].sort(([a], [b]) => a.order - b.order).map(([, part]) => part)
-    return this.ordered
-  }
-}
-
-/** Thrown when a decision turns out to rest on rows that are not loaded: they are loaded, and it is made again. */
-export class MissingRows extends Error {}
-
-/** The rows of a table that a group was asked for, by a key of the part's own. Each is read once. */
-export class Wanted<Ref> {
-  private readonly pending = new Map<string, Ref>()
-  private readonly asked = new Set<string>()
-
-  want(key: string, ref: Ref): void {
-    if (!this.asked.has(key)) this.pending.set(key, ref)
-  }
-
-  /** For rows that a decision seldom needs, and then cannot do without. */
-  need(key: string, ref: Ref): void {
-    if (this.asked.has(key)) return
-    this.pending.set(key, ref)
-    throw new MissingRows()
+    const parts = this.partsInOrder()
+    const firsts = parts.filter(([{ stage }]) => stage === 'locks')
+    const others = parts.filter(([{ stage }]) => stage !== 'locks')
+    return [
+      ...firsts.flatMap(([, part]) => part.load?.() ?? []),
+      ...this.lock(),
+      ...this.read(),
+      ...others.flatMap(([, part]) => part.load?.() ?? []),
+    ]
   }
 
   /**
-   * The statement that reads what is pending. Its parameters are the named columns of the refs, as arrays; its first
-   * column is the number of the ref, from 1.
-   *
-   * Such statements join their keys to the table by `CROSS JOIN LATERAL (… LIMIT 1)`, or `OFFSET 0` for several rows a
-   * key: the fence keeps Postgres from hashing a whole table for a handful of keys.
+   * Reads the versions of players; a group that locks holds them from then on. Rows are locked in the order of the
+   * arrays, which is the same in every group: two never wait for each other.
    */
-  read(statement: {
-    readonly name: string
-    readonly text: string
-    readonly columns: readonly (keyof Ref)[]
-    /** Orders the keys, for rows that are locked. */
-    readonly sorted?: boolean
-    readonly take: (key: string, row: Row, ref: Ref) => void
-  }): Statement[] {
-    if (this.pending.size === 0) return []
-    const entries = [...this.pending]
-    if (statement.sorted) entries.sort(([a], [b]) => (a < b ? -1 : 1))
-    for (const key of this.pending.keys()) this.asked.add(key)
-    this.pending.clear()
+  private lock(): Statement[] {
+    if (this.toLock.length === 0) return []
+    const players = this.toLock.splice(0).sort(byKey)
     return [
       {
-        name: statement.name,
-        text: statement.text,
-        values: columns(
-          entries.map(([, ref]) => ref),
-          statement.columns,
-        ),
-        take(rows) {
-          for (const row of rows) {
-            const entry = entries[row[0] - 1]
-            if (entry) statement.take(entry[0], row, entry[1])
+        name: `players-${this.mode}`,
+        text: `SELECT k.n::int, v.version, extract(epoch FROM clock_timestamp()) * 1000
+          FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
+            SELECT version FROM player_versions v WHERE v.environment_id = k.environment_id AND v.player_id = k.player_id
+            LIMIT 1 ${this.mode === 'locks' ? 'FOR NO KEY UPDATE' : ''}
+          ) v`,
+        values: [arrayOf(players, (player) => player.environmentId), arrayOf(players, (player) => player.playerId)],
+        take: (rows: Row[]) => {
+          const versions = new Map<Player, string>()
+          for (const [n, version, clock] of rows) {
+            const player = players[n - 1]
+            if (player) versions.set(player, version)
+            this.readClock(Number(clock))
           }
+          for (const player of players) this.hold(player, versions.get(player))
         },
       },
     ]
   }
+
+  /** Keeps the remembered rows of a player whose version is the same, and forgets those of any other. */
+  private hold(player: Player, version: string | undefined): void {
+    player.heldBy = this
+    if (player.version === version && version !== undefined) {
+      // Nobody else has changed it since, so it may rest on memory again.
+      player.isContested = false
+      return
+    }
+    if (player.version !== undefined) player.forget()
+    player.version = version
+  }
+
+  /** Takes the database's clock from an answer. */
+  readClock(clockMs: number): void {
+    this.clockMs = clockMs
+    this.clockOffsetMs = clockMs - performance.now()
+    this.time = undefined
+  }
+
+  private read(): Statement[] {
+    const { asked, passing } = this
+    if (asked.length === 0) return []
+    this.asked = []
+    const byRead = new Map<Read<unknown>, Set<Slot>>()
+    for (const slot of asked) {
+      const slots = byRead.get(slot.read)
+      if (slots) slots.add(slot)
+      else byRead.set(slot.read, new Set([slot]))
+    }
+    return [...byRead].map(([read, set]) => {
+      const slots = [...set]
+      return {
+        ...read.statement(slots.map(({ player, key }) => ({ owner: player, values: key.split('\0') }))),
+        take(rows: Row[]) {
+          const found = slots.map((): Row[] => [])
+          for (const row of rows) found[row[0] - 1]?.push(row)
+          for (const [index, slot] of slots.entries()) slot.take(found[index] ?? [])
+          if (!read.isKept) passing.push(...slots)
+        },
+      }
+    })
+  }
+
+  /** The rows of tables that the group writes, by table. */
+  rows(): Map<AnyTable, Written<unknown>[]> {
+    const rows = new Map<AnyTable, Written<unknown>[]>()
+    const add = (table: AnyTable, { n }: Player, row: unknown) => {
+      const list = rows.get(table)
+      if (list) list.push({ n, row })
+      else rows.set(table, [{ n, row }])
+    }
+    for (const slot of this.written) {
+      const table = slot.read.table as AnyTable
+      if (slot instanceof One) add(table, slot.player, slot.next)
+      else for (const row of slot.changed()) add(table, slot.player, row)
+    }
+    for (const { table, player, row } of this.appended) add(table, player, row)
+    return rows
+  }
+
+  /** Players that the group changes, in the order in which their versions are locked. */
+  changed(): Player[] {
+    const changed = this.changing
+    for (const { player } of this.written) changed.add(player)
+    for (const { player } of this.appended) changed.add(player)
+    const players = [...changed].sort(byKey)
+    for (let index = 0; index < players.length; index += 1) (players[index] as Player).n = index + 1
+    return players
+  }
+
+  insertions(): Insertion[] {
+    return this.partsInOrder().flatMap(([, { insertion }]) => (insertion && !insertion.isEmpty ? [insertion] : []))
+  }
+
+  /** The statements beside the one that writes the tables: those before it, and those after. */
+  save(): { before: Statement[]; after: Statement[] } {
+    const before: Statement[] = []
+    const after: Statement[] = [...this.further]
+    for (const [{ stage }, part] of this.partsInOrder())
+      (stage === 'creates' || stage === 'locks' ? before : after).push(...(part.save?.() ?? []))
+    return { before, after }
+  }
+
+  /** Keeps what the group made of the rows of a player, or of all. */
+  keep(isProven: (player: Player) => boolean): void {
+    for (const slot of this.touched) {
+      if (!isProven(slot.player)) slot.discard()
+      else slot.commit()
+    }
+    this.leave()
+  }
+
+  /** Gives up what the group made of the rows. */
+  discard(): void {
+    for (const slot of this.touched) slot.discard()
+    this.leave()
+  }
+
+  private leave(): void {
+    for (const slot of this.touched) if (!slot.read.isKept) slot.player.drop(slot)
+    for (const slot of this.passing) slot.player.drop(slot)
+    for (const player of this.visited) player.leave(this)
+    for (const player of this.others.values()) player.leave(this)
+  }
+
+  private partsInOrder(): [PartType<Part>, Part][] {
+    return [...this.parts].sort(([a], [b]) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
+  }
 }
 
-/** Turns rows into one Postgres array per column, as `unnest` takes them. */
-export function columns<T>(rows: readonly T[], names: readonly (keyof T)[]): string[] {
-  return names.map((name) => `{${rows.map((row) => arrayElement(row[name])).join(',')}}`)
+function byKey(a: Player, b: Player): number {
+  if (a.environmentId !== b.environmentId) return a.environmentId < b.environmentId ? -1 : 1
+  return a.playerId < b.playerId ? -1 : 1
 }
-
-/** Text that an array literal may hold without quotes. `null` would be taken for NULL. */
-const BARE = /^(?!null$)[\w.:-]+$/i
-
-function arrayElement(value: unknown): string {
-  if (value === null || value === undefined) return 'NULL'
-  const text = String(value)
-  return BARE.test(text) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
-}
-
-/**
- * The order of the parts. Subjects of logins are locked before players, a player's row before anything else of it, and
- * the stream's row last of all. A new player is written before what belongs to it.
- */
-export const PART_ORDER = {
-  newPlayers: -20,
-  identities: -10,
-  standing: 0,
-  idempotency: 10,
-  scenarios: 20,
-  runs: 30,
-  passes: 40,
-  holdings: 50,
-  profiles: 60,
-  storage: 70,
-  erasures: 75,
-  refreshTokens: 80,
-  loginLog: 90,
-  auditLog: 95,
-  tally: 97,
-  stream: 100,
-} as const

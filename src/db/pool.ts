@@ -16,21 +16,29 @@ const SESSION = [
   'timezone=UTC',
   // Nobody here reads dates in the order of a country.
   'datestyle=ISO',
-  // Whoever has waited for a row goes on with what it is then. What needs one moment of the database asks for it.
+  // A statement that has waited for a row goes on with the row of then. Reads of one moment ask for a snapshot.
   'default_transaction_isolation=read\\ committed',
   'array_nulls=on',
 ]
 
+/**
+ * What the connections of the game are set to besides. Their groups write the versions of players themselves, and look
+ * rows up by whole keys: a scan can only look cheaper while a table is nearly empty, and the plan would be kept.
+ */
+const GAME_SESSION = ['tierway.keeps_versions=on', 'enable_seqscan=off', 'jit=off']
+
 export interface PoolOptions {
   readonly url: string
   readonly connections: number
+  /** For groups of commands alone. */
+  readonly isForGroups?: boolean
   readonly onError: (error: Error) => void
 }
 
-/** A pool of the process: one is for the game, and one for what operators and lists in GraphQL ask, Prisma included. */
-export function createPool({ url, connections, onError }: PoolOptions): pg.Pool {
+/** A pool of connections that are set up as ours. */
+export function createPool({ url, connections, isForGroups = false, onError }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
-    ...targetOf(url),
+    ...targetOf(url, isForGroups ? GAME_SESSION : []),
     max: connections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 300_000,
@@ -38,7 +46,8 @@ export function createPool({ url, connections, onError }: PoolOptions): pg.Pool 
     lock_timeout: LOCK_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: 10_000,
-    application_name: 'tierway',
+    // An instance of version 0.1 was `tierway`, which the database lets write no more.
+    application_name: isForGroups ? 'tierway game' : 'tierway service',
     keepAlive: true,
     // Statements go out without waiting for the answers to those before them.
     pipeline: true,
@@ -51,11 +60,14 @@ export function createPool({ url, connections, onError }: PoolOptions): pg.Pool 
 }
 
 /** Where a URL leads, and how a session is set there. Options that the URL has come before ours. */
-export function targetOf(url: string): Pick<pg.PoolConfig, 'connectionString' | 'options'> {
+export function targetOf(
+  url: string,
+  further: readonly string[] = [],
+): Pick<pg.PoolConfig, 'connectionString' | 'options'> {
   const target = new URL(url)
   // Left in the URL they would take the place of ours.
   const own = target.searchParams.get('options')
   target.searchParams.delete('options')
-  const options = [own ?? '', ...SESSION.map((setting) => `-c ${setting}`)].join(' ').trim()
+  const options = [own ?? '', ...[...SESSION, ...further].map((setting) => `-c ${setting}`)].join(' ').trim()
   return { connectionString: own === null ? url : target.href, options }
 }

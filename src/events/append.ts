@@ -1,15 +1,62 @@
-import { PART_ORDER, type Part, type Row, type Statement } from '../commit/group.ts'
+import type { Group, Part } from '../commit/group.ts'
+import type { Row, Statement } from '../commit/statement.ts'
+import { arrayOf, type Column, nullable, text, uuid } from '../commit/table.ts'
 import { print } from '../json.ts'
+import type { Bus } from './bus.ts'
 import type { NewEvent, StreamEvent } from './catalogue.ts'
+
+type Printed = NewEvent & { readonly text: string }
+
+const COLUMNS = [
+  ['type', text],
+  ['handle', nullable(text)],
+  ['playerId', uuid],
+  ['scenarioId', nullable(text)],
+  ['nodeId', nullable(text)],
+  ['runId', nullable(uuid)],
+  ['text', text],
+] as const
+
+const PARAMETERS =
+  'unnest($2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[], $8::text[])\n' +
+  '      WITH ORDINALITY AS e(type, handle, player_id, scenario_id, node_id, run_id, data, n)'
+
+const append = (events: string): string => `WITH told AS (
+    SELECT e.*, row_number() OVER (ORDER BY e.n) AS place FROM ${events}
+  ), moved AS (
+    INSERT INTO streams AS s (environment_id, position)
+    SELECT $1::uuid, count(*) FROM told HAVING count(*) > 0
+    ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position
+    RETURNING position, clock_timestamp() AS at
+  ), written AS (
+    INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at)
+    SELECT $1::uuid, m.position - (SELECT count(*) FROM told) + t.place,
+      t.type, t.handle, t.player_id, t.scenario_id, t.node_id, t.run_id, t.data, m.at
+    FROM moved m, told t
+  )
+  SELECT position, extract(epoch FROM at) * 1000 FROM moved`
+
+const ALL = append(PARAMETERS)
+/** Those whose players the same transaction has given this version. */
+const PROVEN = append(`${PARAMETERS} CROSS JOIN LATERAL (
+      SELECT FROM player_versions v
+      WHERE v.environment_id = $1::uuid AND v.player_id = e.player_id AND v.version = $9::bigint LIMIT 1
+    ) v`)
 
 /**
  * The events of a group. Their positions come from the environment's counter row, which is locked by the transaction's
  * last statement: so commit order is position order, without a gap, and the lock is held for one round trip only.
  */
 export class Stream implements Part {
-  static readonly order = PART_ORDER.stream
-  private readonly events: (NewEvent & { text: string })[] = []
+  static readonly stage = 'numbers'
+  static readonly isProvable = true
+  private readonly group: Group
+  private readonly events: Printed[] = []
   private readonly appended: StreamEvent[][] = []
+
+  constructor(group: Group) {
+    this.group = group
+  }
 
   append(event: NewEvent): void {
     this.events.push({ ...event, text: print(event.data) })
@@ -20,48 +67,48 @@ export class Stream implements Part {
     return this.appended
   }
 
-  load(): Statement[] {
-    return []
-  }
-
   save(): Statement[] {
     if (this.events.length === 0) return []
     // One environment after the other in the order of their ids, so that two groups never wait for each other.
     const environments = [...new Set(this.events.map((event) => event.environmentId))].sort()
+    const isProving = this.group.mode === 'proves'
     return environments.map((environmentId) => {
       const events = this.events.filter((event) => event.environmentId === environmentId)
+      const columns = COLUMNS.map(([property, column]) =>
+        arrayOf(events, (event) => (column as Column<string | null>).encode(event[property])),
+      )
       return {
-        name: 'stream-append',
-        text: `WITH moved AS (
-            INSERT INTO streams AS s (environment_id, position) VALUES ($1::uuid, $2::bigint)
-            ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position
-            RETURNING position, clock_timestamp() AS at
-          )
-          INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at)
-          SELECT $1::uuid, moved.position - $2::bigint + e.ordinality, e.type, e.handle, e.player_id, e.scenario_id, e.node_id, e.run_id, e.data, moved.at
-          FROM moved, unnest($3::text[], $4::text[], $5::uuid[], $6::text[], $7::text[], $8::uuid[], $9::text[])
-            WITH ORDINALITY AS e(type, handle, player_id, scenario_id, node_id, run_id, data, ordinality)
-          RETURNING position, extract(epoch FROM occurred_at) * 1000`,
-        values: [
-          environmentId,
-          events.length,
-          ...(['type', 'handle', 'playerId', 'scenarioId', 'nodeId', 'runId', 'text'] as const).map((name) =>
-            events.map((event) => event[name]),
-          ),
-        ],
-        take: (rows: Row[]) => {
-          const end = rows.reduce(
-            (highest, [position]) => (BigInt(position) > highest ? BigInt(position) : highest),
-            0n,
-          )
-          const occurredAt = new Date(Number(rows[0]?.[1]))
+        name: isProving ? 'stream-append-proven' : 'stream-append',
+        text: isProving ? PROVEN : ALL,
+        values: [environmentId, ...columns, ...(isProving ? [this.group.version] : [])],
+        take: ([row]: Row[]) => {
+          if (!row) return
+          const told = events.filter(({ playerId }) => !this.isUnproven(environmentId, playerId))
+          const end = BigInt(row[0])
+          const occurredAt = new Date(Number(row[1]))
           this.appended.push(
-            events.map(({ text, ...event }, index) => {
-              return { ...event, data: text, position: end - BigInt(events.length - 1 - index), occurredAt }
-            }),
+            told.map(({ text: data, ...event }, index) => ({
+              ...event,
+              data,
+              position: end - BigInt(told.length - 1 - index),
+              occurredAt,
+            })),
           )
         },
       }
     })
+  }
+
+  private isUnproven(environmentId: string, playerId: string): boolean {
+    for (const player of this.group.unproven)
+      if (player.playerId === playerId && player.environmentId === environmentId) return true
+    return false
+  }
+}
+
+/** Tells the bus what each group has appended: to be called after COMMIT. */
+export function publishTo(bus: Bus): (group: Group) => void {
+  return (group) => {
+    if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)
   }
 }

@@ -1,8 +1,9 @@
 import type { Pool } from 'pg'
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { LATER } from '../commit/group.ts'
 import { Refusal } from '../errors.ts'
 import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
-import { type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
+import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
 import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
 
 // What dashboards show of one battle pass. Nothing here reads a player: it is all sums of the tally, which is written
@@ -72,9 +73,10 @@ export interface CompletionInsight {
 export function findPass(place: PassPlace): Command<PassNode> {
   return {
     lane: 'reads',
-    needs: (group) => group.of(Scenarios).want(place),
     decide(group) {
-      const node = group.of(Scenarios).require(place).nodes.get(place.nodeId)
+      const definition = group.of(Scenarios).find(place)
+      if (group.waits) return LATER
+      const node = requireScenario(definition).nodes.get(place.nodeId)
       if (node?.type !== 'battle-pass') throw new Refusal('nodeNotFound')
       return node
     },

@@ -1,4 +1,7 @@
-import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
+import type { Group, Part } from '../commit/group.ts'
+import type { Player } from '../commit/player.ts'
+import type { Insertion } from '../commit/statement.ts'
+import { arrayOf, bigint, int, nextInsertion, text, uuid } from '../commit/table.ts'
 
 /**
  * What is counted, and what its level and detail say. `standing` moves with a player: where it was is counted down, where
@@ -39,61 +42,85 @@ export interface Count {
   readonly detail?: string
 }
 
-interface Row extends Required<Count> {
-  readonly bucket: 'day' | 'hour'
-  count: number
-  amount: bigint
+interface Change {
+  /** The player whose rows are counted; null for logins, which are of an environment. */
+  readonly player: Player | null
+  /** Its place among the totals, from 1. */
+  readonly total: number
+  readonly count: number
+  readonly amount: bigint
 }
 
+const index = nextInsertion()
+
 /**
- * What a group changes of the figures on dashboards. It is written with what it counts, so that figures and books never
- * part; appended, so that no two transactions wait for the same total.
+ * The changes of a group to the figures on dashboards. They are written with the rows that they count, so that figures and
+ * books agree. They are appended, so that no two transactions wait for the same total. The changes of a player count if the
+ * player is proven, so the database adds them up.
  */
 export class Tally implements Part {
-  static readonly order = PART_ORDER.tally
-  private readonly rows = new Map<string, Row>()
+  static readonly stage = 'changes'
+  static readonly isProvable = true
+  private readonly totals = new Map<string, Required<Count>>()
+  private readonly places = new Map<string, number>()
+  private readonly changes: Change[] = []
+  private readonly group: Group
 
-  add({ environmentId, scenarioId, nodeId, measure, level = 0, detail = '' }: Count, count = 1, amount = 0n): void {
-    // None of them holds a NUL, so no two rows share a key.
-    const key = [environmentId, scenarioId, nodeId, measure, level, detail].join('\0')
-    const row = this.rows.get(key)
-    if (row) {
-      row.count += count
-      row.amount += amount
-      return
+  constructor(group: Group) {
+    this.group = group
+  }
+
+  add(player: Player | null, of: Count, count = 1, amount = 0n): void {
+    const { environmentId, scenarioId, nodeId, measure, level = 0, detail = '' } = of
+    // None of them holds a NUL, so no two totals share a key.
+    const key = `${environmentId}\0${scenarioId}\0${nodeId}\0${measure}\0${level}\0${detail}`
+    let total = this.places.get(key)
+    if (total === undefined) {
+      this.totals.set(key, { environmentId, scenarioId, nodeId, measure, level, detail })
+      total = this.totals.size
+      this.places.set(key, total)
     }
-    const bucket = BUCKETS[measure]
-    this.rows.set(key, { environmentId, scenarioId, nodeId, measure, bucket, level, detail, count, amount })
+    if (player) this.group.change(player)
+    this.changes.push({ player, total, count, amount })
   }
 
-  load(): Statement[] {
-    return []
-  }
-
-  save(): Statement[] {
-    // Whoever rose within the group from 3 to 5 was at 4 for nobody.
-    const rows = [...this.rows.values()].filter(({ count, amount }) => count !== 0 || amount !== 0n)
-    if (rows.length === 0) return []
-    return [
-      {
-        name: 'tally-save',
-        text: `INSERT INTO insight_changes (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
-          SELECT c.environment_id, c.scenario_id, c.node_id, c.measure, date_trunc(c.bucket, now(), 'UTC'),
-            c.level, c.detail, c.count, c.amount
-          FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::bigint[],
-            $9::numeric[]) AS c(environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)`,
-        values: columns(rows, [
-          'environmentId',
-          'scenarioId',
-          'nodeId',
-          'measure',
-          'bucket',
-          'level',
-          'detail',
-          'count',
-          'amount',
-        ]),
+  get insertion(): Insertion {
+    const { totals, changes } = this
+    return {
+      index,
+      isEmpty: changes.length === 0,
+      // A player who rose within the group from 3 to 5 was never seen at 4.
+      insert: (parameter) => `INSERT INTO insight_changes
+          (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
+        SELECT t.environment_id, t.scenario_id, t.node_id, t.measure, date_trunc(t.bucket, now(), 'UTC'), t.level,
+          t.detail, c.count, c.amount
+        FROM (
+          SELECT c.total, sum(c.count) AS count, sum(c.amount) AS amount
+          FROM unnest($${parameter()}::int[], $${parameter()}::int[], $${parameter()}::int[], $${parameter()}::numeric[])
+            AS c(n, total, count, amount)
+          LEFT JOIN proven o ON o.n = c.n WHERE c.n = 0 OR o.n IS NOT NULL
+          GROUP BY c.total HAVING sum(c.count) <> 0 OR sum(c.amount) <> 0
+        ) c
+        JOIN unnest($${parameter()}::uuid[], $${parameter()}::text[], $${parameter()}::text[], $${parameter()}::text[],
+            $${parameter()}::text[], $${parameter()}::int[], $${parameter()}::text[])
+          WITH ORDINALITY AS t(environment_id, scenario_id, node_id, measure, bucket, level, detail, total)
+          ON t.total = c.total`,
+      values: () => {
+        const rows = [...totals.values()]
+        return [
+          arrayOf(changes, ({ player }) => int.encode(player?.n ?? 0)),
+          arrayOf(changes, ({ total }) => int.encode(total)),
+          arrayOf(changes, ({ count }) => int.encode(count)),
+          arrayOf(changes, ({ amount }) => bigint.encode(amount)),
+          arrayOf(rows, (row) => uuid.encode(row.environmentId)),
+          arrayOf(rows, (row) => text.encode(row.scenarioId)),
+          arrayOf(rows, (row) => text.encode(row.nodeId)),
+          arrayOf(rows, (row) => text.encode(row.measure)),
+          arrayOf(rows, (row) => BUCKETS[row.measure]),
+          arrayOf(rows, (row) => int.encode(row.level)),
+          arrayOf(rows, (row) => text.encode(row.detail)),
+        ]
       },
-    ]
+    }
   }
 }

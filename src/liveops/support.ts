@@ -1,3 +1,4 @@
+import { uuidv7 } from 'uuidv7'
 import { AuditLog } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { Identities, type IdentityRef } from '../auth/identities.ts'
@@ -5,21 +6,19 @@ import { RefreshTokens } from '../auth/refresh-tokens.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
 import { type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
 import { newPass } from '../battlepass/decide.ts'
-import { Passes } from '../battlepass/passes.ts'
-import { findPlace, type NodeInput, type Place, passAt, passRef, requirePlace } from '../battlepass/place.ts'
-import { NO_RUN, XpLedger } from '../battlepass/xp-ledger.ts'
-import type { Group } from '../commit/group.ts'
-import type { Command } from '../commit/group-commit.ts'
-import { idempotent } from '../commit/idempotency.ts'
+import { askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER } from '../commit/group.ts'
+import type { Player, PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { type Json, MAX_INT64 } from '../json.ts'
 import { Erasures } from '../players/erase.ts'
-import { type PlayerRef, Standing, type Status } from '../players/standing.ts'
+import { askStanding, requireActive, type Status, setStatus } from '../players/standing.ts'
 import { bytesOf, putWithinLimits, Storage, type StorageValues } from '../players/storage.ts'
 import { type Track, tierKey } from '../scenario/definition.ts'
-import { Runs } from '../scenario/runs.ts'
-import { Scenarios } from '../scenario/scenarios.ts'
-import { Holdings } from '../wallet/holdings.ts'
+import { askActiveRun, askPlan, askRun, setRun } from '../scenario/runs.ts'
+import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
+import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
 
 // What support does to a player: the same engine, locks and rules as the player's own calls, and one audit row for each.
 
@@ -49,29 +48,32 @@ interface Done<Outcome> {
 
 interface Action<Outcome> {
   readonly name: string
-  /** Names what the action rests on, beside the player itself. */
-  readonly needs?: (group: Group) => void
-  readonly decide: (group: Group, auditId: string) => Done<Outcome>
+  /** Asks for what the action rests on, beside the player itself. */
+  readonly ask?: (player: Player, group: Group) => void
+  readonly decide: (player: Player, group: Group, auditId: string) => Done<Outcome> | typeof LATER
 }
 
 /** Runs an action on a player that is not deleted, and writes it down. */
 function act<Outcome>(call: SupportCall, action: Action<Outcome>): Command<Outcome> {
-  const { caller, player, reason } = call
+  const { caller, reason } = call
   return {
-    needs(group) {
-      group.of(Standing).want(player)
-      action.needs?.(group)
-    },
+    player: call.player,
+    locks: true,
     decide(group) {
-      const status = group.of(Standing).statusOf(player)
-      if (status === undefined) throw new Refusal('playerNotFound')
-      if (status === 'deleted') throw new Refusal('playerDeleted')
-      const audit = group.of(AuditLog)
-      const id = audit.newId()
-      const { outcome, before, after } = action.decide(group, id)
+      const player = group.player(call.player)
+      const standing = askStanding(player)
+      action.ask?.(player, group)
+      if (group.waits) return LATER
+      if (!standing.value) throw new Refusal('playerNotFound')
+      if (standing.value.status === 'deleted') throw new Refusal('playerDeleted')
+      const id = uuidv7()
+      const done = action.decide(player, group, id)
+      if (done === LATER) return LATER
       const { environmentId, playerId: target } = player
-      audit.add(caller, { environmentId, action: `player.${action.name}`, target, before, after, reason }, id)
-      return outcome
+      const { before, after } = done
+      const entry = { environmentId, action: `player.${action.name}`, target, before, after, reason }
+      group.of(AuditLog).add(caller, entry, id)
+      return done.outcome
     },
   }
 }
@@ -82,37 +84,31 @@ function once<Outcome>(
   request: Json,
   tookEffect: (outcome: Outcome) => boolean = () => true,
 ): Command<Outcome> {
-  return idempotent(act(call, action), {
-    player: call.player,
-    operation: `support.${action.name}`,
-    admit: () => undefined,
-    key: call.idempotencyKey,
-    request,
-    tookEffect,
-  })
+  const operation = `support.${action.name}`
+  return { ...act(call, action), once: { operation, key: call.idempotencyKey, request, tookEffect } }
 }
 
 /** Bans a player: from the next call on, on every instance, whatever tokens it has. */
-export const banPlayer = (call: SupportCall): Command<void> => setStatus(call, 'ban', 'banned')
+export const banPlayer = (call: SupportCall): Command<void> => changeStatus(call, 'ban', 'banned')
 
-export const unbanPlayer = (call: SupportCall): Command<void> => setStatus(call, 'unban', 'active')
+export const unbanPlayer = (call: SupportCall): Command<void> => changeStatus(call, 'unban', 'active')
 
 /**
  * Deletes a player for good. What it was called and looked like, its storage and its sessions are erased; the books stay,
  * and so do its identities, by which a login is told that the player is deleted (spec 7.1).
  */
 export const deletePlayer = (call: SupportCall): Command<void> =>
-  setStatus(call, 'delete', 'deleted', (group) => {
+  changeStatus(call, 'delete', 'deleted', (group) => {
     group.of(Erasures).add(call.player)
     group.of(RefreshTokens).revokeAll(call.player)
   })
 
-function setStatus(call: SupportCall, name: string, status: Status, more?: (group: Group) => void): Command<void> {
+function changeStatus(call: SupportCall, name: string, status: Status, more?: (group: Group) => void): Command<void> {
   return act(call, {
     name,
-    decide(group) {
-      const before = group.of(Standing).statusOf(call.player) ?? null
-      group.of(Standing).setStatus(call.player, status)
+    decide(player, group) {
+      const before = askStanding(player).value?.status ?? null
+      setStatus(player, status)
       more?.(group)
       return { outcome: undefined, before: { status: before }, after: { status } }
     },
@@ -123,7 +119,7 @@ function setStatus(call: SupportCall, name: string, status: Status, more?: (grou
 export function endSessions(call: SupportCall): Command<void> {
   return act(call, {
     name: 'end_sessions',
-    decide(group) {
+    decide(_player, group) {
       group.of(RefreshTokens).revokeAll(call.player)
       return { outcome: undefined, before: null, after: null }
     },
@@ -141,7 +137,7 @@ export function unlinkIdentity(
   const ref = { environmentId: call.player.environmentId, provider, subject }
   const command = act(call, {
     name: 'unlink_identity',
-    decide(group) {
+    decide(_player, group) {
       const owner = group.of(Identities).ownerOf(ref)
       if (owner?.playerId !== call.player.playerId) throw new Refusal('notFound')
       group.of(Identities).remove(ref)
@@ -151,9 +147,12 @@ export function unlinkIdentity(
   })
   return {
     lane: 'logins',
-    // The subject is locked before the player, as by a login.
-    needs: (group) => (group.of(Identities).want(ref) ? command.needs(group) : undefined),
-    decide: (group) => command.decide(group),
+    locks: true,
+    decide(group) {
+      // The subject is locked before the player, as by a login.
+      group.of(Identities).askOwner(ref)
+      return group.waits ? LATER : command.decide(group)
+    },
   }
 }
 
@@ -176,17 +175,16 @@ function moveMoney(
   { currency }: MoneyInput,
   amount: bigint,
 ): Command<{ balance: bigint }> {
-  const { player } = call
   const action: Action<{ balance: bigint }> = {
     name,
-    needs: (group) => group.of(Holdings).want(player),
-    decide(group, auditId) {
-      const before = group.of(Holdings).balance(player, currency)
+    ask: askWallet,
+    decide(player, group, auditId) {
+      const before = balanceOf(player, currency)
       const balance = before + amount
       if (balance < 0n) throw new Refusal('insufficientFunds')
       if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
       // The player sees its ledger: an operator's reason stays in the audit log.
-      group.of(Holdings).move(player, currency, amount, { reason: 'adjustment', reference: `support/${auditId}` })
+      move(group, player, currency, amount, { reason: 'adjustment', reference: `support/${auditId}` })
       return { outcome: { balance }, before: { currency, balance: before }, after: { currency, balance } }
     },
   }
@@ -195,23 +193,20 @@ function moveMoney(
 
 /** Adds xp in the player's active run, by the rules of the game: the season, the levels, what they cross. */
 export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Command<AddXpResult> {
-  const { player } = call
   const { scenarioId, nodeId, amount, source } = input
-  const addIn = (runId: string) => addXp(player, { ...input, runId })
   const action: Action<AddXpResult> = {
     name: 'grant_xp',
-    needs(group) {
-      // The run may begin in this very group: all but the run is named in any case.
-      addIn(needRun(group, player, scenarioId)?.runId ?? NO_RUN).needs(group)
-    },
-    decide(group) {
-      const { runId } = requireRun(group, player, scenarioId)
-      const place = findPlace(group.of(Scenarios).require({ environmentId: player.environmentId, scenarioId }), nodeId)
-      const earlier = place && passAt(group, passRef(player, scenarioId, place), place.node)
+    ask: (player, group) => askRunOf(player, group, scenarioId),
+    decide(player, group) {
+      const runId = requireRun(player, group, scenarioId)
+      const definition = group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId })
+      const pass = askPass(player, definition, input)
+      const earlier = pass?.isKnown ? pass.current : null
       // A node that is none is refused here.
-      const outcome = addIn(runId).decide(group)
+      const outcome = addXp(call.player, { ...input, runId }).decide(group)
+      if (outcome === LATER) return LATER
       const { xp, level } = outcome
-      const at = { scenarioId, nodeId: place?.node.id ?? nodeId, runId }
+      const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
       const before = { ...at, xp: earlier?.xp ?? 0n, level: earlier?.level ?? 0 }
       return { outcome, before, after: { ...at, xp, level, source } }
     },
@@ -221,17 +216,14 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
 
 /** Claims a tier for the player, also one that it has not reached. Premium tiers need premium. */
 export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResult> {
-  const { player } = call
   const { scenarioId, nodeId, level, track } = input
-  const claimIn = (runId: string) => giveTier(player, { ...input, runId })
   const action: Action<ClaimResult> = {
     name: 'grant_tier',
-    needs(group) {
-      claimIn(needRun(group, player, scenarioId)?.runId ?? NO_RUN).needs(group)
-    },
-    decide(group) {
-      const { runId } = requireRun(group, player, scenarioId)
-      const outcome = claimIn(runId).decide(group)
+    ask: (player, group) => askRunOf(player, group, scenarioId),
+    decide(player, group) {
+      const runId = requireRun(player, group, scenarioId)
+      const outcome = giveTier(group, call.player, { ...input, runId })
+      if (outcome === LATER) return LATER
       const tier = { scenarioId, nodeId, level, track }
       const after = { ...tier, success: outcome.success, error: outcome.error, granted: outcome.granted }
       return { outcome, before: { ...tier, claimed: outcome.alreadyClaimed }, after }
@@ -242,12 +234,11 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResul
 
 /** Makes a claimed tier claimable again. What it granted stays with the player. */
 export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<{ changed: boolean }> {
-  return actOnPass(call, 'reset_tier', input, (group, place, ref) => {
-    const passes = group.of(Passes)
-    claimedLevel(place, level)
-    const tier = { scenarioId: input.scenarioId, nodeId: place.node.id, level, track }
-    const isClaimed = passes.claimedTiers(ref).has(tierKey(level, track))
-    if (isClaimed) passes.removeClaim({ ...ref, level, track })
+  return actOnPass(call, 'reset_tier', input, (group, pass) => {
+    claimedLevel(pass, level)
+    const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
+    const isClaimed = pass.claimed.includes(tierKey(level, track))
+    if (isClaimed) pass.removeClaim(group, level, track)
     return {
       outcome: { changed: isClaimed },
       before: { ...tier, claimed: isClaimed },
@@ -267,18 +258,15 @@ export function revokePremium(call: SupportCall, input: NodeInput): Command<{ ch
 }
 
 function setPremium(call: SupportCall, name: string, input: NodeInput, owned: boolean): Command<{ changed: boolean }> {
-  return actOnPass(call, name, input, (group, place, ref) => {
-    const passes = group.of(Passes)
-    const pass = passAt(group, ref, place.node)
-    if (owned && !place.node.premium) throw new Refusal('premiumNotAvailable')
-    const claimed = [...passes.claimedTiers(ref)]
-    if (!owned && claimed.some((tier) => tier.startsWith('premium'))) throw new Refusal('premiumTiersClaimed')
-    if (pass.premiumOwned !== owned) passes.set(ref, place.node, { ...pass, premiumOwned: owned })
-    const { scenarioId } = input
-    const at = { scenarioId, nodeId: place.node.id }
+  return actOnPass(call, name, input, (group, pass) => {
+    const { current, node } = pass
+    if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
+    if (!owned && pass.claimed.some((tier) => tier.startsWith('premium'))) throw new Refusal('premiumTiersClaimed')
+    if (current.premiumOwned !== owned) pass.set(group, { ...current, premiumOwned: owned })
+    const at = { scenarioId: input.scenarioId, nodeId: node.id }
     return {
-      outcome: { changed: pass.premiumOwned !== owned },
-      before: { ...at, premiumOwned: pass.premiumOwned },
+      outcome: { changed: current.premiumOwned !== owned },
+      before: { ...at, premiumOwned: current.premiumOwned },
       after: { ...at, premiumOwned: owned },
     }
   })
@@ -286,19 +274,19 @@ function setPremium(call: SupportCall, name: string, input: NodeInput, owned: bo
 
 /** Puts a pass back to its beginning: no xp, no premium, no claims. What was granted stays with the player. */
 export function resetPass(call: SupportCall, input: NodeInput): Command<{ changed: boolean }> {
-  return actOnPass(call, 'reset_pass', input, (group, place, ref) => {
-    const passes = group.of(Passes)
-    const { xp, level, premiumOwned, activeOn, ...crossed } = passAt(group, ref, place.node)
-    const claimedTiers = [...passes.claimedTiers(ref)].sort()
+  return actOnPass(call, 'reset_pass', input, (group, pass) => {
+    const { node } = pass
+    const { xp, level, premiumOwned, activeOn, ...crossed } = pass.current
+    const claimedTiers = [...pass.claimed].sort()
     const hasCrossed = crossed.maxLevelCrossed || crossed.completed || crossed.completedNodes.length > 0
-    const isAtStart = xp === 0n && level === newPass(place.node).level && !premiumOwned && !hasCrossed
-    const changed = passes.stored(ref) !== undefined && !(isAtStart && claimedTiers.length === 0)
+    const isAtStart = xp === 0n && level === newPass(node).level && !premiumOwned && !hasCrossed
+    const changed = pass.stored !== null && !(isAtStart && claimedTiers.length === 0)
     if (changed) {
-      passes.clearClaims(ref)
-      passes.set(ref, place.node, { ...newPass(place.node), activeOn })
-      if (xp > 0n) group.of(XpLedger).add({ ...ref, runId: NO_RUN, amount: -xp, source: 'support:reset' })
+      pass.clearClaims(group)
+      pass.set(group, { ...newPass(node), activeOn })
+      if (xp > 0n) pass.addXp(group, uuidv7(), { runId: NO_RUN, amount: -xp, source: 'support:reset' })
     }
-    const at = { scenarioId: input.scenarioId, nodeId: place.node.id }
+    const at = { scenarioId: input.scenarioId, nodeId: node.id }
     return {
       outcome: { changed },
       before: { ...at, xp, level, premiumOwned, claimedTiers },
@@ -307,45 +295,43 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<{ change
   })
 }
 
+/** An action on one pass, in a group of its own: it may remove rows that others of the group have just written. */
 function actOnPass<Outcome>(
   call: SupportCall,
   name: string,
-  { scenarioId, nodeId }: NodeInput,
-  decide: (group: Group, place: Place, ref: ReturnType<typeof passRef>) => Done<Outcome>,
+  input: NodeInput,
+  decide: (group: Group, pass: PassHandle) => Done<Outcome>,
 ): Command<Outcome> {
-  const { player } = call
-  const scenario = { environmentId: player.environmentId, scenarioId }
-  return act(call, {
+  const { environmentId } = call.player
+  const ask = (player: Player, group: Group) => {
+    const definition = group.of(Scenarios).find({ environmentId, scenarioId: input.scenarioId })
+    return { definition, pass: askPass(player, definition, input)?.askClaims() }
+  }
+  const command = act(call, {
     name,
-    needs(group) {
-      group.of(Scenarios).want(scenario)
-      const definition = group.of(Scenarios).expected(scenario)
-      const place = definition && findPlace(definition, nodeId)
-      if (!place) return
-      group.of(Passes).want(passRef(player, scenarioId, place))
-      group.of(Passes).wantClaims(passRef(player, scenarioId, place))
-    },
-    decide(group) {
-      const place = requirePlace(group.of(Scenarios).require(scenario), nodeId)
-      return decide(group, place, passRef(player, scenarioId, place))
+    ask,
+    decide(player, group) {
+      const { definition, pass } = ask(player, group)
+      requireScenario(definition)
+      return decide(group, requirePass(pass))
     },
   })
+  return { ...command, apart: true }
 }
 
 /** Ends a run as it stands. The player may start another. */
 export function cancelRun(call: SupportCall, { runId }: { runId: string }): Command<void> {
-  const { player } = call
   return act(call, {
     name: 'cancel_run',
-    needs(group) {
-      group.of(Runs).want(player, runId)
-      group.of(Runs).wantPlan(player, runId)
+    ask(player) {
+      const run = askRun(player, runId)
+      if (run) askPlan(player, run.key)
     },
-    decide(group) {
-      const run = group.of(Runs).get(player, runId)
+    decide(player) {
+      const run = askRun(player, runId)?.value
       if (!run) throw new Refusal('runNotFound')
       if (run.status !== 'active') throw new Refusal('runNotActive')
-      group.of(Runs).set({ ...run, status: 'cancelled', active: [] }, group.of(Runs).plan(player, runId))
+      setRun(player, { ...run, status: 'cancelled', active: [] }, askPlan(player, run.runId).value?.plan ?? null)
       const { scenarioId, active } = run
       const at = { runId: run.runId, scenarioId }
       return {
@@ -357,27 +343,27 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
   })
 }
 
-function needRun(group: Group, player: PlayerRef, scenarioId: string) {
-  group.of(Runs).wantActive(player, scenarioId)
-  return group.of(Runs).active(player, scenarioId)
+function askRunOf(player: Player, group: Group, scenarioId: string): void {
+  group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId })
+  askActiveRun(player, scenarioId)
 }
 
-function requireRun(group: Group, player: PlayerRef, scenarioId: string) {
-  // In the order of the player's own call.
-  group.of(Standing).require(player)
-  group.of(Scenarios).require({ environmentId: player.environmentId, scenarioId })
-  const run = group.of(Runs).active(player, scenarioId)
+/** The player's active run, refused in the order of the player's own call. */
+function requireRun(player: Player, group: Group, scenarioId: string): string {
+  requireActive(player)
+  requireScenario(group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId }))
+  const run = askActiveRun(player, scenarioId).value
   if (!run) throw new Refusal('runNotActive')
-  return run
+  return run.runId
 }
 
 /** Merges values into the player's storage, within the limits of spec 8. */
 export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<void> {
   const command = act(call, {
     name: 'set_storage',
-    needs: (group) => group.of(Storage).want(call.player),
-    decide(group) {
-      putWithinLimits(group, call.player, values)
+    ask: (player, group) => group.of(Storage).ask(player),
+    decide(player, group) {
+      putWithinLimits(group, player, values)
       const keys = [...values.keys()]
       return { outcome: undefined, before: null, after: { keys } }
     },
@@ -388,9 +374,9 @@ export function setPlayerStorage(call: SupportCall, values: StorageValues): Comm
 export function deletePlayerStorage(call: SupportCall, keys: readonly string[]): Command<void> {
   return act(call, {
     name: 'delete_storage',
-    needs: (group) => group.of(Storage).want(call.player),
-    decide(group) {
-      group.of(Storage).remove(call.player, keys)
+    ask: (player, group) => group.of(Storage).ask(player),
+    decide(player, group) {
+      group.of(Storage).remove(player, keys)
       return { outcome: undefined, before: { keys }, after: null }
     },
   })

@@ -1,9 +1,11 @@
 import { uuidv7 } from 'uuidv7'
-import { columns, type Group, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER, type Part } from '../commit/group.ts'
+import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
+import type { Statement } from '../commit/statement.ts'
+import { columns } from '../commit/wanted.ts'
 import { Stream } from '../events/append.ts'
-import { type PlayerRef, playerKey, Standing } from './standing.ts'
-import { Storage } from './storage.ts'
+import { admitNew } from './standing.ts'
 
 /** What is known of a player when it is created. */
 export interface NewProfile {
@@ -18,15 +20,11 @@ export type ProfileChange = Pick<NewProfile, 'nickname' | 'avatarUrl'>
 
 /** The players that a group creates. */
 class NewPlayers implements Part {
-  static readonly order = PART_ORDER.newPlayers
+  static readonly stage = 'creates'
   private readonly players: (PlayerRef & NewProfile)[] = []
 
   add(player: PlayerRef & NewProfile): void {
     this.players.push(player)
-  }
-
-  load(): Statement[] {
-    return []
   }
 
   save(): Statement[] {
@@ -44,7 +42,7 @@ class NewPlayers implements Part {
 
 /** The changes of a group to what players are called and look like. */
 export class Profiles implements Part {
-  static readonly order = PART_ORDER.profiles
+  static readonly stage = 'changes'
   private readonly changes = new Map<string, PlayerRef & ProfileChange>()
 
   change({ environmentId, playerId }: PlayerRef, { nickname, avatarUrl }: ProfileChange): void {
@@ -57,10 +55,6 @@ export class Profiles implements Part {
       nickname: nickname ?? before?.nickname ?? null,
       avatarUrl: avatarUrl ?? before?.avatarUrl ?? null,
     })
-  }
-
-  load(): Statement[] {
-    return []
   }
 
   save(): Statement[] {
@@ -86,11 +80,10 @@ export function addPlayer(
   group: Group,
   { environmentId, provider }: { environmentId: string; provider: string | null },
   profile: NewProfile,
-): PlayerRef {
-  const player = { environmentId, playerId: uuidv7() }
-  group.of(NewPlayers).add({ ...player, ...profile })
-  group.of(Standing).admit(player)
-  group.of(Storage).startEmpty(player)
+): Player {
+  const player = group.create({ environmentId, playerId: uuidv7() })
+  admitNew(player)
+  group.of(NewPlayers).add({ environmentId, playerId: player.playerId, ...profile })
   group.of(Stream).append({
     environmentId,
     type: 'player.created',
@@ -107,8 +100,12 @@ export function addPlayer(
 /** Creates a player without a login: for development and tests. */
 export function createPlayer(environmentId: string, nickname: string | null): Command<PlayerRef> {
   return {
-    needs() {},
-    decide: (group) =>
-      addPlayer(group, { environmentId, provider: null }, { nickname, avatarUrl: null, region: null, language: null }),
+    locks: true,
+    decide(group) {
+      if (group.waits) return LATER
+      const profile = { nickname, avatarUrl: null, region: null, language: null }
+      const { playerId } = addPlayer(group, { environmentId, provider: null }, profile)
+      return { environmentId, playerId }
+    },
   }
 }

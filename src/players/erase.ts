@@ -1,17 +1,15 @@
-import { columns, PART_ORDER, type Part, type Statement } from '../commit/group.ts'
-import type { PlayerRef } from './standing.ts'
+import type { Part } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
+import type { Statement } from '../commit/statement.ts'
+import { columns } from '../commit/wanted.ts'
 
 /** The players of a group whose personal data is erased: profile, storage, and what logs and events say of them. */
 export class Erasures implements Part {
-  static readonly order = PART_ORDER.erasures
+  static readonly stage = 'erases'
   private readonly players: PlayerRef[] = []
 
   add({ environmentId, playerId }: PlayerRef): void {
     this.players.push({ environmentId, playerId })
-  }
-
-  load(): Statement[] {
-    return []
   }
 
   save(): Statement[] {

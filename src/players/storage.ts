@@ -1,9 +1,12 @@
-import { columns, type Group, PART_ORDER, type Part, type Statement, Wanted } from '../commit/group.ts'
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER, type Part } from '../commit/group.ts'
+import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
+import type { Statement } from '../commit/statement.ts'
+import { columns, Wanted } from '../commit/wanted.ts'
 import { type Fault, Refusal } from '../errors.ts'
 import { lengthOf } from '../fields.ts'
 import { isCleanText } from '../json.ts'
-import { type PlayerRef, playerKey, Standing } from './standing.ts'
+import { askStanding, requireActive } from './standing.ts'
 
 const MAX_KEY_LENGTH = 128 // spec 8, in code points
 const MAX_VALUE_BYTES = 65_536 // spec 8: 64 KiB of the value's own text, in UTF-8
@@ -36,27 +39,23 @@ const TOO_MANY_KEYS: Fault = { path: 'values', message: `a player has at most ${
 
 /** The storage of a group's players. */
 export class Storage implements Part {
-  static readonly order = PART_ORDER.storage
-  private readonly wanted = new Wanted<PlayerRef>()
+  static readonly stage = 'changes'
+  private readonly wanted: Wanted<PlayerRef>
   /** The keys that each player has, as they will be after this group. */
   private readonly keys = new Map<string, Set<string>>()
-  private readonly created = new Set<string>()
   private readonly changes = new Map<string, PlayerRef & { key: string; value: string | null }>()
 
-  /** Names a player whose keys a change rests on. */
-  want(player: PlayerRef): void {
-    this.wanted.want(playerKey(player), player)
+  constructor(group: Group) {
+    this.wanted = new Wanted(group)
   }
 
-  /** A player that this very group creates has no keys. */
-  startEmpty(player: PlayerRef): void {
-    this.created.add(playerKey(player))
+  /** Asks for the keys of a player, on which a change rests. One that this very group creates has none. */
+  ask(player: Player): void {
+    if (!player.isNew) this.wanted.want(playerKey(player), player)
   }
 
   /** Whether the player stays within its keys when all of these are written. */
   hasRoomFor(player: PlayerRef, values: StorageValues): boolean {
-    // Of two logins in one group the first may be what gives the second its player.
-    if (!this.created.has(playerKey(player))) this.wanted.need(playerKey(player), player)
     const keys = this.keysOf(player)
     let added = 0
     for (const key of values.keys()) if (!keys.has(key)) added += 1
@@ -89,7 +88,7 @@ export class Storage implements Part {
   }
 
   load(): Statement[] {
-    return this.wanted.read({
+    return this.wanted.statements({
       name: 'storage-keys',
       text: `SELECT k.n::int, s.key
         FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
@@ -128,18 +127,26 @@ export class Storage implements Part {
 }
 
 /** Merges values into a player's storage, all or nothing (decisions 7). */
-export function setStorage(player: PlayerRef, values: StorageValues): Command<void> {
+export function setStorage(ref: PlayerRef, values: StorageValues): Command<void> {
   return {
+    player: ref,
+    locks: true,
     bytes: bytesOf(values),
-    needs(group) {
-      group.of(Standing).want(player)
-      group.of(Storage).want(player)
-    },
     decide(group) {
-      group.of(Standing).require(player)
+      const player = askWithKeys(group, ref)
+      if (group.waits) return LATER
+      requireActive(player)
       putWithinLimits(group, player, values)
     },
   }
+}
+
+/** Asks for a player with the keys of its storage. */
+export function askWithKeys(group: Group, ref: PlayerRef): Player {
+  const player = group.player(ref)
+  askStanding(player)
+  group.of(Storage).ask(player)
+  return player
 }
 
 /** Merges values into a storage whose keys are loaded; refuses what is over a limit, and then writes nothing. */
@@ -159,14 +166,14 @@ export function bytesOf(values: StorageValues): number {
 }
 
 /** Removes keys from a player's storage; those that it does not have are no fault. */
-export function deleteStorage(player: PlayerRef, keys: readonly string[]): Command<void> {
+export function deleteStorage(ref: PlayerRef, keys: readonly string[]): Command<void> {
   return {
-    needs(group) {
-      group.of(Standing).want(player)
-      group.of(Storage).want(player)
-    },
+    player: ref,
+    locks: true,
     decide(group) {
-      group.of(Standing).require(player)
+      const player = askWithKeys(group, ref)
+      if (group.waits) return LATER
+      requireActive(player)
       group.of(Storage).remove(player, keys)
     },
   }
@@ -198,19 +205,24 @@ export function bytesOfStored(stored: ReadonlyMap<string, StoredValue>): number 
 
 /** The values that a group of reads asks for. */
 class StoredValues implements Part {
-  static readonly order = PART_ORDER.storage
-  private readonly wantedSizes = new Wanted<PlayerRef>()
-  private readonly wantedPlayers = new Wanted<PlayerRef>()
-  private readonly wantedKeys = new Wanted<PlayerRef & { key: string }>()
+  static readonly stage = 'changes'
+  private readonly wantedSizes: Wanted<PlayerRef>
+  private readonly wantedPlayers: Wanted<PlayerRef>
+  private readonly wantedKeys: Wanted<PlayerRef & { key: string }>
   private readonly sizes = new Map<string, number>()
   private readonly values = new Map<string, Map<string, StoredValue>>()
 
-  /** Names the values that are asked for, once it is known that they are not too many. */
-  want(player: PlayerRef, keys: readonly string[] | null): void {
+  constructor(group: Group) {
+    this.wantedSizes = new Wanted(group)
+    this.wantedPlayers = new Wanted(group)
+    this.wantedKeys = new Wanted(group)
+  }
+
+  /** Asks for values, once it is known that they are not too many. */
+  ask(player: PlayerRef, keys: readonly string[] | null): void {
     if (keys === null || keys.length > ALWAYS_READABLE_KEYS) {
-      const size = this.sizes.get(playerKey(player))
-      this.wantedSizes.want(playerKey(player), player)
-      if (size === undefined) return
+      if (!this.wantedSizes.want(playerKey(player), player)) return
+      const size = this.sizes.get(playerKey(player)) ?? 0
       if (size > MAX_READ_BYTES) throw new Refusal('storageLimitExceeded', { faults: [TOO_MUCH] })
     }
     if (keys === null) this.wantedPlayers.want(playerKey(player), player)
@@ -234,7 +246,7 @@ class StoredValues implements Part {
       this.values.set(playerKey(player), values.set(key, { value, updatedAt: new Date(Number(updatedAt)) }))
     }
     return [
-      ...this.wantedSizes.read({
+      ...this.wantedSizes.statements({
         name: 'storage-sizes',
         text: `SELECT k.n::int, s.bytes
           FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
@@ -244,7 +256,7 @@ class StoredValues implements Part {
         columns: ['environmentId', 'playerId'],
         take: (name, [, bytes]) => this.sizes.set(name, Number(bytes)),
       }),
-      ...this.wantedPlayers.read({
+      ...this.wantedPlayers.statements({
         name: 'storage-all',
         text: `SELECT k.n::int, s.key, s.value, extract(epoch FROM s.updated_at) * 1000
           FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
@@ -255,7 +267,7 @@ class StoredValues implements Part {
         columns: ['environmentId', 'playerId'],
         take: (_name, [, key, value, updatedAt], player) => hold(player, key, value, updatedAt),
       }),
-      ...this.wantedKeys.read({
+      ...this.wantedKeys.statements({
         name: 'storage-keyed',
         text: `SELECT k.n::int, s.value, extract(epoch FROM s.updated_at) * 1000
           FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS k(environment_id, player_id, key, n)
@@ -268,27 +280,25 @@ class StoredValues implements Part {
       }),
     ]
   }
-
-  save(): Statement[] {
-    return []
-  }
 }
 
 /** Reads a player's storage: all of it, or these keys. What is not there is left out. Operators read any player's. */
 export function readStorage(
-  player: PlayerRef,
+  ref: PlayerRef,
   keys: readonly string[] | null,
   { byOperator = false } = {},
 ): Command<ReadonlyMap<string, StoredValue>> {
   return {
     lane: 'storage',
-    needs(group) {
-      group.of(Standing).want(player)
-      group.of(StoredValues).want(player, keys)
-    },
+    player: ref,
+    locks: true,
     decide(group) {
-      if (!byOperator) group.of(Standing).require(player)
-      return group.of(StoredValues).of(player, keys)
+      const player = group.player(ref)
+      askStanding(player)
+      group.of(StoredValues).ask(ref, keys)
+      if (group.waits) return LATER
+      if (!byOperator) requireActive(player)
+      return group.of(StoredValues).of(ref, keys)
     },
   }
 }

@@ -1,9 +1,11 @@
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { LATER } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
-import type { PlayerRef } from '../players/standing.ts'
+import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { SERVER_HANDLES } from './definition.ts'
-import type { ExecutionPlan } from './plan.ts'
-import { cross, openSession, type RunInput, wantSession } from './session.ts'
+import { type ExecutionPlan, walk } from './plan.ts'
+import { askSession, openSession, type RunInput, record, rewardsOf } from './session.ts'
 
 export interface CrossHandle extends RunInput {
   readonly nodeId: string
@@ -16,17 +18,24 @@ export type CrossResult = { readonly plan: ExecutionPlan | null }
  * Crosses a handle of a node that the client runs and that is active. What the service runs, and the handles that only
  * the service crosses, are refused: a client cannot reach a level by saying so.
  */
-export function crossHandle(player: PlayerRef, input: CrossHandle): Command<CrossResult> {
-  const { nodeId, handle } = input
+export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossResult> {
+  const { scenarioId, nodeId, handle } = input
   return {
-    needs: (group) => wantSession(group, player, input),
+    player: ref,
     decide(group) {
-      const session = openSession(group, player, input)
-      const node = session.definition.nodes.get(nodeId)
+      const session = askSession(group, ref, input)
+      if (group.waits) return LATER
+      const { definition, run } = openSession(session, scenarioId)
+      const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
       if (node.type !== 'client' || SERVER_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
-      if (!session.run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      return { plan: cross(group, session, [{ nodeId, handle, data: {} }]) }
+      if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
+      const step = walk(definition, run.active, [{ nodeId, handle, data: {} }])
+      const rewards = rewardsOf(step)
+      askHoldings(session.player, rewards)
+      if (group.waits) return LATER
+      if (!canGrant(session.player, rewards)) throw new Refusal('balanceLimitExceeded')
+      return { plan: record(group, session.player, run, step) }
     },
   }
 }

@@ -1,9 +1,11 @@
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { LATER } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
+import { askStanding, requireActive } from '../players/standing.ts'
 import { type EnteredNode, type ExecutionPlan, enteredNode } from './plan.ts'
-import { type RunStatus, Runs } from './runs.ts'
-import { Scenarios } from './scenarios.ts'
+import { askPlan, askRun, type RunStatus } from './runs.ts'
+import { requireScenario, Scenarios } from './scenarios.ts'
 
 export type RunResult = {
   readonly runId: string
@@ -15,25 +17,31 @@ export type RunResult = {
 }
 
 /** Reads the player's own run, with its active nodes as the current version defines them. */
-export function readRun(player: PlayerRef, { runId }: { runId: string }): Command<RunResult> {
+export function readRun(ref: PlayerRef, { runId }: { runId: string }): Command<RunResult> {
   return {
     lane: 'reads',
-    needs(group) {
-      group.of(Standing).want(player)
-      group.of(Runs).want(player, runId)
-      group.of(Runs).wantPlan(player, runId)
-      const run = group.of(Runs).get(player, runId)
-      if (run) group.of(Scenarios).want({ environmentId: player.environmentId, scenarioId: run.scenarioId })
-    },
+    // The last plan is not remembered.
+    locks: true,
+    player: ref,
     decide(group) {
-      group.of(Standing).require(player)
-      const run = group.of(Runs).get(player, runId)
-      if (!run) throw new Refusal('runNotFound')
-      const { nodes } = group.of(Scenarios).require({ environmentId: player.environmentId, scenarioId: run.scenarioId })
-      const active = run.active.flatMap((nodeId) => nodes.get(nodeId) ?? [])
-      const { scenarioId, status } = run
-      const plan = group.of(Runs).plan(player, runId)
-      return { runId: run.runId, scenarioId, status, active: active.map(enteredNode), plan }
+      const player = group.player(ref)
+      askStanding(player)
+      const run = askRun(player, runId)
+      const last = run && askPlan(player, run.key)
+      if (group.waits) return LATER
+      requireActive(player)
+      if (!run?.value) throw new Refusal('runNotFound')
+      const { scenarioId, status, active } = run.value
+      const found = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
+      if (group.waits) return LATER
+      const { nodes } = requireScenario(found)
+      return {
+        runId: run.key,
+        scenarioId,
+        status,
+        active: active.flatMap((nodeId) => nodes.get(nodeId) ?? []).map(enteredNode),
+        plan: last?.value?.plan ?? null,
+      }
     },
   }
 }

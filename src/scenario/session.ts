@@ -1,101 +1,74 @@
 import type { Group } from '../commit/group.ts'
+import type { One, Player, PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { Stream } from '../events/append.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
-import { Holdings } from '../wallet/holdings.ts'
+import { askStanding, requireActive } from '../players/standing.ts'
+import { grant } from '../wallet/holdings.ts'
 import type { Definition, Reward } from './definition.ts'
-import { type Crossing, type ExecutionPlan, granted, type Walk, walk } from './plan.ts'
-import { type Run, Runs } from './runs.ts'
-import { Scenarios } from './scenarios.ts'
+import { type ExecutionPlan, granted, type Walk } from './plan.ts'
+import { askRun, type Run, setRun } from './runs.ts'
+import { requireScenario, Scenarios } from './scenarios.ts'
 
 export interface RunInput {
   readonly scenarioId: string
   readonly runId: string
 }
 
-/** A player's turn inside its own active run, at the scenario's current version. */
+/** What every call inside a run rests on. While the group waits, its rows are not read yet. */
 export interface Session {
-  readonly player: PlayerRef
-  readonly definition: Definition
-  readonly run: Run
-  readonly now: Date
+  readonly player: Player
+  /** The current definition; while the group waits, the one that was last seen. */
+  readonly definition: Definition | null | undefined
+  readonly run: One<Run> | null
 }
 
-/** Names what every call inside a run rests on. */
-export function wantSession(group: Group, player: PlayerRef, { scenarioId, runId }: RunInput): void {
-  group.of(Standing).want(player)
-  group.of(Scenarios).want({ environmentId: player.environmentId, scenarioId })
-  group.of(Runs).want(player, runId)
+/** Asks for a player's own run, at the scenario's current version. */
+export function askSession(group: Group, ref: PlayerRef, { scenarioId, runId }: RunInput): Session {
+  const player = group.player(ref)
+  askStanding(player)
+  const definition = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
+  return { player, definition, run: askRun(player, runId) }
 }
 
 /** Refuses in this order: the player, the scenario, the run, the run's state. */
-export function openSession(group: Group, player: PlayerRef, { scenarioId, runId }: RunInput): Session {
-  group.of(Standing).require(player)
-  const definition = group.of(Scenarios).require({ environmentId: player.environmentId, scenarioId })
-  const run = group.of(Runs).get(player, runId)
-  if (!run || run.scenarioId !== scenarioId) throw new Refusal('runNotFound')
-  if (run.status !== 'active') throw new Refusal('runNotActive')
-  return { player, definition, run, now: group.of(Standing).now }
+export function openSession(
+  { player, definition, run }: Session,
+  scenarioId: string,
+): { definition: Definition; run: Run } {
+  requireActive(player)
+  const current = requireScenario(definition)
+  const row = run?.value
+  if (!row || row.scenarioId !== scenarioId) throw new Refusal('runNotFound')
+  if (row.status !== 'active') throw new Refusal('runNotActive')
+  return { definition: current, run: row }
 }
 
-/** Whether the call's own rewards and those that its crossings lead to all fit into the player's holdings. */
-export function hasRoom(
-  group: Group,
-  session: Session,
-  crossings: readonly Crossing[],
-  own: readonly Reward[] = [],
-): boolean {
-  const { grants } = walk(session.definition, session.run.active, crossings)
-  return fits(group, session.player, [...own, ...grants.flatMap(({ rewards }) => rewards)])
+/** All that the reward nodes of a walk grant. */
+export function rewardsOf({ grants }: Walk): readonly Reward[] {
+  return grants.length === 0 ? NOTHING : grants.flatMap(({ rewards }) => rewards)
 }
+
+const NOTHING: readonly Reward[] = []
 
 /**
- * Walks on from crossings and records everything that follows: rewards, the run, the events. Refuses rewards that
- * would carry a balance past int64 before it changes anything.
+ * Writes a walk down: the run as it is afterwards, the rewards, and an event for each crossing. That the rewards fit is
+ * for the caller to see first. Null when nothing was crossed.
  */
-export function cross(group: Group, session: Session, crossings: readonly Crossing[]): ExecutionPlan | null {
-  if (crossings.length === 0) return null
-  return record(group, session.player, session.run, walk(session.definition, session.run.active, crossings))
-}
-
-function fits(group: Group, player: PlayerRef, rewards: readonly Reward[]): boolean {
-  return rewards.length === 0 || group.of(Holdings).canGrant(player, rewards)
-}
-
-/** Writes a walk down: the run as it is afterwards, the rewards, and an event for each crossing. Refuses first. */
-export function record(group: Group, player: PlayerRef, run: Run, step: Walk): ExecutionPlan {
-  if (
-    !fits(
-      group,
-      player,
-      step.grants.flatMap(({ rewards }) => rewards),
-    )
-  )
-    throw new Refusal('balanceLimitExceeded')
+export function record(group: Group, player: Player, run: Run, step: Walk): ExecutionPlan | null {
+  if (step.crossings.length === 0 && step.entered.length === 0) return null
+  const { runId, scenarioId } = run
   const plan: ExecutionPlan = {
-    runId: run.runId,
+    runId,
     status: step.completed ? 'completed' : 'active',
     crossed: step.crossings.map(({ nodeId, handle }) => ({ nodeId, handle })),
     entered: step.entered,
-    granted: step.grants.flatMap(({ rewards }) => rewards.map(granted)),
+    granted: rewardsOf(step).map(granted),
   }
-  for (const { nodeId, rewards } of step.grants) {
-    group
-      .of(Holdings)
-      .grant(player, rewards, { reason: 'reward_node', reference: `${run.scenarioId}/${nodeId}/${run.runId}` })
-  }
-  group.of(Runs).set({ ...run, active: step.active, status: plan.status }, plan)
-  for (const { nodeId, handle, data } of step.crossings) {
-    group.of(Stream).append({
-      environmentId: player.environmentId,
-      type: 'crossing',
-      handle,
-      playerId: player.playerId,
-      scenarioId: run.scenarioId,
-      nodeId,
-      runId: run.runId,
-      data,
-    })
-  }
+  for (const { nodeId, rewards } of step.grants)
+    grant(group, player, rewards, { reason: 'reward_node', reference: `${scenarioId}/${nodeId}/${runId}` })
+  setRun(player, { runId, scenarioId, status: plan.status, active: step.active }, plan)
+  const { environmentId, playerId } = player
+  for (const { nodeId, handle, data } of step.crossings)
+    group.of(Stream).append({ environmentId, type: 'crossing', handle, playerId, scenarioId, nodeId, runId, data })
   return plan
 }

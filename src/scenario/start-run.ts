@@ -1,10 +1,14 @@
 import { uuidv7 } from 'uuidv7'
-import type { Command } from '../commit/group-commit.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
+import type { Command } from '../commit/command.ts'
+import { LATER } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
+import { Refusal } from '../errors.ts'
+import { askStanding, requireActive } from '../players/standing.ts'
+import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { begin, type ExecutionPlan } from './plan.ts'
-import { Runs } from './runs.ts'
-import { Scenarios } from './scenarios.ts'
-import { record } from './session.ts'
+import { askActiveRun, askPlan } from './runs.ts'
+import { requireScenario, Scenarios } from './scenarios.ts'
+import { record, rewardsOf } from './session.ts'
 
 export type StartResult = {
   readonly runId: string
@@ -13,32 +17,35 @@ export type StartResult = {
 }
 
 /** Starts the player's run of a scenario, or resumes the one that is active: there is never a second. */
-export function startRun(player: PlayerRef, { scenarioId }: { scenarioId: string }): Command<StartResult> {
-  const scenario = { environmentId: player.environmentId, scenarioId }
+export function startRun(ref: PlayerRef, { scenarioId }: { scenarioId: string }): Command<StartResult> {
   return {
-    needs(group) {
-      group.of(Standing).want(player)
-      group.of(Scenarios).want(scenario)
-      group.of(Runs).wantActive(player, scenarioId)
-      const active = group.of(Runs).active(player, scenarioId)
-      if (active) group.of(Runs).wantPlan(player, active.runId)
-    },
+    player: ref,
     decide(group) {
-      group.of(Standing).require(player)
-      const definition = group.of(Scenarios).require(scenario)
-      const active = group.of(Runs).active(player, scenarioId)
-      if (active) return { runId: active.runId, resumed: true, plan: group.of(Runs).plan(player, active.runId) }
+      const player = group.player(ref)
+      askStanding(player)
+      const found = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
+      const active = askActiveRun(player, scenarioId)
+      if (group.waits) return LATER
+      requireActive(player)
+      const definition = requireScenario(found)
+      if (active.value) {
+        const { runId } = active.value
+        const last = askPlan(player, runId)
+        if (group.waits) return LATER
+        return { runId, resumed: true, plan: last.value?.plan ?? null }
+      }
 
-      const { environmentId, playerId } = player
-      const run = {
-        environmentId,
-        playerId,
-        runId: uuidv7(),
-        scenarioId,
-        status: 'active',
-        active: [],
-      } as const
-      return { runId: run.runId, resumed: false, plan: record(group, player, run, begin(definition)) }
+      const step = begin(definition)
+      const rewards = rewardsOf(step)
+      askHoldings(player, rewards)
+      if (group.waits) return LATER
+      if (!canGrant(player, rewards)) throw new Refusal('balanceLimitExceeded')
+      const runId = uuidv7()
+      return {
+        runId,
+        resumed: false,
+        plan: record(group, player, { runId, scenarioId, status: 'active', active: [] }, step),
+      }
     },
   }
 }

@@ -1,8 +1,10 @@
-import type { Command } from '../commit/group-commit.ts'
+import type { Command } from '../commit/command.ts'
+import { LATER } from '../commit/group.ts'
+import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
-import { type PlayerRef, Standing } from '../players/standing.ts'
-import { Holdings } from './holdings.ts'
+import { askStanding, requireActive } from '../players/standing.ts'
+import { askWallet, balanceOf, move } from './holdings.ts'
 
 export interface Adjustment {
   readonly currency: string
@@ -14,20 +16,20 @@ export interface Adjustment {
 
 /** Changes a balance from outside the game, with its ledger row. Refuses what would leave 0 or int64. */
 export function adjustWallet(
-  player: PlayerRef,
+  ref: PlayerRef,
   { currency, amount, reference }: Adjustment,
 ): Command<{ balance: bigint }> {
   return {
-    needs(group) {
-      group.of(Standing).want(player)
-      group.of(Holdings).want(player)
-    },
+    player: ref,
     decide(group) {
-      group.of(Standing).require(player)
-      const holdings = group.of(Holdings)
-      const balance = holdings.balance(player, currency) + amount
+      const player = group.player(ref)
+      askStanding(player)
+      askWallet(player)
+      if (group.waits) return LATER
+      requireActive(player)
+      const balance = balanceOf(player, currency) + amount
       if (balance < 0n || balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
-      holdings.move(player, currency, amount, { reason: 'adjustment', reference })
+      move(group, player, currency, amount, { reason: 'adjustment', reference })
       return { balance }
     },
   }

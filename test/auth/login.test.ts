@@ -852,7 +852,7 @@ describe('logins that are committed together', () => {
    * transaction decides on both, in this order.
    */
   async function inOneGroup<T>(first: (gate: string) => Promise<T>, second: (gate: string) => Promise<T>) {
-    const { pool } = game.app
+    const { groupPool: pool } = game.app
     const opens: (() => void)[] = []
     const gate = (index: number) =>
       during(

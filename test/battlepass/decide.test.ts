@@ -5,10 +5,10 @@ import {
   decideClaim,
   decidePurchase,
   decideXp,
+  levelAt,
   newPass,
   type Pass,
 } from '../../src/battlepass/decide.ts'
-import { levelAt } from '../../src/battlepass/levels.ts'
 import { print } from '../../src/json.ts'
 import { type PassNode, parseDefinition, TRACKS, type Track, tierKey } from '../../src/scenario/definition.ts'
 import type { Crossing } from '../../src/scenario/plan.ts'

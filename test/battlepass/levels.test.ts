@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { levelAt } from '../../src/battlepass/levels.ts'
+import { levelAt } from '../../src/battlepass/decide.ts'
 import { MAX_INT64 } from '../../src/json.ts'
 
 describe('levelAt', () => {

@@ -1,13 +1,10 @@
 import { createServer } from 'node:net'
 import pg, { type Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Group, Part, Row, Statement } from '../../src/commit/group.ts'
-import {
-  type Command,
-  createGroupCommit,
-  type GroupCommit,
-  type GroupCommitOptions,
-} from '../../src/commit/group-commit.ts'
+import type { Command } from '../../src/commit/command.ts'
+import { type Group, LATER, type Part } from '../../src/commit/group.ts'
+import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../../src/commit/group-commit.ts'
+import type { Row, Statement } from '../../src/commit/statement.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { Refusal } from '../../src/errors.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -46,15 +43,21 @@ afterAll(async () => {
 
 /** Named numbers: the smallest part that loads under a lock, decides and saves. */
 class Counters implements Part {
-  static readonly order = 0
+  static readonly stage = 'locks'
   readonly values = new Map<string, number>()
+  private readonly group: Group
   private readonly changed = new Set<string>()
   private wanted: string[] = []
   private unsendable = false
 
+  constructor(group: Group) {
+    this.group = group
+  }
+
   want(name: string): void {
-    if (this.values.has(name) || this.wanted.includes(name)) return
-    this.wanted.push(name)
+    if (this.values.has(name)) return
+    this.group.waits = true
+    if (!this.wanted.includes(name)) this.wanted.push(name)
   }
 
   add(name: string, amount: number): number {
@@ -101,15 +104,18 @@ class Counters implements Part {
   }
 }
 
-const add = (name: string, amount = 1): Command<number> => ({
-  needs: (group) => group.of(Counters).want(name),
-  decide: (group) => group.of(Counters).add(name, amount),
+const add = (name: string, amount = 1, ...others: string[]): Command<number> => ({
+  decide(group) {
+    for (const wanted of [name, ...others]) group.of(Counters).want(wanted)
+    return group.waits ? LATER : group.of(Counters).add(name, amount)
+  },
 })
 
 /** Changes something, then does what it is told. */
 const addThen = (name: string, then: (group: Group) => void): Command<number> => ({
-  needs: (group) => group.of(Counters).want(name),
   decide(group) {
+    group.of(Counters).want(name)
+    if (group.waits) return LATER
     const value = group.of(Counters).add(name, 1)
     then(group)
     return value
@@ -180,10 +186,9 @@ describe('one command and its neighbours (one bad command never fails its neighb
     [
       'whose needs throw',
       {
-        needs: () => {
+        decide: () => {
           throw new TypeError('a bug')
         },
-        decide: () => 0,
       },
       { name: 'TypeError', message: 'a bug' },
     ],
@@ -213,8 +218,9 @@ describe('one command and its neighbours (one bad command never fails its neighb
     const engine = start({ connections: 1, observe: ({ size }) => sizes.push(size) })
     const open = await gather(engine)
     const refused: Command<number> = {
-      needs: (group) => group.of(Counters).want('a'),
-      decide: () => {
+      decide: (group) => {
+        group.of(Counters).want('a')
+        if (group.waits) return LATER
         throw new Refusal('seasonClosed')
       },
     }
@@ -239,8 +245,9 @@ describe('one command and its neighbours (one bad command never fails its neighb
     const open = await gather(engine)
     let broken = false
     const breaker: Command<number> = {
-      needs: (group) => group.of(Counters).want('breaker'),
       decide(group) {
+        group.of(Counters).want('breaker')
+        if (group.waits) return LATER
         // Alone for the first time: the group has failed for the poison's sake.
         if (!broken && group.of(Counters).values.size === 1) {
           broken = true
@@ -306,7 +313,7 @@ describe('conflicts between transactions (deadlock and serialization errors are 
     await rival.connect()
     try {
       await rival.query(`SET deadlock_timeout = '30s'; BEGIN; UPDATE counters SET value = value + 10 WHERE name = 'b'`)
-      const sum = engine.run({ ...add('a'), needs: (group) => ['a', 'b'].map((name) => group.of(Counters).want(name)) })
+      const sum = engine.run(add('a', 1, 'b'))
       await until('the group waits for the rival', async () => {
         const { rows } = await observer.query(
           `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,

@@ -21,6 +21,7 @@ const OPTIONS = {
   insight_totals: ['fillfactor=80'],
   inventory: ['fillfactor=80'],
   passes: ['fillfactor=70'],
+  player_versions: ['fillfactor=50'],
   runs: ['fillfactor=80'],
   streams: ['fillfactor=10'],
   wallets: ['fillfactor=80'],

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimsOpen, decideClaim, newPass } from '../../src/battlepass/decide.ts'
-import { levelAt } from '../../src/battlepass/levels.ts'
+import { claimsOpen, decideClaim, levelAt, newPass } from '../../src/battlepass/decide.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { type Json, MAX_INT64, print } from '../../src/json.ts'
 import type { PassPreview } from '../../src/scenario/compare-passes.ts'

@@ -197,7 +197,8 @@ export async function createWorld(databaseUrl: string): Promise<World> {
   const keys: TokenKey[] = [await generateTokenKey()]
   const tokens = await createTokens({ keys, issuer: 'tierway', audience: 'tierway' })
   const pool = createPool({ url: databaseUrl, connections: 8, onError: () => undefined })
-  const writes = createGroupCommit({ pool })
+  const groupPool = createPool({ url: databaseUrl, connections: 3, isForGroups: true, onError: () => undefined })
+  const writes = createGroupCommit({ pool: groupPool })
   const { projectId, environments } = await createProject(pool, { name: 'World', environments: ['production'] })
   const environmentId = environments.get('production') ?? ''
   return {
@@ -221,6 +222,7 @@ export async function createWorld(databaseUrl: string): Promise<World> {
     },
     async close() {
       await writes.close()
+      await groupPool.end()
       await pool.end()
     },
   }

@@ -186,11 +186,6 @@ export async function readVersions(pool: Pool, environmentId: string): Promise<S
   }))
 }
 
-export async function hasTable(pool: Pool, name: string): Promise<boolean> {
-  const { rows } = await pool.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [name])
-  return rows[0]?.found ?? false
-}
-
 /** A copy of every table, to put back later. */
 export interface Backup {
   restore(): Promise<void>

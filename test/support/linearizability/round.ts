@@ -76,14 +76,14 @@ export class Round {
   }
 
   /** Has workers call at once, each whomever and whatever it likes, until so many calls were made in all. */
-  async load({ calls, edits = true }: { calls: number; edits?: boolean }): Promise<void> {
+  async load({ calls, edits = EDITS }: { calls: number; edits?: number }): Promise<void> {
     const end = this.made + calls
     const work = async (random: Random) => {
       while (this.made < end) {
         this.made += 1
         const label = `${this.label}-${this.made}`
         const instance = random.one(this.cluster.instances.filter(({ isUp }) => isUp))
-        if (edits && random.chance(EDITS)) await this.edit(random, instance, label)
+        if (random.chance(edits)) await this.edit(random, instance, label)
         else {
           const client = random.one(this.clients)
           await this.call(instance, client, drawRequest(random, client, label), random.chance(0.8) ? 0 : 1)

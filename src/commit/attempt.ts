@@ -1,0 +1,269 @@
+import type { PoolClient, QueryArrayResult } from 'pg'
+import { sqlState } from '../db/failures.ts'
+import { Refusal } from '../errors.ts'
+import { Group, LATER, type Mode } from './group.ts'
+import { decideOnce } from './idempotency.ts'
+import type { Memory } from './memory.ts'
+import type { Player } from './player.ts'
+import { type Entry, refuse } from './queue.ts'
+import type { Statement } from './statement.ts'
+import { type Proof, writeStatement } from './write.ts'
+
+/** How far the database's clock is ahead of this process's; undefined until it is known. */
+export interface Clock {
+  offsetMs: number | undefined
+}
+
+export interface AttemptOptions {
+  readonly client: PoolClient
+  readonly memory?: Memory
+  readonly clock: Clock
+  readonly mode: Mode
+  readonly isReadOnly: boolean
+  readonly entries: readonly Entry[]
+  readonly committed?: (group: Group) => void
+}
+
+export type Attempt =
+  | { kind: 'done' }
+  /** The database refused a statement, or a part has a bug: nobody's in particular. */
+  | { kind: 'failed'; code: string; error: unknown }
+  /** One command threw an error other than a refusal. */
+  | { kind: 'bug'; entry: Entry; error: unknown }
+  | { kind: 'lost'; error: unknown }
+  /** A statement could not be written down; nothing of the packet left, and the connection is closed. */
+  | { kind: 'unsendable'; error: unknown }
+
+interface Decided {
+  readonly entry: Entry
+  readonly outcome: unknown
+  readonly refusal: Refusal | undefined
+}
+
+const BEGIN: Readonly<Record<Mode, Statement>> = {
+  proves: { text: 'BEGIN' },
+  locks: { text: 'BEGIN' },
+  reads: { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' },
+}
+
+/** Decides commands as one group and commits it. Answers those who are done with; the others may be tried again. */
+export async function attempt(options: AttemptOptions): Promise<Attempt> {
+  const { client, clock, mode, isReadOnly, entries } = options
+  const group = new Group(mode, performance.now() + (clock.offsetMs ?? 0))
+  const decided: Decided[] = []
+  let isSent = false
+  let isCommitted = false
+
+  /** Players of whom a command has to wait: what comes after it must not be decided before it. */
+  const blocked = new Set<Player>()
+  /** The same in a group that reads its rows: it decides all commands in their order. */
+  let isBlocked = false
+
+  /** Makes a decision; false when the group has to read rows for it first. */
+  function decide(entry: Entry): boolean {
+    const { player, command } = entry
+    // It may have been forgotten, or taken by a group of writes, since the command came.
+    if (mode === 'proves' && (!player || player.version === undefined || (isReadOnly && player.isInFlight)))
+      return false
+    group.begin(mode === 'reads' ? undefined : player)
+    if (mode === 'proves' ? blocked.has(player as Player) : isBlocked) group.waits = true
+    try {
+      const outcome = decideOnce(group, command)
+      if (outcome === LATER) {
+        if (player) blocked.add(player)
+        isBlocked = true
+        return false
+      }
+      decided.push({ entry, outcome, refusal: undefined })
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw new CommandBug(entry, error)
+      decided.push({ entry, outcome: undefined, refusal: error })
+    }
+    if (mode === 'proves' && player) group.players.add(player)
+    return true
+  }
+
+  /** Locks or reads what the commands ask for, and asks them again, until all are decided. */
+  async function decideLong(): Promise<void> {
+    if (mode === 'locks') for (const { player } of entries) if (player) group.enter(player)
+    let waiting = entries.filter((entry) => !decide(entry))
+    let opening = [BEGIN[mode]]
+    for (;;) {
+      const reads = group.load()
+      if (reads.length === 0 && opening.length === 0) {
+        const [entry] = waiting
+        if (entry) throw new CommandBug(entry, new Error('a command waits for rows that it did not ask for'))
+        return
+      }
+      const statements = [...opening, ...reads]
+      takeRows(statements, await send(client, statements))
+      opening = []
+      isBlocked = false
+      waiting = waiting.filter((entry) => !decide(entry))
+    }
+  }
+
+  function settle(isProven: (player: Player) => boolean): void {
+    for (const { entry, outcome, refusal } of decided) {
+      if (entry.player && !isProven(entry.player)) {
+        entry.isLong = true
+      } else if (!entry.isSettled) {
+        entry.isSettled = true
+        if (refusal) entry.reject(refusal)
+        else entry.resolve(outcome)
+      }
+    }
+  }
+
+  try {
+    if (mode === 'proves') {
+      for (const entry of entries) if (!decide(entry)) entry.isLong = true
+      if (decided.length === 0) {
+        group.discard()
+        return { kind: 'done' }
+      }
+    } else {
+      await decideLong()
+    }
+
+    let proof: Proof = { isHeld: true, unproven: new Set(), clockMs: group.clockMs }
+    const statements: Statement[] = []
+    let changed: readonly Player[] = []
+    if (mode === 'proves' || group.writes) {
+      const write = writeStatement(group, (answer) => {
+        proof = answer
+        group.unproven = answer.unproven
+        group.readClock(answer.clockMs)
+      })
+      changed = write.changed
+      statements.push(write.statement)
+    }
+    const { before, after } = group.save()
+    statements.unshift(...before)
+    statements.push(...after)
+    // One statement is a transaction by itself.
+    const isAlone = mode === 'proves' && statements.length === 1
+    if (!isAlone) statements.push({ text: 'COMMIT' })
+    if (!isAlone && mode === 'proves') statements.unshift(BEGIN.proves)
+    isSent = !isReadOnly && (mode === 'proves' ? changed.length > 0 : statements.length > 1)
+    const results = await send(client, statements)
+    if (!isAlone && results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back')
+    isCommitted = true
+    takeRows(statements, results)
+    if (group.clockOffsetMs !== undefined) clock.offsetMs = group.clockOffsetMs
+    if (mode === 'locks' && proof.unproven.size > 0) throw new Error('a player that is locked was not proven')
+
+    keep(options, group, changed, proof)
+    if (!isReadOnly) options.committed?.(group)
+    settle((player) => !proof.unproven.has(player))
+    return { kind: 'done' }
+  } catch (error) {
+    if (isCommitted) {
+      // A bug of ours after the fact. It is told, but nothing that is committed may run again.
+      forget(group, options)
+      for (const { entry } of decided) refuse(entry, error)
+      return { kind: 'done' }
+    }
+    if (error instanceof CommandBug) {
+      group.discard()
+      if (mode !== 'proves') await rollBack(client)
+      return { kind: 'bug', entry: error.entry, error: error.cause }
+    }
+    forget(group, options)
+    if (error instanceof Unsendable) return { kind: 'unsendable', error: error.cause }
+    if (error instanceof ConnectionLost) {
+      // Once COMMIT was sent, nobody knows what happened: running it again might do it twice.
+      if (isSent) for (const { entry } of decided) refuse(entry, new Refusal('unavailable', { cause: error.cause }))
+      return { kind: 'lost', error: error.cause }
+    }
+    await rollBack(client)
+    return { kind: 'failed', code: sqlState(error) ?? 'bug', error }
+  }
+}
+
+/** Remembers the committed rows of players who were proven, and forgets the other players. */
+function keep(
+  { memory, isReadOnly }: AttemptOptions,
+  group: Group,
+  changed: readonly Player[],
+  { isHeld, unproven }: Proof,
+): void {
+  group.keep((player) => !unproven.has(player))
+  // When it was a scenario or the clock that did not hold, the players may.
+  for (const player of isHeld ? unproven : []) {
+    // A group of writes may have it by now, and sees for itself.
+    if (isReadOnly && player.isInFlight) continue
+    player.forget()
+    player.isContested = !isReadOnly
+  }
+  for (const player of changed) if (!unproven.has(player)) player.version = group.version
+  if (!memory) return
+  for (const player of group.mode === 'locks' ? group.held() : group.players) memory.count(player)
+  if (group.mode === 'reads') for (const player of group.held()) memory.adopt(player)
+}
+
+/** The database may hold other rows than memory now. */
+function forget(group: Group, { entries, isReadOnly }: AttemptOptions): void {
+  group.discard()
+  if (isReadOnly) return
+  for (const { player } of entries) player?.forget()
+}
+
+async function rollBack(client: PoolClient): Promise<void> {
+  await client.query('ROLLBACK').catch(() => undefined)
+}
+
+/** Sends statements in one go; the server runs them in order. The first error wins. */
+async function send(client: PoolClient, statements: readonly Statement[]): Promise<QueryArrayResult[]> {
+  const { stream } = client.connection
+  let unsendable: { error: Error } | undefined
+  // Held back until all are written: one packet instead of one for each.
+  stream.cork()
+  let isWriting = true
+  const queries = statements.map(
+    (statement) =>
+      new Promise<QueryArrayResult>((resolve, reject) => {
+        void client.query({ ...statement, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
+          if (!error) return resolve(result)
+          if (isWriting) unsendable ??= { error }
+          reject(error)
+        })
+      }),
+  )
+  isWriting = false
+  // The statements around it must not leave either: a COMMIT among them would commit a part of the group.
+  if (unsendable) stream.destroy()
+  stream.uncork()
+  const results = await Promise.allSettled(queries)
+  if (unsendable) throw new Unsendable(unsendable.error)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) throw sqlState(failed.reason) === undefined ? new ConnectionLost(failed.reason) : failed.reason
+  return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+}
+
+function takeRows(statements: readonly Statement[], results: readonly QueryArrayResult[]): void {
+  for (const [index, statement] of statements.entries()) statement.take?.(results[index]?.rows ?? [])
+}
+
+/** The connection broke before an answer came. The server may or may not have run the statements. */
+class ConnectionLost extends Error {
+  constructor(cause: unknown) {
+    super('the connection to the database was lost', { cause })
+  }
+}
+
+/** A statement's values cannot be turned into what Postgres reads. */
+class Unsendable extends Error {
+  constructor(cause: unknown) {
+    super('a statement could not be sent', { cause })
+  }
+}
+
+class CommandBug extends Error {
+  readonly entry: Entry
+
+  constructor(entry: Entry, cause: unknown) {
+    super('a command failed', { cause })
+    this.entry = entry
+  }
+}

@@ -1,0 +1,86 @@
+import { Player, type PlayerRef } from './player.ts'
+
+const MAX_BYTES = 128 * 2 ** 20
+const MAX_PLAYER_BYTES = 2 ** 20
+const IDLE_MS = 5 * 60_000
+
+/** The players of one instance whose rows are remembered. */
+export interface Memory {
+  /** The player, remembered or not. It stays in memory for as long as it is asked for now and then. */
+  player(ref: PlayerRef): Player
+  /** Counts the weight that a player has gained. */
+  count(player: Player): void
+  /** Takes over the rows of a player that a group of reads has found. */
+  adopt(read: Player): void
+  /** Remembered players. */
+  readonly size: number
+}
+
+type Generation = Map<string, Map<string, Player>>
+
+/**
+ * Bounded by weight and by idle time, at the price of a look-up: players who are asked for are in the younger of two
+ * generations. Once it has half of the weight, or its time, it becomes the older one, and what that held is forgotten.
+ */
+export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): Memory {
+  let young: Generation = new Map()
+  let old: Generation = new Map()
+  let size = 0
+  let oldSize = 0
+  let weight = 0
+  let turned = performance.now()
+
+  function turn(): void {
+    old = young
+    oldSize = size
+    young = new Map()
+    size = 0
+    weight = 0
+    turned = performance.now()
+  }
+
+  function find(ref: PlayerRef): Player {
+    const { environmentId, playerId } = ref
+    const known = young.get(environmentId)?.get(playerId)
+    if (known) return known
+    if (weight > maxBytes / 2 || performance.now() - turned > idleMs) turn()
+    const older = old.get(environmentId)
+    const player = older?.get(playerId) ?? new Player(ref)
+    if (older?.delete(playerId)) oldSize -= 1
+    let players = young.get(environmentId)
+    if (!players) {
+      players = new Map()
+      young.set(environmentId, players)
+    }
+    players.set(playerId, player)
+    size += 1
+    player.counted = 0
+    count(player)
+    return player
+  }
+
+  function count(player: Player): void {
+    // A player who asks for ever more rows must not crowd out the others.
+    if (player.weight > MAX_PLAYER_BYTES) player.forget()
+    weight += player.weight - player.counted
+    player.counted = player.weight
+  }
+
+  return {
+    player: find,
+    count,
+    adopt(read) {
+      const player = find(read)
+      if (player.isInFlight) return
+      // Which of two versions is the newer one is not known.
+      if (player.version !== undefined && player.version !== read.version) player.forget()
+      else player.adopt(read)
+      // It is as another instance left it, or as this one did.
+      player.isContested = false
+      count(player)
+    },
+    get size() {
+      return size + oldSize
+    },
+  }
+}

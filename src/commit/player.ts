@@ -1,0 +1,309 @@
+import type { Read } from './table.ts'
+
+/** Who a player is, on every table and in every token. */
+export interface PlayerRef {
+  readonly environmentId: string
+  readonly playerId: string
+}
+
+export type Slot = One<unknown> | Many<unknown>
+
+/** The group that decides on a player. */
+export interface Holder {
+  /** Notes a row that is not in memory. */
+  ask(slot: Slot): void
+  /** Notes a row that changes, */
+  touch(slot: Slot): void
+  /** and one that is to be written. */
+  write(slot: Slot): void
+}
+
+/** One text for a player. */
+export const playerKey = ({ environmentId, playerId }: PlayerRef): string => `${environmentId}/${playerId}`
+
+/** Bytes of a remembered row beside its texts, roughly. */
+const ROW_BYTES = 150
+const PLAYER_BYTES = 500
+
+/**
+ * The rows of one player that are in memory, as the database held them when the player had `version`, and the changes that
+ * a group is about to write. A player is in one group at a time, so the changes of that group stand beside the rows.
+ */
+export class Player implements PlayerRef {
+  readonly environmentId: string
+  readonly playerId: string
+  /** The version of the remembered rows. Undefined while nothing is remembered. */
+  version: string | undefined
+  /** Another instance changed this player after this one. It is read anew until that stops. */
+  isContested = false
+  /** The group that decides on it. */
+  group: Holder | undefined
+  /** The group that has locked it, or read its version. */
+  heldBy: Holder | undefined
+  /** Some group of writes has it, so nobody else may rest on its rows. */
+  isInFlight = false
+  /** Its number among the players that the group changes, from 1. */
+  n = 0
+  /** Created by the group, so that it has no rows. */
+  isNew = false
+  /** Bytes, roughly. */
+  weight = PLAYER_BYTES
+  /** The part of it that the memory has counted. */
+  counted = 0
+  private readonly slots: (Map<string, Slot> | undefined)[] = []
+
+  constructor({ environmentId, playerId }: PlayerRef) {
+    this.environmentId = environmentId
+    this.playerId = playerId
+  }
+
+  /** A row, by the values of the columns that the read goes by. If it is not in memory, the group waits for it. */
+  one<Row>(read: Read<Row>, key = ''): One<Row> {
+    const slot = this.slot(read, key)
+    if (slot.row === undefined && slot.next === undefined) this.group?.ask(slot as One<unknown>)
+    return slot
+  }
+
+  /** The same for a row that is written whatever it was. */
+  slot<Row>(read: Read<Row>, key: string): One<Row> {
+    let slots = this.slots[read.index]
+    if (slots === undefined) {
+      slots = new Map()
+      this.slots[read.index] = slots
+    }
+    let slot = slots.get(key) as One<Row> | undefined
+    if (slot === undefined) {
+      slot = new One(this, read, key)
+      if (this.isNew) slot.row = null
+      slots.set(key, slot as One<unknown>)
+      this.weight += slot.weight
+    }
+    return slot
+  }
+
+  /** All rows that have these values in common. */
+  many<Row>(read: Read<Row>, key = ''): Many<Row> {
+    let slots = this.slots[read.index]
+    if (slots === undefined) {
+      slots = new Map()
+      this.slots[read.index] = slots
+    }
+    let slot = slots.get(key) as Many<Row> | undefined
+    if (slot === undefined) {
+      slot = new Many(this, read, key)
+      if (this.isNew) slot.rows = new Map()
+      slots.set(key, slot as Many<unknown>)
+      this.weight += slot.weight
+    }
+    if (slot.rows === undefined) this.group?.ask(slot as Many<unknown>)
+    return slot
+  }
+
+  /** Forgets all rows. */
+  forget(): void {
+    this.version = undefined
+    this.weight = PLAYER_BYTES
+    this.slots.length = 0
+  }
+
+  /** Forgets the rows of one read. */
+  drop(slot: Slot): void {
+    const slots = this.slots[slot.read.index]
+    if (slots?.get(slot.key) !== slot) return
+    slots.delete(slot.key)
+    this.weight -= slot.weight
+  }
+
+  /** A slot has come to weigh more. */
+  grow(slot: Slot, by: number): void {
+    slot.weight += by
+    if (this.slots[slot.read.index]?.get(slot.key) === slot) this.weight += by
+  }
+
+  /** A group is over. Another may have it by then. */
+  leave(group: Holder): void {
+    if (this.group === group) this.group = undefined
+    if (this.heldBy === group) this.heldBy = undefined
+  }
+
+  /** Takes over rows of the same player that were read elsewhere. */
+  adopt(other: Player): void {
+    if (this.version !== other.version) this.forget()
+    this.version = other.version
+    for (const [index, slots] of other.slots.entries()) {
+      if (!slots) continue
+      const own = this.slots[index] ?? new Map<string, Slot>()
+      this.slots[index] = own
+      for (const [key, slot] of slots) {
+        this.weight += slot.weight - (own.get(key)?.weight ?? 0)
+        slot.player = this
+        own.set(key, slot)
+      }
+    }
+  }
+}
+
+/** Bytes of the texts of a row, roughly. */
+function weightOf(columns: readonly unknown[]): number {
+  let weight = 0
+  for (const column of columns) if (typeof column === 'string') weight += column.length
+  return weight
+}
+
+/** Several columns' values as the key of a row. None of them holds a NUL. */
+export const keyOf = (...values: readonly string[]): string => values.join('\0')
+
+/** One row of a player, or the place where none is. */
+export class One<Row> {
+  player: Player
+  readonly read: Read<Row>
+  readonly key: string
+  /** Bytes, roughly. */
+  weight: number
+  /** The row in the database; null when there is none, undefined when it is not known. */
+  row: Row | null | undefined
+  /** The row as the group makes it; undefined while the group leaves it alone. */
+  next: Row | null | undefined
+  /** Whether the group writes it. */
+  isWritten = false
+
+  constructor(player: Player, read: Read<Row>, key: string) {
+    this.player = player
+    this.read = read
+    this.key = key
+    this.weight = ROW_BYTES + key.length
+  }
+
+  /** The row as the group sees it. Null when there is none. */
+  get value(): Row | null {
+    const value = this.next === undefined ? this.row : this.next
+    if (value === undefined) throw new Error(`${this.read.table.name}: a row is used before it is read`)
+    return value
+  }
+
+  get isKnown(): boolean {
+    return this.row !== undefined || this.next !== undefined
+  }
+
+  /** Writes the row with the group: the whole of it. */
+  set(row: Row): void {
+    this.note(row)
+    if (this.isWritten) return
+    this.isWritten = true
+    this.player.group?.write(this as One<unknown>)
+  }
+
+  /** Says what becomes of the row by what another row or statement writes. */
+  note(row: Row | null): void {
+    if (this.next === undefined) this.player.group?.touch(this as One<unknown>)
+    this.next = row
+  }
+
+  take(rows: readonly (readonly unknown[])[]): void {
+    const [columns] = rows
+    this.row = columns ? this.read.decode(columns) : null
+    this.player.grow(this as One<unknown>, weightOf(columns ?? []))
+  }
+
+  commit(): void {
+    if (this.next !== undefined) {
+      this.row = this.next === null ? null : this.read.table.remembered(this.next as never)
+    }
+    this.discard()
+  }
+
+  discard(): void {
+    this.next = undefined
+    this.isWritten = false
+  }
+}
+
+/** Several rows of a player, each under a key of its own. */
+export class Many<Row> {
+  player: Player
+  readonly read: Read<Row>
+  readonly key: string
+  /** Bytes, roughly. */
+  weight: number
+  /** The rows in the database; undefined when they are not known. */
+  rows: Map<string, Row> | undefined
+  /** The rows that the group changes or adds. */
+  next: Map<string, Row> | undefined
+  private written: Set<string> | undefined
+
+  constructor(player: Player, read: Read<Row>, key: string) {
+    this.player = player
+    this.read = read
+    this.key = key
+    this.weight = ROW_BYTES + key.length
+  }
+
+  get(key: string): Row | undefined {
+    return this.next?.get(key) ?? this.known.get(key)
+  }
+
+  has(key: string): boolean {
+    return this.next?.has(key) === true || this.known.has(key)
+  }
+
+  keys(): string[] {
+    return this.next ? [...new Set([...this.known.keys(), ...this.next.keys()])] : [...this.known.keys()]
+  }
+
+  /** Writes a row with the group: the whole of it. */
+  set(key: string, row: Row): void {
+    this.note(key, row)
+    this.written ??= new Set()
+    if (this.written.size === 0) this.player.group?.write(this as Many<unknown>)
+    this.written.add(key)
+  }
+
+  /** Says that a row is there which another statement writes. */
+  note(key: string, row: Row): void {
+    if (this.next === undefined) {
+      this.next = new Map()
+      this.player.group?.touch(this as Many<unknown>)
+    }
+    this.next.set(key, row)
+  }
+
+  /** Another statement changes them in ways that are not followed here: they are read anew when they are asked for. */
+  forget(): void {
+    this.rows = undefined
+    this.next = undefined
+  }
+
+  /** What the group writes of these. */
+  *changed(): Iterable<Row> {
+    for (const key of this.written ?? []) yield this.next?.get(key) as Row
+  }
+
+  take(rows: readonly (readonly unknown[])[]): void {
+    this.rows = new Map()
+    for (const columns of rows) {
+      const row = this.read.decode(columns)
+      this.rows.set(this.read.rowKey?.(row) ?? '', row)
+      this.player.grow(this as Many<unknown>, ROW_BYTES + weightOf(columns))
+    }
+  }
+
+  commit(): void {
+    if (this.next && this.rows) {
+      for (const [key, row] of this.next) {
+        if (!this.rows.has(key)) this.player.grow(this as Many<unknown>, ROW_BYTES)
+        this.rows.set(key, row)
+      }
+    }
+    this.discard()
+  }
+
+  discard(): void {
+    this.next = undefined
+    this.written = undefined
+  }
+
+  private get known(): Map<string, Row> {
+    if (this.rows === undefined) throw new Error(`${this.read.table.name}: rows are used before they are read`)
+    return this.rows
+  }
+}

@@ -1,0 +1,189 @@
+import { Refusal } from '../errors.ts'
+import type { Command } from './command.ts'
+import { type Player, playerKey } from './player.ts'
+
+/** A call that waits for its answer. */
+export interface Entry {
+  readonly command: Command<unknown>
+  /** Its player, when rows are remembered. */
+  player: Player | undefined
+  readonly resolve: (outcome: unknown) => void
+  readonly reject: (error: unknown) => void
+  readonly deadline: number
+  isSettled: boolean
+  /** Was in a group that failed. Should it be what fails groups, it fails only its own from now on. */
+  isAlone: boolean
+  /** Memory was not enough for it, or did not hold. */
+  isLong: boolean
+}
+
+/** Tells the caller why there is no outcome. */
+export function refuse(entry: Entry, error: unknown): void {
+  if (entry.isSettled) return
+  entry.isSettled = true
+  entry.reject(error)
+}
+
+/** The calls of one player, in their order. One group at a time has them. */
+export interface Line {
+  readonly player: Player | undefined
+  waiting: Entry[]
+  /** The calls that a group has taken. */
+  taken: Entry[]
+}
+
+/** The way of a group: it rests on memory, or it reads its rows. */
+export type Way = 'memory' | 'long'
+
+export interface QueueOptions {
+  readonly maxBatch: number
+  /** Whether only one group at a time may have a player. */
+  readonly isExclusive: boolean
+  readonly isRemembered: (entry: Entry) => boolean
+}
+
+export interface Queue {
+  add(entry: Entry): void
+  /** Lines that a group could take now. */
+  ready(way: Way): number
+  take(way: Way): Line[]
+  /** After a group: its calls that are not answered wait again, before those that came later. */
+  putBack(lines: readonly Line[]): void
+  /** Calls that wait for a group. */
+  readonly size: number
+  close(): void
+}
+
+/** Whether a call needs more than memory has: a lock, or the answer that its key may have. */
+function goesLong({ isLong, command }: Entry): boolean {
+  return isLong || command.locks === true || (command.once?.key ?? null) !== null
+}
+
+const MAX_BATCH_BYTES = 8 * 2 ** 20
+const SWEEP_MS = 100
+
+export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOptions): Queue {
+  const ready: Record<Way, Set<Line>> = { memory: new Set(), long: new Set() }
+  /** Players who have calls waiting or under way. */
+  const lines = new Map<string, Line>()
+  /** All calls in the order of their deadlines. */
+  let calls: Entry[] = []
+  let waiting = 0
+  let sweeper: NodeJS.Timeout | undefined
+
+  function add(entry: Entry): void {
+    waiting += 1
+    calls.push(entry)
+    sweeper ??= setInterval(sweep, SWEEP_MS).unref()
+    const { player } = entry
+    const key = isExclusive && player ? playerKey(player) : undefined
+    const line = key === undefined ? undefined : lines.get(key)
+    if (line) {
+      // Memory may have forgotten the player meanwhile, and made another one.
+      entry.player = line.player
+      line.waiting.push(entry)
+      return
+    }
+    const own: Line = { player, waiting: [entry], taken: [] }
+    if (key !== undefined) lines.set(key, own)
+    ready[wayOf(own)].add(own)
+  }
+
+  /** By its first call. */
+  function wayOf({ waiting: [first] }: Line): Way {
+    return first && !goesLong(first) && isRemembered(first) ? 'memory' : 'long'
+  }
+
+  /** Puts a line where its first call goes. One without calls is forgotten. */
+  function settle(line: Line): void {
+    if (line.waiting.length > 0) ready[wayOf(line)].add(line)
+    else if (line.player && isExclusive) lines.delete(playerKey(line.player))
+  }
+
+  function take(way: Way): Line[] {
+    const taken: Line[] = []
+    let size = 0
+    let bytes = 0
+    let isFull = false
+    for (const line of ready[way]) {
+      while (!isFull) {
+        const [entry] = line.waiting
+        if (!entry) break
+        if (entry.isSettled) {
+          line.waiting.shift()
+          waiting -= 1
+          continue
+        }
+        // A call that goes the long way has its turn when those before it are done.
+        if (way === 'memory' && goesLong(entry)) break
+        bytes += entry.command.bytes ?? 0
+        // One command goes whatever it carries.
+        isFull = size >= maxBatch || (size > 0 && (bytes > MAX_BATCH_BYTES || entry.isAlone))
+        if (isFull) break
+        line.taken.push(entry)
+        line.waiting.shift()
+        waiting -= 1
+        size += 1
+        isFull = entry.isAlone
+      }
+      if (line.taken.length > 0) {
+        ready[way].delete(line)
+        taken.push(line)
+        if (line.player && isExclusive) line.player.isInFlight = true
+      } else if (!isFull) {
+        ready[way].delete(line)
+        settle(line)
+      }
+      if (isFull || size >= maxBatch) break
+    }
+    return taken
+  }
+
+  function putBack(done: readonly Line[]): void {
+    for (const line of done) {
+      const left = line.taken.filter((entry) => !entry.isSettled)
+      waiting += left.length
+      line.taken = []
+      if (left.length > 0) line.waiting.unshift(...left)
+      if (line.player && isExclusive) line.player.isInFlight = false
+      settle(line)
+    }
+  }
+
+  /** A caller is never left waiting past its deadline, whatever the database does. */
+  function sweep(): void {
+    const now = Date.now()
+    let oldest = 0
+    for (; oldest < calls.length; oldest += 1) {
+      const entry = calls[oldest] as Entry
+      if (entry.isSettled) continue
+      if (entry.deadline > now) break
+      refuse(entry, new Refusal('unavailable'))
+    }
+    calls = calls.slice(oldest)
+    // Calls that nobody could take are not held on to.
+    for (const way of ['memory', 'long'] as const) {
+      for (const line of [...ready[way]]) {
+        const left = line.waiting.filter((entry) => !entry.isSettled)
+        waiting -= line.waiting.length - left.length
+        line.waiting = left
+        ready[way].delete(line)
+        settle(line)
+      }
+    }
+    if (calls.length > 0) return
+    clearInterval(sweeper)
+    sweeper = undefined
+  }
+
+  return {
+    add,
+    take,
+    putBack,
+    ready: (way) => ready[way].size,
+    get size() {
+      return waiting
+    },
+    close: () => clearInterval(sweeper),
+  }
+}

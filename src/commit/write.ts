@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import type { Group, Premise } from './group.ts'
+import type { Player } from './player.ts'
+import type { Row, Statement } from './statement.ts'
+import { arrayOf, text } from './table.ts'
+
+/** Which players were proven, once the statement has been answered. */
+export interface Proof {
+  /** Whether the scenarios and the clock were as remembered. When they were not, nobody was proven. */
+  readonly isHeld: boolean
+  readonly unproven: ReadonlySet<Player>
+  /** The database's clock, in milliseconds since 1970. */
+  readonly clockMs: number
+}
+
+/** A remembered clock may be this far from the database's: an instance that stood still knows it before it decides again. */
+const CLOCK_TOLERANCE_MS = 1_000
+
+/**
+ * The statement that proves and writes (architecture: remember, decide, prove). It gives a new version to the changed
+ * players whose version is still the remembered one, and writes the rows of these players only. It answers the numbers of
+ * those who were not proven. Players whose commands changed nothing are proven without a new version.
+ *
+ * An UPDATE that has waited for another one looks at the row again, and compares the version of then.
+ */
+export function writeStatement(
+  group: Group,
+  take: (proof: Proof) => void,
+): { statement: Statement; changed: readonly Player[] } {
+  const changed = group.changed()
+  const checked = group.mode === 'locks' ? [] : [...group.players].filter((player) => changed[player.n - 1] !== player)
+  const tables = [...group.rows()].sort(([a], [b]) => a.index - b.index)
+  const insertions = group.insertions()
+  const premises = group.mode === 'locks' ? [] : [...group.premises.values()]
+  const kind: Kind = {
+    isWriting: changed.length > 0 || tables.length > 0 || insertions.length > 0,
+    isChecking: checked.length > 0,
+    isProving: group.mode !== 'locks',
+    restsOn: premises[0]?.table,
+  }
+  let bits = (kind.isChecking ? 1 : 0) | (kind.isProving ? 2 : 0) | (kind.restsOn ? 4 : 0) | (kind.isWriting ? 8 : 0)
+  for (const [table] of tables) bits |= 16 << table.index
+  for (const { index } of insertions) bits |= 16 << index
+  group.version = randomBytes(8).readBigInt64LE().toString()
+
+  const environments = [...new Set([...changed, ...checked].map(({ environmentId }) => environmentId))]
+  const owners = (players: readonly Player[]): string[] => [
+    arrayOf(players, ({ environmentId }) => String(environments.indexOf(environmentId) + 1)),
+    arrayOf(players, ({ playerId }) => playerId),
+    arrayOf(players, ({ version }) => version ?? 'NULL'),
+  ]
+  const values = [
+    arrayOf(environments, String),
+    String(group.clockMs),
+    arrayOf(premises, ({ environmentId }) => environmentId),
+    arrayOf(premises, ({ id }: Premise) => text.encode(id)),
+    arrayOf(premises, ({ revision }) => revision),
+    group.version,
+    ...(kind.isWriting ? owners(changed) : []),
+    ...(checked.length > 0 ? owners(checked) : []),
+  ]
+  for (const [table, rows] of tables) values.push(...table.insertValues(rows))
+  for (const insertion of insertions) values.push(...insertion.values())
+
+  let prepared = statements.get(bits)
+  if (!prepared) {
+    prepared = compose(bits, kind, [...tables.map(([table]) => table), ...insertions])
+    statements.set(bits, prepared)
+  }
+  return {
+    changed,
+    statement: {
+      ...prepared,
+      values,
+      take([row]: Row[]) {
+        const [unprovenChanged, unprovenChecked, isHeld, clock] = row ?? []
+        const unproven = new Set<Player>()
+        for (const n of unprovenChanged) unproven.add(changed[n - 1] as Player)
+        for (const n of unprovenChecked) unproven.add(checked[n - 1] as Player)
+        take({ clockMs: Number(clock), isHeld, unproven })
+      },
+    },
+  }
+}
+
+/** Most groups write one of a few combinations of tables. Rarer ones are not prepared: each takes memory on each connection. */
+const MAX_PREPARED = 64
+const statements = new Map<number, { readonly name?: string; readonly text: string }>()
+
+interface Kind {
+  readonly isWriting: boolean
+  readonly isChecking: boolean
+  readonly isProving: boolean
+  /** The table of the premises. */
+  readonly restsOn: string | undefined
+}
+
+function compose(
+  bits: number,
+  { isWriting, isChecking, isProving, restsOn }: Kind,
+  insertions: readonly { insert(parameter: () => number): string }[],
+): { name?: string; text: string } {
+  let parameters = 6
+  const parameter = () => {
+    parameters += 1
+    return parameters
+  }
+  const owners = () => `unnest($${parameter()}::int[], $${parameter()}::uuid[], $${parameter()}::bigint[])
+      WITH ORDINALITY AS k(environment, player_id, version, n)`
+  const found = `CROSS JOIN LATERAL (
+      SELECT ctid AS at, version FROM player_versions f
+      WHERE f.environment_id = ($1::uuid[])[k.environment] AND f.player_id = k.player_id LIMIT 1
+    ) AS f`
+  const unproven = (cte: string): string =>
+    `ARRAY (SELECT n::int FROM generate_series(1, cardinality($${parameters}::bigint[])) AS n EXCEPT SELECT n::int FROM ${cte})`
+
+  const clock = `abs(extract(epoch FROM now()) * 1000 - $2::float8) < ${CLOCK_TOLERANCE_MS}`
+  const premises = `NOT EXISTS (
+      SELECT FROM unnest($3::uuid[], $4::text[], $5::bigint[]) AS p(environment_id, id, revision)
+      WHERE p.revision IS DISTINCT FROM (
+        SELECT revision FROM ${restsOn} s WHERE s.environment_id = p.environment_id AND s.id = p.id
+      )
+    )`
+  const conditions = [
+    '$6::bigint IS NOT NULL',
+    isProving ? clock : '$2::float8 IS NOT NULL',
+    restsOn ? premises : '($3::uuid[], $4::text[], $5::bigint[]) IS NOT NULL',
+  ]
+  const ctes = [`held AS MATERIALIZED (SELECT ${conditions.join(' AND ')} AS yes)`]
+  const answers = []
+  if (isWriting) {
+    ctes.push(`proven AS (
+    UPDATE player_versions v SET version = $6::bigint FROM ${owners()} ${found}
+    WHERE v.ctid = f.at AND v.version = k.version AND (SELECT yes FROM held)
+    RETURNING k.n, v.environment_id, v.player_id
+  )`)
+    answers.push(unproven('proven'))
+  } else {
+    answers.push(`'{}'::int[]`)
+  }
+  if (isChecking) {
+    ctes.push(
+      `checked AS (SELECT k.n FROM ${owners()} ${found} WHERE f.version = k.version AND (SELECT yes FROM held))`,
+    )
+    answers.push(unproven('checked'))
+  } else {
+    answers.push(`'{}'::int[]`)
+  }
+  for (const [index, insertion] of insertions.entries()) ctes.push(`w${index} AS (${insertion.insert(parameter)})`)
+  return {
+    name: statements.size < MAX_PREPARED ? `write-${bits}` : undefined,
+    text: `WITH ${ctes.join(',\n  ')}
+  SELECT ${answers.join(', ')}, (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000`,
+  }
+}

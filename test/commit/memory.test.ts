@@ -1,0 +1,221 @@
+import pg, { type Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addXp } from '../../src/battlepass/add-xp.ts'
+import { readProgress } from '../../src/battlepass/read-progress.ts'
+import type { Command } from '../../src/commit/command.ts'
+import { LATER } from '../../src/commit/group.ts'
+import { createGroupCommit, type GroupCommit } from '../../src/commit/group-commit.ts'
+import { createMemory, type Memory } from '../../src/commit/memory.ts'
+import type { PlayerRef } from '../../src/commit/player.ts'
+import { createPool } from '../../src/db/pool.ts'
+import { askStanding } from '../../src/players/standing.ts'
+import { auditBooks } from '../support/audit.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { gold, passNode, scenario } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import { createWorld, type World } from '../support/service.ts'
+
+// Rows of players who are playing stay in memory (architecture: remember, decide, prove). Changes by others count at
+// once, a bug stays with its command, and memory stays within bounds.
+
+interface Instance {
+  readonly writes: GroupCommit
+  readonly reads: GroupCommit
+  readonly memory: Memory
+  /** Groups so far. */
+  groups: number
+}
+
+type Subject = PlayerRef & { readonly runId: string }
+
+let database: TestDatabase
+let world: World
+let pool: Pool
+let here: Instance
+let there: Instance
+
+const PASS = { scenarioId: 'season', nodeId: 'pass' }
+const season = (gems: number) =>
+  scenario(
+    [
+      passNode('pass', { levels: [0, 100, 200] }),
+      { id: 'gift', type: 'reward', data: { rewards: [{ currency: 'gems', amount: gems }, gold(1)] } },
+    ],
+    [
+      { from: 'start', handle: 'onStart', to: 'pass' },
+      { from: 'pass', handle: 'onLevelUp', to: 'gift' },
+    ],
+  )
+
+beforeAll(async () => {
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  pool = createPool({ url: database.url, connections: 6, isForGroups: true, onError: () => undefined })
+  here = newInstance()
+  there = newInstance()
+  await world.publish('season', season(5))
+})
+afterAll(async () => {
+  for (const { writes, reads } of [here, there]) {
+    await writes.close()
+    await reads.close()
+  }
+  await auditBooks(world.pool)
+  await pool.end()
+  await world.close()
+  await database.drop()
+})
+
+function newInstance(): Instance {
+  const memory = createMemory()
+  const observe = () => {
+    instance.groups += 1
+  }
+  const instance: Instance = {
+    memory,
+    writes: createGroupCommit({ pool, memory, connections: 3, observe }),
+    reads: createGroupCommit({ pool, memory, readOnly: true }),
+    groups: 0,
+  }
+  return instance
+}
+
+const give = ({ writes }: Instance, { runId, ...player }: Subject, amount: number) =>
+  writes.run(addXp(player, { ...PASS, runId, amount: BigInt(amount), source: 'match' }))
+const xpOf = async ({ reads }: Instance, { runId: _, ...player }: Subject) =>
+  (await reads.run(readProgress(player, PASS))).xp
+/** What a person does in psql. */
+const byHand = (text: string, { playerId }: PlayerRef) => world.pool.query(text, [playerId])
+
+describe('a change by others counts on the next call of a player who is remembered', () => {
+  it('by a person in psql', async () => {
+    const player = await world.player('season')
+    expect((await give(here, player, 10)).xp).toBe(10n)
+    expect(await xpOf(here, player)).toBe(10n)
+    await byHand('UPDATE passes SET xp = xp + 30 WHERE player_id = $1', player)
+    expect(await xpOf(here, player)).toBe(40n)
+    expect((await give(here, player, 1)).xp).toBe(41n)
+    await byHand('UPDATE passes SET xp = xp - 30 WHERE player_id = $1', player)
+    expect(await xpOf(here, player)).toBe(11n)
+
+    await byHand("UPDATE players SET status = 'banned' WHERE id = $1", player)
+    await expect(give(here, player, 1)).rejects.toMatchObject({ kind: 'playerBanned' })
+    await expect(xpOf(here, player)).rejects.toMatchObject({ kind: 'playerBanned' })
+    await byHand("UPDATE players SET status = 'active' WHERE id = $1", player)
+    await byHand("UPDATE runs SET status = 'cancelled' WHERE player_id = $1", player)
+    await expect(give(here, player, 1)).rejects.toMatchObject({ kind: 'runNotActive' })
+  })
+
+  it('by another instance, call by call and all at once', async () => {
+    const player = await world.player('season')
+    for (const index of times(20, (number) => number))
+      expect((await give(index % 2 === 0 ? here : there, player, 1)).xp).toBe(BigInt(index + 1))
+    await Promise.all(times(100, (index) => give(index % 2 === 0 ? here : there, player, 1)))
+    expect(await xpOf(here, player)).toBe(120n)
+    expect(await xpOf(there, player)).toBe(120n)
+  })
+
+  it('by an edit of the scenario', async () => {
+    const player = await world.player('season')
+    await give(here, player, 10)
+    await world.publish('season', season(7))
+    const { plan } = await give(here, player, 100)
+    expect(plan?.granted[0]).toEqual({ amount: 7n, currency: 'gems', itemId: null })
+  })
+
+  it('and an instance of an earlier version may not make one', async () => {
+    const player = await world.player('season')
+    await give(here, player, 10)
+    const earlier = new pg.Client({ connectionString: database.url, application_name: 'tierway' })
+    await earlier.connect()
+    const change = earlier.query('UPDATE passes SET xp = 0 WHERE player_id = $1', [player.playerId])
+    await expect(change).rejects.toMatchObject({ code: '25006' })
+    await earlier.end()
+    expect(await xpOf(here, player)).toBe(10n)
+  })
+})
+
+describe('a command on a player who is remembered', () => {
+  it('keeps its bug to itself, and its neighbours are answered', async () => {
+    const players = await Promise.all(times(5, () => world.player('season')))
+    for (const player of players) await give(here, player, 1)
+    const [first] = players
+    const bug: Command<void> = {
+      player: first as PlayerRef,
+      decide(group) {
+        askStanding(group.player(first as PlayerRef))
+        if (group.waits) return LATER
+        throw new TypeError('a bug')
+      },
+    }
+    const results = await Promise.allSettled([here.writes.run(bug), ...players.map((player) => give(here, player, 1))])
+    expect(results[0]).toMatchObject({ status: 'rejected', reason: { message: 'a bug' } })
+    for (const result of results.slice(1)) expect(result).toMatchObject({ status: 'fulfilled', value: { xp: 2n } })
+  })
+
+  it('leaves a turn to players who are not remembered, however many calls there are', async () => {
+    const players = await Promise.all(times(200, () => world.player('season')))
+    await Promise.all(players.map((player) => give(here, player, 1)))
+    let isDone = false
+    let calls = 0
+    const load = Promise.all(
+      players.map(async (player) => {
+        while (!isDone) {
+          await give(here, player, 1)
+          calls += 1
+        }
+      }),
+    )
+    const news = await Promise.all(times(5, () => world.player('season')))
+    for (const player of news) expect((await give(here, player, 3)).xp).toBe(3n)
+    isDone = true
+    await load
+    expect(calls).toBeGreaterThan(0)
+  })
+
+  it('goes in one group with all that wait for it, and in their order', async () => {
+    const player = await world.player('season')
+    await give(here, player, 1)
+    const before = here.groups
+    const answers = await Promise.all(times(150, () => give(here, player, 1)))
+    expect(answers.map(({ xp }) => xp)).toEqual(times(150, (index) => BigInt(index + 2)))
+    expect(here.groups - before).toBeLessThan(10)
+  })
+})
+
+describe('memory', () => {
+  const refs = times(1_000, (index) => ({ environmentId: 'environment', playerId: `player ${index}` }))
+
+  it('is bounded by weight: players who are asked for stay, others are forgotten', () => {
+    const memory = createMemory({ maxBytes: 100_000 })
+    const [often] = refs
+    const kept = memory.player(often as PlayerRef)
+    for (const ref of refs) {
+      memory.player(ref)
+      expect(memory.player(often as PlayerRef)).toBe(kept)
+    }
+    expect(memory.size).toBeLessThan(400)
+  })
+
+  it('is bounded by idle time', () => {
+    const memory = createMemory({ idleMs: -1 })
+    for (const ref of refs) memory.player(ref)
+    expect(memory.size).toBeLessThanOrEqual(2)
+  })
+
+  it('tells players of two environments apart', () => {
+    const memory = createMemory()
+    const id = { playerId: 'player' }
+    expect(memory.player({ environmentId: 'a', ...id })).not.toBe(memory.player({ environmentId: 'b', ...id }))
+  })
+
+  it('does not grow with what one player asks for', async () => {
+    const player = await world.player('season')
+    const { memory } = here
+    await give(here, player, 1)
+    for (let round = 0; round < 30; round += 1)
+      await Promise.allSettled(times(200, () => give(here, { ...player, runId: crypto.randomUUID() }, 1)))
+    expect(memory.player(player).weight).toBeLessThan(1.1 * 2 ** 20)
+    expect((await give(here, player, 1)).xp).toBe(2n)
+  })
+})
