@@ -40,11 +40,8 @@ interface Decided {
   readonly refusal: Refusal | undefined
 }
 
-const BEGIN: Readonly<Record<Mode, Statement>> = {
-  proves: { text: 'BEGIN' },
-  locks: { text: 'BEGIN' },
-  reads: { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' },
-}
+const BEGIN: Statement = { text: 'BEGIN' }
+const BEGIN_SNAPSHOT: Statement = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
 
 /** Decides commands as one group and commits it. Answers those who are done with; the others may be tried again. */
 export async function attempt(options: AttemptOptions): Promise<Attempt> {
@@ -87,7 +84,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   async function decideLong(): Promise<void> {
     if (mode === 'locks') for (const { player } of entries) if (player) group.enter(player)
     let waiting = entries.filter((entry) => !decide(entry))
-    let opening = [BEGIN[mode]]
+    let opening = [mode === 'reads' ? BEGIN_SNAPSHOT : BEGIN]
     for (;;) {
       const reads = group.load()
       if (reads.length === 0 && opening.length === 0) {
@@ -144,7 +141,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
     // One statement is a transaction by itself.
     const isAlone = mode === 'proves' && statements.length === 1
     if (!isAlone) statements.push({ text: 'COMMIT' })
-    if (!isAlone && mode === 'proves') statements.unshift(BEGIN.proves)
+    if (!isAlone && mode === 'proves') statements.unshift(BEGIN)
     isSent = !isReadOnly && (mode === 'proves' ? changed.length > 0 : statements.length > 1)
     const results = await send(client, statements)
     if (!isAlone && results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back')
@@ -198,7 +195,8 @@ function keep(
   }
   for (const player of changed) if (!unproven.has(player)) player.version = group.version
   if (!memory) return
-  for (const player of group.mode === 'locks' ? group.held() : group.players) memory.count(player)
+  for (const player of group.mode === 'locks' ? group.held() : group.players)
+    memory.count(player, { isOwn: !isReadOnly })
   if (group.mode === 'reads') for (const player of group.held()) memory.adopt(player)
 }
 

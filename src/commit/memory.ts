@@ -8,8 +8,8 @@ const IDLE_MS = 5 * 60_000
 export interface Memory {
   /** The player, remembered or not. It stays in memory for as long as it is asked for now and then. */
   player(ref: PlayerRef): Player
-  /** Counts the weight that a player has gained. */
-  count(player: Player): void
+  /** Counts the weight that a player has gained. Only its own group may forget a player that is in flight. */
+  count(player: Player, options?: { isOwn?: boolean }): void
   /** Takes over the rows of a player that a group of reads has found. */
   adopt(read: Player): void
   /** Remembered players. */
@@ -59,9 +59,9 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
     return player
   }
 
-  function count(player: Player): void {
+  function count(player: Player, { isOwn = false } = {}): void {
     // A player who asks for ever more rows must not crowd out the others.
-    if (player.weight > MAX_PLAYER_BYTES) player.forget()
+    if (player.weight > MAX_PLAYER_BYTES && (isOwn || !player.isInFlight)) player.forget()
     weight += player.weight - player.counted
     player.counted = player.weight
   }
