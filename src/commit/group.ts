@@ -66,6 +66,7 @@ export class Group implements Holder {
   /** The version that the group gives to the players that it changes. */
   version = ''
   private readonly parts = new Map<PartType<Part>, Part>()
+  private ordered: [PartType<Part>, Part][] | undefined
   private readonly others = new Map<string, Player>()
   private readonly visited: Player[] = []
   private readonly toLock: Player[] = []
@@ -140,6 +141,7 @@ export class Group implements Holder {
     if (this.mode === 'proves' && !type.isProvable) throw new Error('a command with this part must say that it locks')
     const part = new type(this)
     this.parts.set(type, part)
+    this.ordered = undefined
     return part
   }
 
@@ -166,14 +168,6 @@ export class Group implements Holder {
   /** Adds a row to a table whose rows never change. */
   append<Row>(table: Table<Row>, player: Player, row: Row): void {
     this.appended.push({ table, player, row })
-  }
-
-  /** Takes rows back that were to be added. */
-  withdraw<Row>(table: Table<Row>, player: Player, matches: (row: Row) => boolean): void {
-    for (let index = this.appended.length - 1; index >= 0; index -= 1) {
-      const entry = this.appended[index]
-      if (entry?.table === table && entry.player === player && matches(entry.row as Row)) this.appended.splice(index, 1)
-    }
   }
 
   /** Adds a statement that changes a player. Only a group that locks has such statements. */
@@ -345,7 +339,8 @@ export class Group implements Holder {
   }
 
   private partsInOrder(): [PartType<Part>, Part][] {
-    return [...this.parts].sort(([a], [b]) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
+    this.ordered ??= [...this.parts].sort(([a], [b]) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
+    return this.ordered
   }
 }
 

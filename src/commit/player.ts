@@ -66,11 +66,7 @@ export class Player implements PlayerRef {
 
   /** The same for a row that is written whatever it was. */
   slot<Row>(read: Read<Row>, key: string): One<Row> {
-    let slots = this.slots[read.index]
-    if (slots === undefined) {
-      slots = new Map()
-      this.slots[read.index] = slots
-    }
+    const slots = this.slotsOf(read as Read<unknown>)
     let slot = slots.get(key) as One<Row> | undefined
     if (slot === undefined) {
       slot = new One(this, read, key)
@@ -83,11 +79,7 @@ export class Player implements PlayerRef {
 
   /** All rows that have these values in common. */
   many<Row>(read: Read<Row>, key = ''): Many<Row> {
-    let slots = this.slots[read.index]
-    if (slots === undefined) {
-      slots = new Map()
-      this.slots[read.index] = slots
-    }
+    const slots = this.slotsOf(read as Read<unknown>)
     let slot = slots.get(key) as Many<Row> | undefined
     if (slot === undefined) {
       slot = new Many(this, read, key)
@@ -97,6 +89,14 @@ export class Player implements PlayerRef {
     }
     if (slot.rows === undefined) this.group?.ask(slot as Many<unknown>)
     return slot
+  }
+
+  private slotsOf({ index }: Read<unknown>): Map<string, Slot> {
+    const known = this.slots[index]
+    if (known) return known
+    const slots = new Map<string, Slot>()
+    this.slots[index] = slots
+    return slots
   }
 
   /** Forgets all rows. */
@@ -130,11 +130,10 @@ export class Player implements PlayerRef {
   adopt(other: Player): void {
     if (this.version !== other.version) this.forget()
     this.version = other.version
-    for (const [index, slots] of other.slots.entries()) {
+    for (const slots of other.slots) {
       if (!slots) continue
-      const own = this.slots[index] ?? new Map<string, Slot>()
-      this.slots[index] = own
       for (const [key, slot] of slots) {
+        const own = this.slotsOf(slot.read)
         this.weight += slot.weight - (own.get(key)?.weight ?? 0)
         slot.player = this
         own.set(key, slot)

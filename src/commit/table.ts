@@ -35,13 +35,6 @@ export const bigint: Column<bigint> = { type: 'bigint', encode: String, decode: 
 export const boolean: Column<boolean> = { type: 'boolean', encode: (value) => (value ? 't' : 'f'), decode: same }
 /** A day, as `2026-11-21`. */
 export const date: Column<string> = { type: 'date', readAs: 'text', encode: same, decode: same }
-/** A moment. */
-export const timestamp: Column<Date> = {
-  type: 'timestamptz',
-  encode: (value) => quote(value.toISOString()),
-  decode: same,
-}
-
 /** A value that is stored as its JSON text. */
 export function json<T>(): Column<T> {
   return { type: 'text', encode: (value) => quote(JSON.stringify(value)), decode: (value) => JSON.parse(value) }
