@@ -9,8 +9,8 @@ import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
 import { withDevelopmentPlayers } from './development-players.ts'
 import { Refusal } from './errors.ts'
-import { isId } from './fields.ts'
 import { type Json, MAX_INT64, print, readInt } from './json.ts'
+import { isUuid } from './limits.ts'
 import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 import { generateSecretsKey } from './providers/secrets.ts'
 import { readDemo } from './seed.ts'
@@ -183,7 +183,7 @@ function describe(error: unknown): string {
 }
 
 function readProjectId(text: string): string {
-  if (isId(text)) return text
+  if (isUuid(text)) return text
   throw new InvalidArgumentError('It must be the id of a project.')
 }
 

@@ -1,8 +1,24 @@
+import { linkCustomRequest, loginCustomRequest, refreshRequest } from './auth/requests.ts'
+import { webhookAnswer } from './auth/webhook-answer.ts'
+import { addXpRequest } from './battlepass/add-xp.ts'
+import { claimTierRequest } from './battlepass/claim-tier.ts'
+import { CLAIM_ERRORS, PURCHASE_ERRORS } from './battlepass/decide.ts'
+import { purchasePremiumRequest } from './battlepass/purchase-premium.ts'
+import { progressRequest } from './battlepass/read-progress.ts'
 import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
+import type { Json } from './json.ts'
+import { MAX_CUSTOM_PROVIDERS, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES, SLUG } from './limits.ts'
+import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './players/requests.ts'
+import { RESERVED_NAMES } from './providers/custom-provider.ts'
+import { customProviderRequest, MAX_BLOCK_BYTES } from './providers/settings.ts'
+import { environment, requiredKey } from './request/common.ts'
+import { object, type Schema, shape } from './request/shape.ts'
+import { crossHandleRequest } from './scenario/cross-handle.ts'
+import { TRACKS } from './scenario/definition.ts'
+import { runRequest } from './scenario/read-run.ts'
+import { startRunRequest } from './scenario/start-run.ts'
 
 // The published description of the REST surface. Tests hold every answer against it, and every route to be in it.
-
-type Schema = Record<string, unknown>
 
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more })
@@ -31,44 +47,15 @@ const answer = (properties: Record<string, Schema>, description: string): Schema
   additionalProperties: false,
 })
 
-/** A request: unknown members are ignored, and null counts as absent. */
-const request = (required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => ({
-  type: 'object',
-  properties: {
-    ...required,
-    ...Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, orNull(schema)])),
-  },
-  required: Object.keys(required),
-})
-
-const id = (description: string): Schema => text(description, { minLength: 1, maxLength: 128 })
-const place = { scenarioId: id('The scenario.'), nodeId: id('The battle-pass node, or a level node of it.') }
-const inRun = { ...place, runId: id("The caller's own active run of the scenario.") }
-const key = text('The same key and request is answered alike.', { minLength: 1, maxLength: 255 })
-const track = { type: 'string', enum: ['free', 'premium'] }
+const id = (description: string): Schema => text(description, { minLength: 1, maxLength: MAX_ID })
+const track = { type: 'string', enum: TRACKS }
 const anyObject: Schema = { type: 'object', additionalProperties: true }
-
-const CLAIM_ERRORS = [
-  'tier not found',
-  'season closed',
-  'level not reached',
-  'premium required',
-  'balance limit exceeded',
-]
-const PURCHASE_ERRORS = [
-  'idempotency key reused',
-  'premium not available',
-  'season closed',
-  'premium already owned',
-  'insufficient funds',
-  'balance limit exceeded',
-]
 
 const businessError = (errors: readonly string[]): Schema =>
   orNull({ type: 'string', enum: errors, description: 'Why the game said no. Null on success.' })
 
 const schemas: Record<string, Schema> = {
-  ProgressRequest: request(place),
+  ProgressRequest: progressRequest.schema,
   ProgressResponse: answer(
     {
       level: int32('The current level; 0 if none is reached.'),
@@ -79,11 +66,7 @@ const schemas: Record<string, Schema> = {
     'Spec 2.2.',
   ),
   ClaimedTier: answer({ level: int32('The level of the tier.'), track }, 'Spec 2.2.'),
-  AddXpRequest: request({
-    ...inRun,
-    amount: int64('Xp to add. An integer: 1.0, 1e3 and "10" are refused.', { minimum: 1 }),
-    source: text('Where the xp comes from.', { maxLength: 64 }),
-  }),
+  AddXpRequest: addXpRequest.schema,
   AddXpResponse: answer(
     {
       level: int32('The level after the addition.'),
@@ -94,10 +77,7 @@ const schemas: Record<string, Schema> = {
     },
     'Spec 2.2.',
   ),
-  ClaimRequest: request(
-    { ...inRun, track },
-    { level: int32('The level of the tier. May be left out on a level node.', { minimum: 0 }) },
-  ),
+  ClaimRequest: claimTierRequest.schema,
   ClaimResponse: answer(
     {
       success: flag('The tier is claimed, now or before.'),
@@ -107,7 +87,7 @@ const schemas: Record<string, Schema> = {
     },
     'Spec 2.2.',
   ),
-  PremiumRequest: request(inRun, { idempotencyKey: key }),
+  PremiumRequest: purchasePremiumRequest.schema,
   PremiumResponse: answer(
     { success: flag('Premium was bought.'), error: businessError(PURCHASE_ERRORS), plan: orNull(ref('ExecutionPlan')) },
     'Spec 2.2.',
@@ -144,18 +124,14 @@ const schemas: Record<string, Schema> = {
     },
     'A node.',
   ),
-  StartRunRequest: request({ scenarioId: id('The scenario.') }),
+  StartRunRequest: startRunRequest.schema,
   StartRunResponse: answer(
     { runId: text('The run.'), resumed: flag('It was active already.'), plan: orNull(ref('ExecutionPlan')) },
     'The active run; on a resume the plan is the last one.',
   ),
-  CrossRequest: request({
-    ...inRun,
-    nodeId: id('An active node that the client runs.'),
-    handle: text('The handle to cross.', { minLength: 1, maxLength: 64 }),
-  }),
+  CrossRequest: crossHandleRequest.schema,
   CrossResponse: answer({ plan: orNull(ref('ExecutionPlan')) }, 'What the crossing caused.'),
-  RunRequest: request({ runId: id('The run.') }),
+  RunRequest: runRequest.schema,
   RunResponse: answer(
     {
       runId: text('The run.'),
@@ -166,20 +142,9 @@ const schemas: Record<string, Schema> = {
     },
     'The run, with its last plan.',
   ),
-  CustomLoginRequest: request(
-    { customData: { ...anyObject, description: "Passed on to the studio's webhook, byte for byte." } },
-    {
-      provider: text('The name of a custom provider; `default` unless given.'),
-      nickname: text('What a new player is called unless the webhook says so.', { maxLength: 128 }),
-      region: text('Stored with a new player.', { maxLength: 35 }),
-      language: text('Stored with a new player.', { maxLength: 35 }),
-    },
-  ),
-  CustomLinkRequest: request(
-    { customData: { ...anyObject, description: "Passed on to the studio's webhook, byte for byte." } },
-    { provider: text('The name of a custom provider; `default` unless given.') },
-  ),
-  RefreshRequest: request({ refreshToken: text('A refresh token.', { minLength: 1 }) }),
+  CustomLoginRequest: loginCustomRequest.schema,
+  CustomLinkRequest: linkCustomRequest.schema,
+  RefreshRequest: refreshRequest.schema,
   TokenPair: answer(
     {
       accessToken: text('Valid 24 hours: a JWT, for `Authorization: Bearer`.'),
@@ -187,22 +152,14 @@ const schemas: Record<string, Schema> = {
     },
     'Spec 4.2.',
   ),
-  StorageGetRequest: request(
-    {},
-    { keys: { ...list({ type: 'string' }, 'Keys to read; all of them unless given.'), maxItems: 1000 } },
-  ),
+  StorageGetRequest: storageGetRequest.schema,
   StorageValues: answer(
     { values: { ...anyObject, description: 'Values by key, byte for byte as they were written.' } },
     'What is stored.',
   ),
-  StorageSetRequest: request({
-    values: {
-      ...anyObject,
-      description: 'Values by key; other keys stay. Keys have 1 to 128 characters, values up to 65,536 bytes.',
-    },
-  }),
-  StorageDeleteRequest: request({ keys: { ...list({ type: 'string' }, 'Keys to remove.'), maxItems: 1000 } }),
-  PlayerRequest: request({}),
+  StorageSetRequest: storageSetRequest.schema,
+  StorageDeleteRequest: storageDeleteRequest.schema,
+  PlayerRequest: playerRequest.schema,
   Player: answer(
     {
       playerId: text('The player.'),
@@ -232,30 +189,22 @@ const schemas: Record<string, Schema> = {
     },
     'The calling player.',
   ),
-  AuthProvidersRequest: request({
-    environment: text('The environment.', { minLength: 1, maxLength: 32 }),
-    authProviders: {
-      type: 'object',
-      description: 'What is there replaces what is stored; what is absent stays.',
+  AuthProvidersRequest: shape({
+    environment,
+    authProviders: object('What is there replaces what is stored; what is absent stays.', {
       properties: {
         custom: orNull({
           type: 'object',
           description: 'All custom providers, by name.',
-          maxProperties: 500,
-          propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$', not: { enum: ['google', 'apple', 'device'] } },
-          additionalProperties: request(
-            {
-              enabled: flag('The master switch.'),
-              url: text('Absolute, http or https, without credentials.', { maxLength: 2048 }),
-            },
-            { secret: text('Signs requests. The stored one stays unless given.', { minLength: 1, maxLength: 512 }) },
-          ),
+          maxProperties: MAX_CUSTOM_PROVIDERS,
+          propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
+          additionalProperties: customProviderRequest.schema,
         }),
-        google: orNull({ ...anyObject, description: 'Up to 16 KiB.' }),
-        apple: orNull({ ...anyObject, description: 'Up to 16 KiB.' }),
+        google: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes.` }),
+        apple: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes.` }),
       },
-    },
-  }),
+    }),
+  }).schema,
   AuthProviders: answer(
     {
       environment: text('The environment.'),
@@ -288,7 +237,7 @@ const schemas: Record<string, Schema> = {
       'A graph of nodes. It is validated as a whole when it is published; every fault is named at once. The whole schema, with what each type of node takes, is /schemas/scenario.json.',
     required: ['name', 'start', 'nodes', 'edges'],
     properties: {
-      name: text('Its name.', { minLength: 1, maxLength: 128 }),
+      name: text('Its name.', { minLength: 1, maxLength: MAX_NAME }),
       start: id('The node where runs begin.'),
       nodes: list(
         {
@@ -300,7 +249,7 @@ const schemas: Record<string, Schema> = {
             data: anyObject,
           },
         },
-        '1 to 1000 nodes.',
+        `1 to ${MAX_NODES} nodes.`,
       ),
       edges: list(
         {
@@ -312,7 +261,7 @@ const schemas: Record<string, Schema> = {
             to: id('The node that this leads to.'),
           },
         },
-        'Up to 10,000 edges.',
+        `Up to ${MAX_EDGES} edges.`,
       ),
     },
   },
@@ -332,20 +281,7 @@ const schemas: Record<string, Schema> = {
     },
     'The body is exactly this object.',
   ),
-  WebhookAnswer: {
-    type: 'object',
-    description: 'Who the player is. Other members are ignored.',
-    required: ['subject'],
-    properties: {
-      subject: text("The studio's own id of the player: stable, unique, never reused.", {
-        minLength: 1,
-        maxLength: 255,
-      }),
-      nickname: orNull(text('Its name, unless empty. Updated with every login.', { maxLength: 128 })),
-      avatarUrl: orNull(text('Its picture, unless empty. Updated with every login.', { maxLength: 2048 })),
-      data: orNull({ ...anyObject, description: "Merged into the player's storage at every login and link." }),
-    },
-  },
+  WebhookAnswer: { ...webhookAnswer.schema, description: 'Who the player is. Other members are ignored.' },
   JsonWebKeySet: answer(
     {
       keys: list(
@@ -428,7 +364,7 @@ const definition = {
 }
 
 /** What a request or an answer looks like, by the name of its schema. A test holds each against its schema. */
-export const examples: Readonly<Record<string, unknown>> = {
+export const examples: Readonly<Record<string, Json>> = {
   ProgressRequest: pass,
   ProgressResponse: { level: 2, xp: 1200, premiumOwned: false, claimedTiers: [{ level: 2, track: 'free' }] },
   AddXpRequest: { ...inPass, amount: 1200, source: 'match' },
@@ -592,7 +528,7 @@ const keyHeader: Schema = {
   in: 'header',
   name: 'Idempotency-Key',
   required: false,
-  schema: key,
+  schema: requiredKey.schema,
   description: 'The same key and request is answered alike for 7 days.',
 }
 const scenarioParameters = [
@@ -742,6 +678,7 @@ export const openapi = {
         request: 'PremiumRequest',
         response: 'PremiumResponse',
         refusals: RUN_CALL,
+        parameters: [keyHeader],
       }),
     },
     '/sdk/v1/authorization/custom': {

@@ -1,34 +1,62 @@
-import { postCustom, postCustomLink, postLogout, postRefresh } from './auth/rest.ts'
-import { postClaim, postPremium, postProgress, postXp } from './battlepass/rest.ts'
-import { clientPost, linkPost, platform, playerPost, type Route } from './http/route.ts'
-import { postPlayerGet, postStorageDelete, postStorageGet, postStorageSet } from './players/rest.ts'
+import { linkCustom, loginCustom } from './auth/custom-login.ts'
+import { endSession } from './auth/refresh-tokens.ts'
+import { linkCustomRequest, loginCustomRequest, refreshRequest } from './auth/requests.ts'
+import { refreshTokens } from './auth/token-pair.ts'
+import { addXpCall } from './battlepass/add-xp.ts'
+import { claimTierCall } from './battlepass/claim-tier.ts'
+import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
+import { progressCall } from './battlepass/read-progress.ts'
+import { clientPost, linkPost, platform, playerPost, playerRead, type Route } from './http/route.ts'
+import { objectText, RawJson } from './json.ts'
+import { readPlayer } from './players/read-player.ts'
+import { playerRequest, storageGetRequest } from './players/requests.ts'
+import { deleteStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
-import { getScenario, postCross, postRun, postStart, putScenario } from './scenario/rest.ts'
+import { crossHandleCall } from './scenario/cross-handle.ts'
+import { runCall } from './scenario/read-run.ts'
+import { getScenario, putScenario } from './scenario/rest.ts'
+import { startRunCall } from './scenario/start-run.ts'
 
-/** Contents page of the REST surface: method, path, who may call, handler. */
+/** Contents page of the REST surface: method, path, who may call, what it does. */
 export const routes: readonly Route[] = [
   // Battle pass (spec 4.1)
-  playerPost('/sdk/v1/battlepass/progress', postProgress),
-  playerPost('/sdk/v1/battlepass/xp', postXp, 'battle_pass.add_xp'),
-  playerPost('/sdk/v1/battlepass/claim', postClaim, 'battle_pass.claim_tier'),
-  playerPost('/sdk/v1/battlepass/premium', postPremium, 'battle_pass.purchase_premium'),
+  playerPost('/sdk/v1/battlepass/progress', progressCall),
+  playerPost('/sdk/v1/battlepass/xp', addXpCall),
+  playerPost('/sdk/v1/battlepass/claim', claimTierCall),
+  playerPost('/sdk/v1/battlepass/premium', purchasePremiumCall),
 
   // Login (spec 4.2)
-  clientPost('/sdk/v1/authorization/custom', postCustom),
-  linkPost('/sdk/v1/authorization/custom/link', postCustomLink, 'identity.link'),
-  clientPost('/sdk/v1/authorization/refresh', postRefresh),
-  clientPost('/sdk/v1/authorization/logout', postLogout),
+  clientPost('/sdk/v1/authorization/custom', loginCustomRequest, ({ client, input, service }) =>
+    loginCustom(service, client, input),
+  ),
+  linkPost(
+    '/sdk/v1/authorization/custom/link',
+    linkCustomRequest,
+    async ({ client, caller, input, service }) => {
+      await linkCustom(service, client, caller, input)
+    },
+    'identity.link',
+  ),
+  clientPost('/sdk/v1/authorization/refresh', refreshRequest, ({ client, input, service }) =>
+    refreshTokens(service, client, input.refreshToken),
+  ),
+  clientPost('/sdk/v1/authorization/logout', refreshRequest, async ({ client, input, service }) => {
+    await service.run(endSession(client.environmentId, input.refreshToken))
+  }),
 
   // The player and its storage
-  playerPost('/sdk/v1/player/get', postPlayerGet),
-  playerPost('/sdk/v1/storage/get', postStorageGet),
-  playerPost('/sdk/v1/storage/set', postStorageSet, 'storage.set'),
-  playerPost('/sdk/v1/storage/delete', postStorageDelete, 'storage.delete'),
+  playerRead('/sdk/v1/player/get', playerRequest, ({ caller, service }) => readPlayer(service.pool, caller)),
+  playerRead('/sdk/v1/storage/get', storageGetRequest, async ({ caller, input, service, closed }) => {
+    const stored = await service.beginStorageAnswer(caller.playerId, closed).read(caller, input.keys)
+    return { values: new RawJson(objectText([...stored].map(([key, { value }]) => [key, value]))) }
+  }),
+  playerPost('/sdk/v1/storage/set', setStorageCall),
+  playerPost('/sdk/v1/storage/delete', deleteStorageCall),
 
   // Scenario runs
-  playerPost('/sdk/v1/scenarios/start', postStart, 'run.start'),
-  playerPost('/sdk/v1/scenarios/cross', postCross, 'run.cross_handle'),
-  playerPost('/sdk/v1/scenarios/run', postRun),
+  playerPost('/sdk/v1/scenarios/start', startRunCall),
+  playerPost('/sdk/v1/scenarios/cross', crossHandleCall),
+  playerPost('/sdk/v1/scenarios/run', runCall),
 
   // Provider settings (spec 4.3)
   platform('GET', '/platform/v1/projects/:projectId/auth-providers', 'viewer', getAuthProviders),

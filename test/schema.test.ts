@@ -125,6 +125,7 @@ describe('the schema (decisions 9)', () => {
       .map(({ name }) => name)
     expect(optional.sort()).toEqual([
       'AddXpInput.idempotencyKey',
+      'AddXpInput.source',
       'ClaimTierInput.idempotencyKey',
       'ClaimTierInput.level',
       'CloneScenarioInput.reason',

@@ -8,28 +8,19 @@ import { admitPlayer, askStanding, requireActive } from '../players/standing.ts'
 import { bytesOf, Storage } from '../players/storage.ts'
 import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
+import type { RequestOf } from '../request/shape.ts'
 import type { ClientRef } from './callers.ts'
 import { Identities, type IdentityRef, identityProvider } from './identities.ts'
 import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
+import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
 import { issueTokenPair, type TokenDesk, type TokenPair } from './token-pair.ts'
 import type { Attempt, Webhook, WebhookResult } from './webhook.ts'
 import { readWebhookAnswer, requireStorable, type WebhookAnswer } from './webhook-answer.ts'
 
-/** What a client sends to the studio's webhook. */
-export interface CustomCredentials {
-  /** The text of a JSON object, passed on as it is. */
-  readonly customData: string
-  /** The provider's name; `default` unless given. */
-  readonly provider: string | null
-}
-
-export interface LoginCustom extends CustomCredentials {
-  /** What a new player is called unless the webhook says so. */
-  readonly nickname: string | null
-  readonly region: string | null
-  readonly language: string | null
-}
+/** `customData` is the text of a JSON object, passed on as it is. */
+export type CustomCredentials = RequestOf<typeof linkCustomRequest>
+export type LoginCustom = RequestOf<typeof loginCustomRequest>
 
 /** What logins and links work with. */
 export interface LoginDesk extends TokenDesk {

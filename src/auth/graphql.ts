@@ -1,19 +1,20 @@
-import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, findTarget, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
 import { pageOf } from '../graphql/page.ts'
-import { elements } from '../json.ts'
+import { argsOf, enumType, inputOf, type Sent } from '../graphql/shapes.ts'
+import { MAX_SUBJECT } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import type { Role } from './callers.ts'
+import { environment, playerId, providerName, reason } from '../request/common.ts'
+import { described, mapped, oneOf, optional, shape, text, uuid } from '../request/shape.ts'
+import { ROLES, type Role } from './callers.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
 import { type NewKey, SHOWN_CHARACTERS } from './keys.ts'
 import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './manage-keys.ts'
 import { endSession } from './refresh-tokens.ts'
+import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 import { refreshTokens, type TokenPair } from './token-pair.ts'
-import { readCredentials, readLogin, readRefreshToken } from './wire.ts'
-
-const MAX_REASON = 500
+import type { Attempt } from './webhook.ts'
 
 const TokenPairType = builder.objectRef<TokenPair>('TokenPair').implement({
   description: 'What a login answers (spec 4.2).',
@@ -39,19 +40,14 @@ const LogoutResult = builder.objectRef<{ done: boolean }>('LogoutResult').implem
   fields: (t) => ({ done: t.exposeBoolean('done', { description: 'Always true.' }) }),
 })
 
-export const WebhookAttemptType = builder.objectRef<Fields>('WebhookAttempt').implement({
+export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').implement({
   description: "One call of the studio's webhook.",
   fields: (t) => ({
-    status: t.int({
-      nullable: true,
-      description: 'Null when no answer came.',
-      resolve: (attempt) => attempt.optionalInt32('status', { min: 0 }),
-    }),
-    milliseconds: t.int({ resolve: (attempt) => attempt.optionalInt32('milliseconds', { min: 0 }) ?? 0 }),
-    error: t.string({
+    status: t.exposeInt('status', { nullable: true, description: 'Null when no answer came.' }),
+    milliseconds: t.exposeInt('milliseconds'),
+    error: t.exposeString('error', {
       nullable: true,
       description: 'A word for what went wrong on the way, such as `timeout`, `dns` or `refused`.',
-      resolve: (attempt) => attempt.optionalText('error', { max: 64 }),
     }),
   }),
 })
@@ -72,9 +68,16 @@ builder.prismaObject('LoginLogEntry', {
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],
-      resolve: ({ attempts }) => elements(attempts).map((raw) => Fields.ofJson(raw)),
+      resolve: ({ attempts }) => JSON.parse(attempts) as Attempt[],
     }),
   }),
+})
+
+const loginLogRequest = shape({
+  environment,
+  provider: optional(described(providerName, 'Of this provider alone, such as `default`.')),
+  subject: optional(text('Of this subject alone.', { max: MAX_SUBJECT })),
+  playerId: optional(described(playerId, 'Of this player alone.')),
 })
 
 builder.queryField('loginLog', (t) =>
@@ -82,20 +85,10 @@ builder.queryField('loginLog', (t) =>
     type: 'LoginLogEntry',
     cursor: 'environmentId_id',
     description: 'Logins and links of the last 30 days that asked a webhook, the latest first.',
-    args: {
-      environment: t.arg.string({ required: true }),
-      provider: t.arg.string(),
-      subject: t.arg.string(),
-      playerId: t.arg.id(),
-    },
+    args: argsOf(loginLogRequest),
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment, provider, subject, playerId } = Fields.ofInput(args).read((fields) => ({
-        environment: fields.text('environment', { max: 32 }),
-        provider: fields.optionalText('provider', { max: 32 }),
-        subject: fields.optionalText('subject', { max: 255 }),
-        playerId: fields.optionalId('playerId'),
-      }))
+      const { environment, provider, subject, playerId } = loginLogRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const where = {
         environmentId,
@@ -139,17 +132,13 @@ builder.prismaObject('SdkKey', {
   }),
 })
 
-export const RoleType = builder.enumType('Role', {
+export const RoleType = enumType('Role', ROLES, {
   description: 'What a platform key may do.',
   values: {
-    viewer: { value: 'viewer', description: 'Reads.' },
-    operator: { value: 'operator', description: 'Does what a viewer may, and acts on players.' },
-    admin: {
-      value: 'admin',
-      description:
-        'Does what an operator may, and changes scenarios, providers, environments and keys; reads the audit log.',
-    },
-  } as const satisfies Record<Role, unknown>,
+    viewer: 'Reads.',
+    operator: 'Does what a viewer may, and acts on players.',
+    admin: 'Does what an operator may, and changes scenarios, providers, environments and keys; reads the audit log.',
+  },
 })
 
 builder.prismaObject('PlatformKey', {
@@ -164,26 +153,23 @@ builder.prismaObject('PlatformKey', {
   }),
 })
 
-const beginning = 'The beginning of the key, as far as it is shown.'
-
 /** Keys by their beginning. What Prisma puts before a `%` may hold wildcards of its own. */
-function readPrefix(fields: Fields) {
-  const prefix = fields.optionalText('prefix', { max: SHOWN_CHARACTERS })
-  return prefix === null ? {} : { prefix: { startsWith: prefix.replace(/[\\%_]/g, '\\$&') } }
-}
+const prefix = mapped(
+  optional(text('The beginning of the key, as far as it is shown.', { max: SHOWN_CHARACTERS })),
+  (beginning) => (beginning === null ? {} : { prefix: { startsWith: beginning.replace(/[\\%_]/g, '\\$&') } }),
+)
+const sdkKeysRequest = shape({ environment: optional(described(environment, 'Of this environment alone.')), prefix })
+const platformKeysRequest = shape({ role: optional(oneOf('Of this role alone.', ROLES)), prefix })
 
 builder.queryFields((t) => ({
   sdkKeys: t.prismaConnection({
     type: 'SdkKey',
     cursor: 'id',
     description: "The SDK keys of the key's project, the latest first.",
-    args: { environment: t.arg.string(), prefix: t.arg.string({ description: beginning }) },
+    args: argsOf(sdkKeysRequest),
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requireKeeper(context, 'sdk_key.read')
-      const { environment, prefix } = Fields.ofInput(args).read((fields) => ({
-        environment: fields.optionalText('environment', { max: 32 }),
-        prefix: readPrefix(fields),
-      }))
+      const { environment, prefix } = sdkKeysRequest.readInput(args)
       const place =
         environment === null
           ? { environment: { projectId } }
@@ -196,12 +182,12 @@ builder.queryFields((t) => ({
     type: 'PlatformKey',
     cursor: 'id',
     description: "The platform keys of the key's project, the latest first.",
-    args: { role: t.arg({ type: RoleType }), prefix: t.arg.string({ description: beginning }) },
+    args: argsOf(platformKeysRequest),
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requireKeeper(context, 'platform_key.read')
-      const prefix = Fields.ofInput(args).read(readPrefix)
+      const { role, prefix } = platformKeysRequest.readInput(args)
       const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-      const where = { projectId, ...(args.role && { role: args.role }), ...prefix, ...beyond }
+      const where = { projectId, ...(role && { role }), ...prefix, ...beyond }
       return context.prisma.platformKey.findMany({ ...page, where })
     },
   }),
@@ -221,33 +207,21 @@ const RevokedKey = builder.objectRef<{ id: string }>('RevokedKey').implement({
   fields: (t) => ({ id: t.exposeID('id') }),
 })
 
-const CreateSdkKeyInput = builder.inputType('CreateSdkKeyInput', {
-  fields: (t) => ({ environment: t.string({ required: true }), reason: t.string({ required: true }) }),
-})
+const createSdkKeyRequest = shape({ environment, reason })
+const createPlatformKeyRequest = shape({ role: oneOf('What the key may do.', ROLES), reason })
+const revokeKeyRequest = shape({ id: uuid('The id of the key.'), reason })
 
-const CreatePlatformKeyInput = builder.inputType('CreatePlatformKeyInput', {
-  fields: (t) => ({ role: t.field({ type: RoleType, required: true }), reason: t.string({ required: true }) }),
-})
-
-const revokeInput = (name: string) =>
-  builder.inputType(name, {
-    fields: (t) => ({
-      id: t.id({ required: true, description: 'The id of the key.' }),
-      reason: t.string({ required: true }),
-    }),
-  })
-
-const RevokeSdkKeyInput = revokeInput('RevokeSdkKeyInput')
-const RevokePlatformKeyInput = revokeInput('RevokePlatformKeyInput')
-
-const readReason = (fields: Fields): string => fields.text('reason', { max: MAX_REASON })
-const readKeyId = (fields: Fields) => ({ keyId: fields.optionalId('id') ?? '', reason: readReason(fields) })
-
-async function revoke(context: Context, kind: KeyKind, sent: { readonly id: string }): Promise<void> {
+async function revoke(
+  context: Context,
+  kind: KeyKind,
+  sent: Sent<typeof revokeKeyRequest.fields>,
+): Promise<{ id: string }> {
   const attempt = { action: `${kind}_key.revoke`, target: sent.id }
   const caller = await requireActor(context, 'admin', attempt)
-  const input = Fields.ofInput(sent).read(readKeyId)
-  await findTarget(context, caller, attempt, () => revokeKey(context.service.operatorPool, caller, { kind, ...input }))
+  const { id: keyId, reason } = revokeKeyRequest.readInput(sent)
+  const revoking = { kind, keyId, reason }
+  await findTarget(context, caller, attempt, () => revokeKey(context.service.operatorPool, caller, revoking))
+  return { id: sent.id }
 }
 
 const requireKeeper = (context: Context, action: string) => requireActor(context, 'admin', { action, target: 'keys' })
@@ -256,13 +230,10 @@ builder.mutationFields((t) => ({
   createSdkKey: t.field({
     type: NewKeyType,
     description: 'Makes a key with which the game clients of an environment call.',
-    args: { input: t.arg({ type: CreateSdkKeyInput, required: true }) },
+    args: inputOf('CreateSdkKeyInput', createSdkKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, 'sdk_key.create')
-      const { environment, reason } = Fields.ofInput(input).read((fields) => ({
-        environment: fields.text('environment', { max: 32 }),
-        reason: readReason(fields),
-      }))
+      const { environment, reason } = createSdkKeyRequest.readInput(input)
       const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
       return issueSdkKey(context.service.operatorPool, caller, { environmentId, reason })
     },
@@ -270,95 +241,58 @@ builder.mutationFields((t) => ({
   createPlatformKey: t.field({
     type: NewKeyType,
     description: 'Makes a key of this project for operators, dashboards and tools.',
-    args: { input: t.arg({ type: CreatePlatformKeyInput, required: true }) },
+    args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, 'platform_key.create')
-      return issuePlatformKey(context.service.operatorPool, caller, {
-        role: input.role,
-        reason: Fields.ofInput(input).read(readReason),
-      })
+      return issuePlatformKey(context.service.operatorPool, caller, createPlatformKeyRequest.readInput(input))
     },
   }),
   revokeSdkKey: t.field({
     type: RevokedKey,
     description: 'Ends a key: its next call is refused, and what it has open closes.',
-    args: { input: t.arg({ type: RevokeSdkKeyInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      await revoke(context, 'sdk', input)
-      return { id: input.id }
-    },
+    args: inputOf('RevokeSdkKeyInput', revokeKeyRequest),
+    resolve: (_root, { input }, context) => revoke(context, 'sdk', input),
   }),
   revokePlatformKey: t.field({
     type: RevokedKey,
     description: 'Ends a key: its next call is refused, and what it has open closes.',
-    args: { input: t.arg({ type: RevokePlatformKeyInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      await revoke(context, 'platform', input)
-      return { id: input.id }
-    },
+    args: inputOf('RevokePlatformKeyInput', revokeKeyRequest),
+    resolve: (_root, { input }, context) => revoke(context, 'platform', input),
   }),
 }))
-
-const customData = 'Passed on to the webhook: the text of a JSON object, to the byte, or an object.'
-const provider = 'The name of a custom provider; `default` unless given.'
-
-const LoginCustomInput = builder.inputType('LoginCustomInput', {
-  fields: (t) => ({
-    customData: t.field({ type: 'JSONObject', required: true, description: customData }),
-    provider: t.string({ description: provider }),
-    nickname: t.string({ description: 'What a new player is called unless the webhook says so.' }),
-    region: t.string(),
-    language: t.string(),
-  }),
-})
-
-const LinkCustomInput = builder.inputType('LinkCustomInput', {
-  fields: (t) => ({
-    customData: t.field({ type: 'JSONObject', required: true, description: customData }),
-    provider: t.string({ description: provider }),
-  }),
-})
-
-const RefreshTokensInput = builder.inputType('RefreshTokensInput', {
-  fields: (t) => ({ refreshToken: t.string({ required: true }) }),
-})
-
-const LogoutInput = builder.inputType('LogoutInput', {
-  fields: (t) => ({ refreshToken: t.string({ required: true }) }),
-})
 
 builder.mutationFields((t) => ({
   loginCustom: t.field({
     type: TokenPairType,
     description: "Logs in through the studio's webhook. Takes the SDK key.",
-    args: { input: t.arg({ type: LoginCustomInput, required: true }) },
+    args: inputOf('LoginCustomInput', loginCustomRequest),
     resolve: async (_root, { input }, context) =>
-      loginCustom(context.service, await context.client(), Fields.ofInput(input).read(readLogin)),
+      loginCustom(context.service, await context.client(), loginCustomRequest.readInput(input)),
   }),
   linkCustom: t.field({
     type: LinkCustomResult,
     description: 'Attaches the subject that the webhook names to the calling player. Takes the SDK key, too.',
-    args: { input: t.arg({ type: LinkCustomInput, required: true }) },
+    args: inputOf('LinkCustomInput', linkCustomRequest),
     resolve: async (_root, { input }, context) => {
       const { client, player } = await requireLink(context)
-      const credentials = Fields.ofInput(input).read(readCredentials)
+      const credentials = linkCustomRequest.readInput(input)
       return { identity: await linkCustom(context.service, client, player, credentials) }
     },
   }),
   refreshTokens: t.field({
     type: TokenPairType,
     description: 'Exchanges a refresh token for a new pair. Takes the SDK key.',
-    args: { input: t.arg({ type: RefreshTokensInput, required: true }) },
+    args: inputOf('RefreshTokensInput', refreshRequest),
     resolve: async (_root, { input }, context) =>
-      refreshTokens(context.service, await context.client(), Fields.ofInput(input).read(readRefreshToken)),
+      refreshTokens(context.service, await context.client(), refreshRequest.readInput(input).refreshToken),
   }),
   logout: t.field({
     type: LogoutResult,
     description: 'Ends the login that a refresh token came from. Takes the SDK key.',
-    args: { input: t.arg({ type: LogoutInput, required: true }) },
+    args: inputOf('LogoutInput', refreshRequest),
     resolve: async (_root, { input }, context) => {
       const { environmentId } = await context.client()
-      await context.service.run(endSession(environmentId, Fields.ofInput(input).read(readRefreshToken)))
+      await context.service.run(endSession(environmentId, refreshRequest.readInput(input).refreshToken))
       return { done: true }
     },
   }),

@@ -1,7 +1,9 @@
 import { Refusal } from '../errors.ts'
-import { Fields } from '../fields.ts'
 import { kindOf, type MemberPlace, objectText, walkMembers } from '../json.ts'
-import { MAX_KEYS, storageFaults } from '../players/storage.ts'
+import { MAX_NAME, MAX_STORAGE_KEYS, MAX_SUBJECT, MAX_URL } from '../limits.ts'
+import { storageFaults } from '../players/storage.ts'
+import { object, optional, shape, text, unlessEmpty } from '../request/shape.ts'
+import { JsonSource } from '../request/source.ts'
 
 /** What a studio's endpoint says of a player (spec 2.3). Null where a field is to be left alone. */
 export interface WebhookAnswer {
@@ -14,15 +16,19 @@ export interface WebhookAnswer {
   readonly isOverLimits: boolean
 }
 
-const MAX_SUBJECT = 255
-const MAX_NICKNAME = 128
-const MAX_AVATAR_URL = 2048
+/** The answer of a webhook (spec 2.3). An empty text leaves its field alone. */
+export const webhookAnswer = shape({
+  subject: text("The studio's own id of the player: stable, unique, never reused.", { max: MAX_SUBJECT }),
+  nickname: unlessEmpty('Its name, unless empty. Updated with every login.', MAX_NAME),
+  avatarUrl: unlessEmpty('Its picture, unless empty. Updated with every login.', MAX_URL),
+  data: optional(object("Merged into the player's storage at every login and link.")),
+})
 
-const FIELDS = ['subject', 'nickname', 'avatarUrl', 'data']
+const FIELDS = Object.keys(webhookAnswer.fields)
 /** With its quotes, and every character an escape of six. */
 const LONGEST_NAME = 2 + 6 * Math.max(...FIELDS.map((name) => name.length))
 /** Members of an answer, known or not, and those of `data`, counted with each repetition of a key. */
-const MAX_MEMBERS = 10 * MAX_KEYS
+const MAX_MEMBERS = 10 * MAX_STORAGE_KEYS
 
 /**
  * Reads the body of a 200; refuses with `custom auth invalid response` what is not such an answer (spec 2.3). The text is
@@ -50,13 +56,7 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
   // Its members are known already.
   if (kindOf(found.get('data') ?? '') === 'object') found.delete('data')
   try {
-    const { data: _none, ...answer } = Fields.ofJson(objectText(found)).read((fields) => ({
-      subject: fields.text('subject', { max: MAX_SUBJECT }),
-      // An empty text leaves the field alone (spec 2.3).
-      nickname: fields.optionalText('nickname', { min: 0, max: MAX_NICKNAME }) || null,
-      avatarUrl: fields.optionalText('avatarUrl', { min: 0, max: MAX_AVATAR_URL }) || null,
-      data: fields.optionalObject('data'),
-    }))
+    const { data: _none, ...answer } = webhookAnswer.read(new JsonSource(objectText(found)))
     return { ...answer, data: values, isOverLimits }
   } catch (cause) {
     if (cause instanceof Refusal) throw new Refusal('customAuthInvalidResponse', { cause })
@@ -92,7 +92,9 @@ class DataReader {
     this.values.set(key, value)
     this.count += 1
     this.isOverLimits =
-      this.count > MAX_MEMBERS || this.values.size > MAX_KEYS || storageFaults(new Map([[key, value]])).length > 0
+      this.count > MAX_MEMBERS ||
+      this.values.size > MAX_STORAGE_KEYS ||
+      storageFaults(new Map([[key, value]])).length > 0
     return !this.isOverLimits
   }
 

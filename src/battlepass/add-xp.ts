@@ -3,18 +3,28 @@ import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
+import { MAX_SOURCE } from '../limits.ts'
+import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/standing.ts'
+import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { int64, optional, type RequestOf, shape, text } from '../request/shape.ts'
 import { type ExecutionPlan, walk } from '../scenario/plan.ts'
-import { askSession, openSession, type RunInput, record, rewardsOf } from '../scenario/session.ts'
+import { askSession, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
-import { askPass, type NodeInput, requirePass } from './passes.ts'
+import { askPass, requirePass } from './passes.ts'
 
-export interface AddXp extends NodeInput, RunInput {
-  readonly amount: bigint
-  readonly source: string
-  readonly idempotencyKey?: string | null
-}
+/** The add-xp request of spec 2.1. Clients may leave `source` out. */
+export const addXpRequest = shape({
+  ...inRun,
+  amount: int64('How much xp: 1 or more.', { min: 1n }),
+  source: optional(
+    text(`Where the xp comes from: up to ${MAX_SOURCE} characters. Empty unless given.`, { max: MAX_SOURCE, min: 0 }),
+    '',
+  ),
+  idempotencyKey,
+})
+export type AddXp = Unkeyed<RequestOf<typeof addXpRequest>>
 
 /** The add-xp response of spec 2.2. */
 export type AddXpResult = {
@@ -27,12 +37,12 @@ export type AddXpResult = {
 
 /** Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger; each level is crossed once. */
 export function addXp(ref: PlayerRef, input: AddXp): Command<AddXpResult> {
-  const { scenarioId, nodeId, runId, amount, source, idempotencyKey } = input
+  const { scenarioId, nodeId, runId, amount, source, idempotencyKey: key } = input
   return {
     player: ref,
     once: {
       operation: 'xp',
-      key: idempotencyKey,
+      key,
       request: { scenarioId, nodeId, runId, amount, source },
       admit: (group) => admitActive(group, ref),
     },
@@ -66,3 +76,5 @@ export function addXp(ref: PlayerRef, input: AddXp): Command<AddXpResult> {
     },
   }
 }
+
+export const addXpCall = playerCall({ request: addXpRequest, action: 'battle_pass.add_xp', command: addXp })

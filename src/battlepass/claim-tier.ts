@@ -2,38 +2,46 @@ import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { invalidRequest } from '../errors.ts'
+import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/standing.ts'
+import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { int32, oneOf, optional, type RequestOf, shape } from '../request/shape.ts'
 import { type Definition, type Reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import { type Crossing, type Granted, granted, type Walk, walk } from '../scenario/plan.ts'
 import type { Run } from '../scenario/runs.ts'
-import { askSession, openSession, type RunInput, record, rewardsOf } from '../scenario/session.ts'
+import { askSession, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, canGrant, grant } from '../wallet/holdings.ts'
-import { type BusinessError, decideClaim } from './decide.ts'
-import { askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
+import { type ClaimError, decideClaim } from './decide.ts'
+import { askPass, type PassHandle, requirePass } from './passes.ts'
 
-export interface ClaimTier extends NodeInput, RunInput {
-  /** The tier's level; on a level node null stands for the node's own. */
-  readonly level: number | null
-  readonly track: Track
-  readonly idempotencyKey?: string | null
-}
+/** A track of a battle pass. */
+export const track = oneOf('The track of the tier.', TRACKS)
+
+/** The claim request of spec 2.1. */
+export const claimTierRequest = shape({
+  ...inRun,
+  level: optional(int32('The level of the tier. May be left out on a level node, which has its own.', { min: 0 })),
+  track,
+  idempotencyKey,
+})
+export type ClaimTier = Unkeyed<RequestOf<typeof claimTierRequest>>
 
 /** The claim response of spec 2.2. */
 export type ClaimResult = {
   readonly success: boolean
   readonly alreadyClaimed: boolean
-  readonly error: BusinessError | null
+  readonly error: ClaimError | null
   readonly granted: readonly Granted[]
 }
 
 /** Claims one tier of one track (spec 4.1). However often it is sent, the tier is granted once. */
 export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult> {
-  const { scenarioId, nodeId, runId, level, track, idempotencyKey } = input
+  const { scenarioId, nodeId, runId, level, track, idempotencyKey: key } = input
   return {
     player: ref,
     once: {
       operation: 'claim',
-      key: idempotencyKey,
+      key,
       request: { scenarioId, nodeId, runId, level, track },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ success }) => success,
@@ -60,7 +68,8 @@ function decideOne(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boole
   return claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
 }
 
-export interface ClaimAll extends NodeInput, RunInput {}
+export const claimAllRequest = shape(inRun)
+export type ClaimAll = RequestOf<typeof claimAllRequest>
 
 export type ClaimAllResult = {
   readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Granted[] }[]
@@ -171,6 +180,17 @@ function follow(definition: Definition, run: Run, crossings: readonly Crossing[]
   return crossings.length === 0 ? NOWHERE : walk(definition, run.active, crossings)
 }
 
-function refused(error: BusinessError): ClaimResult {
+function refused(error: ClaimError): ClaimResult {
   return { success: false, alreadyClaimed: false, error, granted: [] }
 }
+
+export const claimTierCall = playerCall({
+  request: claimTierRequest,
+  action: 'battle_pass.claim_tier',
+  command: claimTier,
+})
+export const claimAllCall = playerCall({
+  request: claimAllRequest,
+  action: 'battle_pass.claim_all',
+  command: claimAll,
+})

@@ -19,17 +19,26 @@ export interface Pass {
   readonly claimed: { has(tier: TierKey): boolean }
 }
 
-/** Why a claim or purchase is answered with `success` false, in the order in which it is checked (spec 7.2). */
-export type BusinessError =
-  | 'tier not found'
-  | 'season closed'
-  | 'level not reached'
-  | 'premium required'
-  | 'balance limit exceeded'
-  | 'idempotency key reused'
-  | 'premium not available'
-  | 'premium already owned'
-  | 'insufficient funds'
+/** Why a claim is answered with `success` false, in the order in which it is checked (spec 7.2). */
+export const CLAIM_ERRORS = [
+  'tier not found',
+  'season closed',
+  'level not reached',
+  'premium required',
+  'balance limit exceeded',
+] as const
+export type ClaimError = (typeof CLAIM_ERRORS)[number]
+
+/** The same for a purchase. */
+export const PURCHASE_ERRORS = [
+  'idempotency key reused',
+  'premium not available',
+  'season closed',
+  'premium already owned',
+  'insufficient funds',
+  'balance limit exceeded',
+] as const
+export type PurchaseError = (typeof PURCHASE_ERRORS)[number]
 
 /** A pass that nobody has played yet. */
 export function newPass(node: PassNode): Pass {
@@ -113,7 +122,7 @@ export function decideXp(
 }
 
 export type ClaimDecision =
-  | { readonly kind: 'refused'; readonly error: BusinessError }
+  | { readonly kind: 'refused'; readonly error: ClaimError }
   | { readonly kind: 'repeated'; readonly next: Pass; readonly crossings: readonly Crossing[] }
   | {
       readonly kind: 'granted'
@@ -160,7 +169,7 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
 }
 
 export type PurchaseDecision =
-  | { readonly kind: 'refused'; readonly error: BusinessError }
+  | { readonly kind: 'refused'; readonly error: PurchaseError }
   | {
       readonly kind: 'purchased'
       readonly price: { readonly currency: string; readonly amount: bigint }

@@ -1,24 +1,19 @@
-import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
+import { enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { thaw } from '../json.ts'
-import type { Track } from '../scenario/definition.ts'
+import { TRACKS, type Track } from '../scenario/definition.ts'
 import { ExecutionPlanType } from '../scenario/graphql.ts'
 import type { Granted } from '../scenario/plan.ts'
 import { RewardType } from '../wallet/graphql.ts'
-import { type AddXpResult, addXp } from './add-xp.ts'
-import { type ClaimAllResult, type ClaimResult, claimAll, claimTier } from './claim-tier.ts'
-import { type PurchaseResult, purchasePremium } from './purchase-premium.ts'
-import { type Progress, readProgress } from './read-progress.ts'
-import { readAddXp, readClaimAll, readClaimTier, readKey, readNodeInput, readPurchasePremium } from './wire.ts'
+import { type AddXpResult, addXpCall } from './add-xp.ts'
+import { type ClaimAllResult, type ClaimResult, claimAllCall, claimTierCall } from './claim-tier.ts'
+import { type PurchaseResult, purchasePremiumCall } from './purchase-premium.ts'
+import { type Progress, progressCall } from './read-progress.ts'
 
-export const TrackType = builder.enumType('Track', {
+export const TrackType = enumType('Track', TRACKS, {
   description: 'A track of a battle pass.',
-  values: {
-    free: { value: 'free', description: 'Open to every player.' },
-    premium: { value: 'premium', description: 'Open to players who own premium.' },
-  } as const satisfies Record<Track, unknown>,
+  values: { free: 'Open to every player.', premium: 'Open to players who own premium.' },
 })
 
 const ClaimedTierType = builder.objectRef<{ level: number; track: Track }>('ClaimedTier').implement({
@@ -96,92 +91,30 @@ builder.queryField('battlePass', (t) =>
   t.field({
     type: BattlePassType,
     description: "The calling player's progress.",
-    args: { scenarioId: t.arg.string({ required: true }), nodeId: t.arg.string({ required: true }) },
-    resolve: async (_root, args, context) =>
-      context.service.run(readProgress(await requirePlayer(context), Fields.ofInput(args).read(readNodeInput))),
+    ...playerQuery(progressCall),
   }),
 )
-
-const AddXpInput = builder.inputType('AddXpInput', {
-  fields: (t) => ({
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    runId: t.string({ required: true }),
-    amount: t.field({ description: 'How much xp: 1 or more.', type: 'Int64', required: true }),
-    source: t.string({ required: true, description: 'Where the xp comes from: up to 64 characters.' }),
-    idempotencyKey: t.string({ description: 'As the header `Idempotency-Key` of the REST endpoint.' }),
-  }),
-})
-
-const ClaimTierInput = builder.inputType('ClaimTierInput', {
-  fields: (t) => ({
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    runId: t.string({ required: true }),
-    level: t.int({ description: 'May be left out on a level node.' }),
-    track: t.field({ type: TrackType, required: true }),
-    idempotencyKey: t.string({ description: 'As the header `Idempotency-Key` of the REST endpoint.' }),
-  }),
-})
-
-const ClaimAllInput = builder.inputType('ClaimAllInput', {
-  fields: (t) => ({
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    runId: t.string({ required: true }),
-  }),
-})
-
-const PurchasePremiumInput = builder.inputType('PurchasePremiumInput', {
-  fields: (t) => ({
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    runId: t.string({ required: true }),
-    idempotencyKey: t.string({ description: 'The same key and request is charged once and answered alike.' }),
-  }),
-})
 
 builder.mutationFields((t) => ({
   addXp: t.field({
     type: AddXpResultType,
     description: 'Adds xp to a pass (spec 4.1).',
-    args: { input: t.arg({ type: AddXpInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.add_xp')
-      const xp = Fields.ofInput(input).read((fields) => ({ ...readAddXp(fields), idempotencyKey: readKey(fields) }))
-      return context.service.run(addXp(player, xp))
-    },
+    ...playerMutation('AddXpInput', addXpCall),
   }),
   claimTier: t.field({
     type: ClaimTierResultType,
     description: 'Claims one tier of one track. However often it is sent, the tier is granted once (spec 4.1).',
-    args: { input: t.arg({ type: ClaimTierInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.claim_tier')
-      const tier = Fields.ofInput(input).read((fields) => ({
-        ...readClaimTier(fields),
-        idempotencyKey: readKey(fields),
-      }))
-      return context.service.run(claimTier(player, tier))
-    },
+    ...playerMutation('ClaimTierInput', claimTierCall),
   }),
   claimAll: t.field({
     type: ClaimAllResultType,
     description: 'Claims every tier of a pass that can be claimed now.',
-    args: { input: t.arg({ type: ClaimAllInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.claim_all')
-      return context.service.run(claimAll(player, Fields.ofInput(input).read(readClaimAll)))
-    },
+    ...playerMutation('ClaimAllInput', claimAllCall),
   }),
   purchasePremium: t.field({
     type: PurchasePremiumResultType,
     description: 'Buys premium for a pass from the wallet (spec 4.1).',
-    args: { input: t.arg({ type: PurchasePremiumInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.purchase_premium')
-      return context.service.run(purchasePremium(player, Fields.ofInput(input).read(readPurchasePremium)))
-    },
+    ...playerMutation('PurchasePremiumInput', purchasePremiumCall),
   }),
 }))
 

@@ -1,33 +1,35 @@
 import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
+import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/standing.ts'
+import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { type RequestOf, shape } from '../request/shape.ts'
 import { type ExecutionPlan, walk } from '../scenario/plan.ts'
-import { askSession, openSession, type RunInput, record, rewardsOf } from '../scenario/session.ts'
+import { askSession, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, askWallet, balanceOf, canGrant, move } from '../wallet/holdings.ts'
-import { type BusinessError, decidePurchase } from './decide.ts'
-import { askPass, type NodeInput, requirePass } from './passes.ts'
+import { decidePurchase, type PurchaseError } from './decide.ts'
+import { askPass, requirePass } from './passes.ts'
 
-export interface PurchasePremium extends NodeInput, RunInput {
-  /** The same key and request is charged once and answered alike. Without one, ownership alone guards. */
-  readonly idempotencyKey?: string | null
-}
+/** The premium request of spec 2.1. Without a key, ownership alone guards against a second charge. */
+export const purchasePremiumRequest = shape({ ...inRun, idempotencyKey })
+export type PurchasePremium = Unkeyed<RequestOf<typeof purchasePremiumRequest>>
 
 /** The premium purchase response of spec 2.2. */
 export type PurchaseResult = {
   readonly success: boolean
-  readonly error: BusinessError | null
+  readonly error: PurchaseError | null
   readonly plan: ExecutionPlan | null
 }
 
 /** Buys premium from the wallet (spec 4.1): debit, ownership, ledger, key and crossing are one transaction. */
 export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command<PurchaseResult> {
-  const { scenarioId, nodeId, runId, idempotencyKey } = input
+  const { scenarioId, nodeId, runId, idempotencyKey: key } = input
   return {
     player: ref,
     once: {
       operation: 'premium',
-      key: idempotencyKey,
+      key,
       request: { scenarioId, nodeId, runId },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ success }) => success,
@@ -60,6 +62,12 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
   }
 }
 
-function refused(error: BusinessError): PurchaseResult {
+function refused(error: PurchaseError): PurchaseResult {
   return { success: false, error, plan: null }
 }
+
+export const purchasePremiumCall = playerCall({
+  request: purchasePremiumRequest,
+  action: 'battle_pass.purchase_premium',
+  command: purchasePremium,
+})

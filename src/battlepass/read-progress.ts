@@ -1,11 +1,17 @@
 import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
+import { playerCall } from '../players/player-call.ts'
 import { askStanding, requireActive } from '../players/standing.ts'
+import { inScenario } from '../request/common.ts'
+import { type RequestOf, shape } from '../request/shape.ts'
 import { readTierKey, type Track } from '../scenario/definition.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { levelAt } from './decide.ts'
-import { askPass, type NodeInput, requirePass } from './passes.ts'
+import { askPass, requirePass } from './passes.ts'
+
+/** The progress request of spec 2.1. */
+export const progressRequest = shape(inScenario)
 
 /** The progress response of spec 2.2. */
 export type Progress = {
@@ -16,7 +22,7 @@ export type Progress = {
 }
 
 /** Reads the player's pass at one moment (spec 4.1). Claimed tiers come in order of level, the free track first. */
-export function readProgress(ref: PlayerRef, input: NodeInput): Command<Progress> {
+export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressRequest>): Command<Progress> {
   return {
     lane: 'reads',
     player: ref,
@@ -40,3 +46,5 @@ export function readProgress(ref: PlayerRef, input: NodeInput): Command<Progress
     },
   }
 }
+
+export const progressCall = playerCall({ request: progressRequest, command: readProgress })

@@ -1,25 +1,28 @@
-import { invalidRequest, Refusal } from '../errors.ts'
-import { Fields } from '../fields.ts'
+import { type Fault, invalidRequest, Refusal, refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, requirePlatform } from '../graphql/context.ts'
 import { type PageArgs, readPage } from '../graphql/page.ts'
-import { MAX_INT64, MIN_INT64, members, RawJson } from '../json.ts'
+import { argsOf, enumType } from '../graphql/shapes.ts'
+import { members, RawJson } from '../json.ts'
 import { admitPlayer } from '../players/standing.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { environment, nodeId, playerId, scenarioId } from '../request/common.ts'
+import { described, mapped, moment, optional, type RequestOf, shape, someOf, text, texts } from '../request/shape.ts'
+import { JsonSource } from '../request/source.ts'
 import { PriceType } from '../wallet/graphql.ts'
-import type { StreamEvent } from './catalogue.ts'
+import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
 import { type EventFilter, readEvents } from './history.ts'
 
 const MAX_NAMES = 100
 const MAX_CURSOR = 256
 
-const EventTypeEnum = builder.enumType('EventType', {
+const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
   description: 'What an event tells.',
   values: {
-    crossing: { value: 'crossing', description: 'A handle of a node was crossed.' },
-    playerCreated: { value: 'player.created', description: 'A player was created by a login.' },
-  } as const,
+    crossing: 'A handle of a node was crossed.',
+    'player.created': 'A player was created by a login.',
+  },
 })
 
 const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
@@ -56,11 +59,11 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
 })
 
 // An event's data is JSON text; its integers are read exactly.
-const dataOf = (event: StreamEvent): Fields => Fields.ofJson(event.data)
-const readInt64 = (fields: Fields, name: string): bigint =>
-  fields.optionalInt64(name, { min: MIN_INT64, max: MAX_INT64 }) ?? 0n
-const readInt32 = (fields: Fields, name: string): number => fields.optionalInt32(name, { min: 0 }) ?? 0
-const readText = (fields: Fields, name: string): string => fields.optionalText(name, { min: 0, max: 128 }) ?? ''
+const dataOf = (event: StreamEvent): JsonSource => new JsonSource(event.data)
+const readInt64 = (data: JsonSource, name: string): bigint => data.integer(name) ?? 0n
+const readInt32 = (data: JsonSource, name: string): number => Number(readInt64(data, name))
+const readText = (data: JsonSource, name: string): string => textOf(data, name) ?? ''
+const textOf = (data: JsonSource, name: string) => data.value(name) as string | undefined
 
 const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').implement({
   interfaces: [EventInterface],
@@ -96,7 +99,7 @@ const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEven
       description: 'What was paid.',
       type: PriceType,
       resolve: ({ data }) => {
-        const price = Fields.ofJson(members(data).get('price') ?? '{}')
+        const price = new JsonSource(members(data).get('price') ?? '{}')
         return { currency: readText(price, 'currency'), amount: readInt64(price, 'amount') }
       },
     }),
@@ -112,11 +115,11 @@ const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').
   interfaces: [EventInterface],
   description: 'A player was created.',
   fields: (t) => ({
-    nickname: t.string({ nullable: true, resolve: (event) => dataOf(event).optionalText('nickname', { max: 128 }) }),
+    nickname: t.string({ nullable: true, resolve: (event) => textOf(dataOf(event), 'nickname') }),
     provider: t.string({
       nullable: true,
       description: 'Of its first identity: `custom`, or `custom:` and the name of another provider.',
-      resolve: (event) => dataOf(event).optionalText('provider', { max: 64 }),
+      resolve: (event) => textOf(dataOf(event), 'provider'),
     }),
   }),
 })
@@ -139,40 +142,52 @@ function typeNameOf({ type, handle }: StreamEvent): string {
 
 const setOf = (names: readonly string[] | null): ReadonlySet<string> | null => names && new Set(names)
 
-interface EventArgs {
-  readonly environment?: string | null
-  readonly scenarioId?: string | null
-  readonly nodeId?: string | null
-  readonly playerId?: string | null
-  readonly after?: string | null
-  readonly types?: readonly string[] | null
-  readonly handles?: readonly string[] | null
+const kinds = {
+  types: mapped(optional(someOf('Of these kinds alone.', EVENT_TYPES)), setOf),
+  handles: mapped(
+    optional(texts('Of these handles alone, such as `onLevelUp`: up to 100.', { max: MAX_NAMES })),
+    setOf,
+  ),
 }
+const scope = { environment: optional(described(environment, 'Required for a platform key; a player has its own.')) }
+const place = {
+  scenarioId: optional(described(scenarioId, 'Of this scenario alone.')),
+  nodeId: optional(described(nodeId, 'Of this node alone.')),
+  playerId: mapped(
+    optional({ ...described(playerId, 'Of this player alone.'), type: 'String' }),
+    (id) => id?.toLowerCase() ?? null,
+  ),
+}
+const followed = {
+  ...scope,
+  after: optional(text('A cursor: events after it are replayed, then joined to the live ones.', { max: MAX_CURSOR })),
+}
+const scopeRequest = shape(scope)
+const kindsRequest = shape(kinds)
+const playersCreatedRequest = shape(followed)
+const crossingsRequest = shape({ ...followed, ...place })
+const followRequest = shape({ ...crossingsRequest.fields, ...kinds })
+const historyRequest = shape({
+  ...scope,
+  ...kinds,
+  ...place,
+  from: optional(moment('The first moment that counts.')),
+  to: optional(moment('The first moment that does not count any more.')),
+})
 
 /** Whose events are asked for, of which place and kind. */
-async function readFilter(context: Context, args: EventArgs) {
-  const { environment, ...filter } = Fields.ofInput(args).read((fields) => ({
-    environment: fields.optionalText('environment', { max: 32 }),
-    scenarioId: fields.optionalText('scenarioId', { max: 128 }),
-    nodeId: fields.optionalText('nodeId', { max: 128 }),
-    playerId: fields.optionalId('playerId')?.toLowerCase() ?? null,
-    ...readKinds(fields),
-  }))
-  return { ...filter, ...(await readScope(context, { environment, playerId: filter.playerId })) }
+async function readFilter(context: Context, request: Omit<RequestOf<typeof followRequest>, 'after'>) {
+  const { environment, scenarioId, nodeId, playerId, types, handles } = request
+  return { scenarioId, nodeId, types, handles, ...(await readScope(context, { environment, playerId })) }
 }
-
-const readKinds = (fields: Fields) => ({
-  types: setOf(fields.optionalTexts('types', { max: MAX_NAMES })),
-  handles: setOf(fields.optionalTexts('handles', { max: MAX_NAMES })),
-})
 
 /**
  * The events that a caller may see, narrowed by its arguments: a player sees its own, a platform key its project's.
  * A player that asks for another's events is refused, not shown nothing.
  */
-async function follow(context: Context, args: EventArgs) {
-  const cursor = Fields.ofInput(args).read((fields) => fields.optionalText('after', { max: MAX_CURSOR }))
-  const { environmentId, playerId, scenarioId, nodeId, types, handles } = await readFilter(context, args)
+async function follow(context: Context, args: object) {
+  const { after: cursor, ...request } = followRequest.readInput(args)
+  const { environmentId, playerId, scenarioId, nodeId, types, handles } = await readFilter(context, request)
   // A stream of server-sent events comes back with the address that it began with: what it has heard is the later word.
   const after = context.lastEventId ?? cursor
   return context.feeds.follow({
@@ -211,20 +226,14 @@ async function readScope(
   }
 }
 
-const readName = (environment: string | null): string =>
-  Fields.ofInput({ environment }).read((fields) => fields.text('environment', { max: 32 }))
+const readName = (name: string | null): string => shape({ environment }).readInput({ environment: name }).environment
 
 builder.subscriptionFields((t) => {
-  const scope = {
-    environment: t.arg.string({ description: 'Required for a platform key; a player has its own.' }),
-    after: t.arg.string({ description: 'A cursor: events after it are replayed, then joined to the live ones.' }),
-  }
-  const place = { ...scope, scenarioId: t.arg.string(), nodeId: t.arg.string(), playerId: t.arg.string() }
   const crossings = (type: typeof LevelUpEvent, handle: string, description: string) =>
     t.field({
       type,
       description,
-      args: place,
+      args: argsOf(crossingsRequest),
       subscribe: (_root, args, context) => follow(context, { ...args, handles: [handle] }),
       resolve: (event: StreamEvent) => event,
     })
@@ -236,14 +245,14 @@ builder.subscriptionFields((t) => {
     playerCreated: t.field({
       type: PlayerCreatedEvent,
       description: 'Players that are created.',
-      args: scope,
+      args: argsOf(playersCreatedRequest),
       subscribe: (_root, args, context) => follow(context, { ...args, types: ['player.created'] }),
       resolve: (event: StreamEvent) => event,
     }),
     events: t.field({
       type: EventInterface,
       description: 'All events, in the order of the stream.',
-      args: { ...place, types: t.arg({ type: [EventTypeEnum] }), handles: t.arg.stringList() },
+      args: argsOf(followRequest),
       subscribe: (_root, args, context) => follow(context, args),
       resolve: (event: StreamEvent) => event,
     }),
@@ -253,11 +262,12 @@ builder.subscriptionFields((t) => {
 builder.queryField('streamCursor', (t) =>
   t.string({
     description: "The present end of an environment's stream: subscribe with `after` to hear all that follows.",
-    args: { environment: t.arg.string({ description: 'Required for a platform key; a player has its own.' }) },
-    resolve: async (_root, { environment }, context) => {
+    args: argsOf(scopeRequest),
+    resolve: async (_root, args, context) => {
+      const { environment } = scopeRequest.readInput(args)
       const caller = await context.caller()
       if (caller.kind === 'platform') await requirePlatform(context, 'viewer')
-      const { environmentId } = await readScope(context, { environment: environment ?? null, playerId: null })
+      const { environmentId } = await readScope(context, { environment, playerId: null })
       return printCursor(environmentId, await context.feeds.end(environmentId))
     },
   }),
@@ -268,21 +278,12 @@ builder.queryField('events', (t) =>
     type: EventInterface,
     description:
       'The history of a stream, in its order. Cursors are the stream’s own: subscribe with `after: pageInfo.endCursor` to go on live. `last` gives the latest.',
-    args: {
-      environment: t.arg.string({ description: 'Required for a platform key; a player has its own.' }),
-      types: t.arg({ type: [EventTypeEnum] }),
-      handles: t.arg.stringList(),
-      scenarioId: t.arg.string(),
-      nodeId: t.arg.string(),
-      playerId: t.arg.string(),
-      from: t.arg({ type: 'DateTime', description: 'The first moment that counts.' }),
-      to: t.arg({ type: 'DateTime', description: 'The first moment that does not count any more.' }),
-    },
+    args: argsOf(historyRequest),
     resolve: async (_root, args, context) => {
-      const { from = null, to = null } = args
+      const { from, to, ...request } = historyRequest.readInput(args)
       if (from && to && from >= to) throw invalidRequest({ path: 'to', message: 'must be after from' })
       const page = readEventPage(args)
-      return readHistory(context, { ...(await readFilter(context, args)), from, to }, page)
+      return readHistory(context, { ...(await readFilter(context, request)), from, to }, page)
     },
   }),
 )
@@ -292,10 +293,10 @@ builder.prismaObjectField('Player', 'events', (t) =>
     type: EventInterface,
     description:
       'Its events in the order of the stream, as `Query.events` has them with its `playerId`: the same cursors, and `last` gives the latest.',
-    args: { types: t.arg({ type: [EventTypeEnum] }), handles: t.arg.stringList() },
+    args: argsOf(kindsRequest),
     resolve: ({ environmentId, id: playerId }, args, context) => {
       const page = readEventPage(args)
-      const { types, handles } = Fields.ofInput(args).read(readKinds)
+      const { types, handles } = kindsRequest.readInput(args)
       const anywhere = { scenarioId: null, nodeId: null, from: null, to: null }
       return readHistory(context, { ...anywhere, environmentId, playerId, types, handles }, page)
     },
@@ -304,10 +305,12 @@ builder.prismaObjectField('Player', 'events', (t) =>
 
 type AskedPage = PageArgs & ReturnType<typeof readPage>
 
-const readEventPage = (args: PageArgs): AskedPage => ({
-  ...args,
-  ...Fields.ofInput({ ...args }).read((fields) => readPage(fields, args)),
-})
+function readEventPage(args: PageArgs): AskedPage {
+  const faults: Fault[] = []
+  const page = { ...args, ...readPage(args, faults) }
+  refuseFaults(faults)
+  return page
+}
 
 /** A page of a stream. Its cursors are the stream's own. */
 async function readHistory(context: Context, filter: EventFilter, { size, backwards, after, before }: AskedPage) {

@@ -1,6 +1,8 @@
 import { type Fault, invalidRequest } from '../errors.ts'
-import { type Fields, isId } from '../fields.ts'
 import { isCleanText } from '../json.ts'
+import { isUuid } from '../limits.ts'
+import type { Fields, RequestOf, Shape } from '../request/shape.ts'
+import { InputSource } from '../request/source.ts'
 
 export const DEFAULT_SIZE = 20
 export const MAX_SIZE = 200
@@ -33,20 +35,34 @@ export function faultsOfPage({ first, last }: PageArgs): Fault[] {
   return [...faults, { path: 'last', message: 'must not be given beside first' }]
 }
 
-/** How many, and from which end, for a connection that pages by itself. */
-export function readPage(fields: Fields, args: PageArgs): { size: number; backwards: boolean } {
+/** How many, and from which end, for a connection that pages by itself. Notes its faults. */
+export function readPage(args: PageArgs, faults: Fault[]): { size: number; backwards: boolean } {
   const { first, last, after, before } = args
-  for (const { path, message } of faultsOfPage(args)) fields.fault(path, message, null)
+  faults.push(...faultsOfPage(args))
   const backwards = typeof last === 'number' || (typeof first !== 'number' && Boolean(before) && !after)
   return { size: first ?? last ?? DEFAULT_SIZE, backwards }
 }
 
-/** How many of a list that is paged from its beginning only. */
-export function readForwardPage(fields: Fields, { first, last, after, before }: PageArgs): number {
+/**
+ * The arguments of a list that is paged from its beginning only: those of its request, how many entries, and what the
+ * cursor names. `readCursor` answers undefined for a cursor that is not of this list.
+ */
+export function readList<F extends Fields, Place>(
+  request: Shape<F>,
+  args: PageArgs,
+  readCursor: (cursor: string) => Place | undefined,
+): RequestOf<Shape<F>> & { size: number; after: Place | null } {
+  const faults: Fault[] = []
+  const { first, last, after, before } = args
   for (const [path, value] of Object.entries({ last, before })) {
-    if (isGiven(value)) fields.fault(path, 'is not supported here: use first and after', null)
+    if (isGiven(value)) faults.push({ path, message: 'is not supported here: use first and after' })
   }
-  return readPage(fields, { first, after }).size
+  const { size } = readPage({ first, after }, faults)
+  const place = isGiven(after) ? readCursor(after as string) : null
+  if (place === undefined) faults.push({ path: 'after', message: FOREIGN_CURSOR })
+  const values = request.gather(new InputSource(args), faults)
+  if (faults.length > 0) throw invalidRequest(...faults)
+  return { ...values, size, after: place ?? null } as never
 }
 
 /** What Prisma's connections are asked with. */
@@ -83,7 +99,7 @@ export function pageOf<Query extends PrismaPage>(
   const parts: Readonly<Record<string, unknown>> = typeof key === 'object' && key !== null ? key : { id: key }
   const { id } = parts
   const isOurs = Object.entries(scope).every(([name, value]) => parts[name] === value)
-  if (!isOurs || typeof id !== 'string' || !(ids === 'names' ? isCleanText(id) : isId(id))) {
+  if (!isOurs || typeof id !== 'string' || !(ids === 'names' ? isCleanText(id) : isUuid(id))) {
     throw invalidRequest({ path: backwards ? 'before' : 'after', message: FOREIGN_CURSOR })
   }
   return { page, beyond: { id: backwards === (order === 'asc') ? { lt: id } : { gt: id } } }

@@ -17,7 +17,7 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
-import { isId } from '../fields.ts'
+import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR, faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
 declare global {
@@ -152,7 +152,9 @@ function isCursorOf(names: readonly string[], cursor: unknown, input: Input): bo
     if (!Array.isArray(parts) || parts.length !== names.length) return false
     return names.every((name, index) => {
       const part: unknown = parts[index]
-      return typeof part === 'string' && isId(part) && (!(name in input) || part === String(input[name]).toLowerCase())
+      return (
+        typeof part === 'string' && isUuid(part) && (!(name in input) || part === String(input[name]).toLowerCase())
+      )
     })
   } catch {
     return false

@@ -1,10 +1,10 @@
+import { isAscii } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
+import { MAX_DEPTH } from '../limits.ts'
+import { JsonSource } from '../request/source.ts'
 import { createTurns } from '../turns.ts'
-
-/** Deeper nesting is refused: no request of ours needs it, and recursive readers would not bear it. */
-const MAX_DEPTH = 64
 
 // A byte order mark is kept, so that it is refused like any other text that is not JSON.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -42,7 +42,7 @@ function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
     })
     request.on('end', () => resolve(body.subarray(0, length)))
     // A client that leaves in the midst is owed no answer, but whoever waits for the body is, and it is nobody's fault here.
-    request.on('error', () => reject(invalidRequest({ path: '', message: 'the body must be whole' })))
+    request.on('error', () => reject(unreadable('the body must be whole')))
   })
 }
 
@@ -53,22 +53,34 @@ function grown(bytes: Buffer, length: number): Buffer {
   return larger
 }
 
-/** The text of a body that is one JSON object; anything else is a 400 that says why. */
-export function readJsonObject(body: Uint8Array): string {
-  let text: string
+/** The members of a body that is one JSON object. Anything else is a 400 that says why. */
+export function readJson(body: Buffer): JsonSource {
+  const text = textOf(body)
+  if (nestsDeeper(text, MAX_DEPTH)) throw unreadable(`the body must not nest deeper than ${MAX_DEPTH}`)
+  let value: unknown
   try {
-    text = utf8.decode(body)
+    value = JSON.parse(text)
   } catch {
-    throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
+    throw unreadable('the body must be JSON')
   }
-  if (depthExceeds(text, MAX_DEPTH))
-    throw invalidRequest({ path: '', message: `the body must not nest deeper than ${MAX_DEPTH}` })
-  try {
-    JSON.parse(text)
-  } catch {
-    throw invalidRequest({ path: '', message: 'the body must be JSON' })
-  }
-  text = text.trim()
-  if (kindOf(text) !== 'object') throw invalidRequest({ path: '', message: 'the body must be a JSON object' })
-  return text
+  const trimmed = text.trim()
+  if (kindOf(trimmed) !== 'object') throw unreadable('the body must be a JSON object')
+  return new JsonSource(trimmed, value)
 }
+
+function textOf(body: Buffer): string {
+  if (isAscii(body)) return body.toString('latin1')
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw unreadable('the body must be valid UTF-8')
+  }
+}
+
+/** Most bodies open one object and no list, which is told faster than by going through them. */
+function nestsDeeper(text: string, limit: number): boolean {
+  if (!text.includes('[') && text.indexOf('{') === text.lastIndexOf('{')) return false
+  return depthExceeds(text, limit)
+}
+
+const unreadable = (message: string): Refusal => invalidRequest({ path: '', message })

@@ -1,9 +1,12 @@
 import { TrackType } from '../battlepass/graphql.ts'
-import { Fields } from '../fields.ts'
+import { refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlatform } from '../graphql/context.ts'
+import { argsOf } from '../graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { checkStep, HOURS_KEPT_DAYS, readRange } from './range.ts'
+import { environment, nodeId, scenarioId } from '../request/common.ts'
+import { described, moment, optional, shape } from '../request/shape.ts'
+import { HOURS_KEPT_DAYS, readRanged, stepFaults } from './range.ts'
 import {
   type CompletionInsight,
   type DayInsight,
@@ -174,11 +177,12 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
         sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_SOURCES}.` }),
       },
       resolve: (insight, args, { service }) => {
-        const sources = Fields.ofInput(args).read((fields) => {
-          checkStep(fields, args.by, insight.range, MAX_DAYS_BY_HOUR)
-          return fields.optionalInt32('sources', { min: 1, max: MAX_SOURCES }) ?? SOURCES
-        })
-        return readXp(service.operatorPool, insight, { step: args.by, sources })
+        const { by, sources } = args
+        const faults = stepFaults(by, insight.range, MAX_DAYS_BY_HOUR)
+        if (sources < 1 || sources > MAX_SOURCES)
+          faults.push({ path: 'sources', message: `must be 1 to ${MAX_SOURCES}` })
+        refuseFaults(faults)
+        return readXp(service.operatorPool, insight, { step: by, sources })
       },
     }),
     tiers: t.field({
@@ -195,26 +199,24 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
   }),
 })
 
+const insightRequest = shape({
+  environment,
+  scenarioId,
+  nodeId: described(nodeId, 'A battle-pass node of the published version.'),
+  from: optional(moment(`${DEFAULT_DAYS} days before the end unless given.`)),
+  to: optional(moment('Now unless given. Not itself in the range.')),
+})
+
 builder.queryField('battlePassInsight', (t) =>
   t.field({
     type: InsightType,
     description: 'Figures of one battle pass of a scenario, over a range of time.',
-    args: {
-      environment: t.arg.string({ required: true }),
-      scenarioId: t.arg.string({ required: true }),
-      nodeId: t.arg.string({ required: true, description: 'A battle-pass node of the published version.' }),
-      from: t.arg({ type: 'DateTime', description: `${DEFAULT_DAYS} days before the end unless given.` }),
-      to: t.arg({ type: 'DateTime', description: 'Now unless given. Not itself in the range.' }),
-    },
+    args: argsOf(insightRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { service } = context
-      const { environment, scenarioId, nodeId, range } = Fields.ofInput(args).read((fields) => ({
-        environment: fields.text('environment', { max: 32 }),
-        scenarioId: fields.text('scenarioId', { max: 128 }),
-        nodeId: fields.text('nodeId', { max: 128 }),
-        range: readRange(fields, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS }),
-      }))
+      const asked = readRanged(insightRequest, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS })
+      const { environment, scenarioId, nodeId, range } = asked
       const place = { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId, nodeId }
       const ref = { place, pass: await service.run(findPass(place)), range }
       let levels: Promise<LevelInsight[]> | undefined

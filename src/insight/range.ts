@@ -1,4 +1,6 @@
-import type { Fields } from '../fields.ts'
+import { type Fault, refuseFaults } from '../errors.ts'
+import type { Field, Fields, RequestOf, Shape } from '../request/shape.ts'
+import { InputSource } from '../request/source.ts'
 
 // Ranges of time that figures are asked for. Days and hours are those of UTC, which begin at whole ones since 1970.
 
@@ -29,23 +31,30 @@ export const HOURS_KEPT_DAYS = 90
 /** The first moment of which hours are told: the first of a day. */
 export const hoursKeptFrom = (now = new Date()): Date => daysAgo(HOURS_KEPT_DAYS, floorTo('day', now))
 
-/** The range that is asked for: up to now, and so many days, unless said otherwise. */
-export function readRange(
-  fields: Fields,
-  { from, to }: { from?: Date | null; to?: Date | null },
+/** The fields of a request with a range. Either end may be left out. */
+type Ranged = { from: Field<Date | null>; to: Field<Date | null> }
+
+/** Reads a request with a range: up to now, and so many days, unless said otherwise. */
+export function readRanged<F extends Fields & Ranged>(
+  request: Shape<F>,
+  args: object,
   { days, maxDays }: { days: number; maxDays: number },
-): Range {
+): RequestOf<Shape<F>> & { range: Range } {
+  const faults: Fault[] = []
+  const values = request.gather(new InputSource(args), faults)
+  const { from, to } = values as RequestOf<Shape<Ranged>>
   const end = to ?? new Date()
   const range = { from: from ?? daysAgo(days, end), to: end }
-  if (range.from >= range.to) fields.fault('from', 'must be before to', null)
-  if (daysOf(range) > maxDays) fields.fault('from', `must be at most ${maxDays} days before to`, null)
-  return range
+  if (range.from >= range.to) faults.push({ path: 'from', message: 'must be before to' })
+  if (daysOf(range) > maxDays) faults.push({ path: 'from', message: `must be at most ${maxDays} days before to` })
+  refuseFaults(faults)
+  return { ...values, range }
 }
 
-/** Whether a range is told by the hour: when it is short, and its hours are kept. */
-export function checkStep(fields: Fields, by: Step, range: Range, maxDaysByHour: number): void {
-  if (by !== 'hour') return
-  if (daysOf(range) > maxDaysByHour) fields.fault('by', `must be DAY for more than ${maxDaysByHour} days`, null)
-  else if (range.from < hoursKeptFrom())
-    fields.fault('by', `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago`, null)
+/** What is wrong with telling a range by the hour: it is long, or its hours are not kept any more. */
+export function stepFaults(by: Step, range: Range, maxDaysByHour: number): Fault[] {
+  if (by !== 'hour') return []
+  if (daysOf(range) > maxDaysByHour) return [{ path: 'by', message: `must be DAY for more than ${maxDaysByHour} days` }]
+  if (range.from >= hoursKeptFrom()) return []
+  return [{ path: 'by', message: `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago` }]
 }

@@ -1,19 +1,33 @@
 import type { AddXpResult } from '../battlepass/add-xp.ts'
-import type { ClaimResult } from '../battlepass/claim-tier.ts'
-import { AddXpResultType, ClaimTierResultType, TrackType } from '../battlepass/graphql.ts'
-import { readNodeInput } from '../battlepass/wire.ts'
-import { Fields, isId } from '../fields.ts'
+import { type ClaimResult, track } from '../battlepass/claim-tier.ts'
+import { AddXpResultType, ClaimTierResultType } from '../battlepass/graphql.ts'
+import type { Command } from '../commit/command.ts'
+import { type Fault, invalidRequest } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, findTarget, requireActor, requirePlatform } from '../graphql/context.ts'
-import { FOREIGN_CURSOR, pageOf, readForwardPage } from '../graphql/page.ts'
-import { MAX_INT64 } from '../json.ts'
+import { pageOf, readList } from '../graphql/page.ts'
+import { argsOf, inputOf, type Sent } from '../graphql/shapes.ts'
+import { isUuid, MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
 import { findPlayer, searchPlayers } from '../players/find-player.ts'
-import { PlayerStatus, PlayerType } from '../players/graphql.ts'
-import type { PlayerRef } from '../players/standing.ts'
-import { readKeys, readStorageValues } from '../players/wire.ts'
+import { PlayerType } from '../players/graphql.ts'
+import { storageKeys, storageValues } from '../players/requests.ts'
+import { type PlayerRef, STATUSES } from '../players/standing.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { TRACKS } from '../scenario/definition.ts'
-import { readRunId } from '../scenario/wire.ts'
+import { environment, inScenario, playerId, reason, requiredKey, runId } from '../request/common.ts'
+import {
+  type Fields,
+  int32,
+  int64,
+  moment,
+  oneOf,
+  optional,
+  type RequestOf,
+  type Shape,
+  shape,
+  text,
+  uuid,
+} from '../request/shape.ts'
+import { InputSource } from '../request/source.ts'
 import {
   banPlayer,
   cancelRun,
@@ -25,7 +39,6 @@ import {
   grantPremium,
   grantTier,
   grantXp,
-  type KeyedCall,
   resetPass,
   resetTier,
   revokePremium,
@@ -35,399 +48,200 @@ import {
   unlinkIdentity,
 } from './support.ts'
 
-const MAX_REASON = 500
-const MAX_KEY = 255
-const MAX_CURRENCY = 64
-const MAX_SOURCE = 64
-
-interface Payload {
+/** What an action of support leaves: the player, and what it came to. */
+interface Payload<Outcome = unknown> {
   readonly player: PlayerRef
+  readonly outcome: Outcome
 }
 
-const whereOf = ({ player: { environmentId, playerId: id } }: Payload) => ({ environmentId_id: { environmentId, id } })
-
-const PlayerPayload = builder.objectRef<Payload>('PlayerPayload').implement({
-  description: 'What an action of support leaves.',
-  fields: (t) => ({
-    player: t.prismaField({
-      type: 'Player',
-      resolve: (query, payload, _args, { prisma }) =>
-        prisma.player.findUniqueOrThrow({ ...query, where: whereOf(payload) }),
+const payload = <Outcome>(name: string, description?: string) =>
+  builder.objectRef<Payload<Outcome>>(name).implement({
+    ...(description !== undefined && { description }),
+    fields: (t) => ({
+      player: t.prismaField({
+        type: 'Player',
+        resolve: (query, { player: { environmentId, playerId: id } }, _args, { prisma }) =>
+          prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } }),
+      }),
     }),
-  }),
-})
+  })
 
-const ChangePayload = builder.objectRef<Payload & { changed: boolean }>('ChangePayload').implement({
-  description: 'What an action of support leaves, and whether there was anything to do.',
-  fields: (t) => ({
-    player: t.prismaField({
-      type: 'Player',
-      resolve: (query, payload, _args, { prisma }) =>
-        prisma.player.findUniqueOrThrow({ ...query, where: whereOf(payload) }),
-    }),
-    changed: t.exposeBoolean('changed', { description: 'There was something to do, and it is done.' }),
-  }),
-})
+const PlayerPayload = payload('PlayerPayload', 'What an action of support leaves.')
 
-const WalletPayload = builder.objectRef<Payload & { balance: bigint }>('WalletPayload').implement({
-  description: 'What `creditWallet` and `debitWallet` leave.',
-  fields: (t) => ({
-    player: t.prismaField({
-      type: 'Player',
-      resolve: (query, payload, _args, { prisma }) =>
-        prisma.player.findUniqueOrThrow({ ...query, where: whereOf(payload) }),
-    }),
-    balance: t.field({ type: 'Int64', description: 'The balance after it.', resolve: ({ balance }) => balance }),
+const ChangePayload = payload<{ changed: boolean }>(
+  'ChangePayload',
+  'What an action of support leaves, and whether there was anything to do.',
+)
+builder.objectField(ChangePayload, 'changed', (t) =>
+  t.boolean({
+    description: 'There was something to do, and it is done.',
+    resolve: ({ outcome }) => outcome.changed,
   }),
-})
+)
 
-const GrantXpPayload = builder.objectRef<Payload & { result: AddXpResult }>('GrantXpPayload').implement({
-  fields: (t) => ({
-    player: t.prismaField({
-      type: 'Player',
-      resolve: (query, payload, _args, { prisma }) =>
-        prisma.player.findUniqueOrThrow({ ...query, where: whereOf(payload) }),
-    }),
-    result: t.field({ type: AddXpResultType, resolve: ({ result }) => result }),
-  }),
-})
+const WalletPayload = payload<{ balance: bigint }>('WalletPayload', 'What `creditWallet` and `debitWallet` leave.')
+builder.objectField(WalletPayload, 'balance', (t) =>
+  t.field({ type: 'Int64', description: 'The balance after it.', resolve: ({ outcome }) => outcome.balance }),
+)
 
-const GrantTierPayload = builder.objectRef<Payload & { result: ClaimResult }>('GrantTierPayload').implement({
-  fields: (t) => ({
-    player: t.prismaField({
-      type: 'Player',
-      resolve: (query, payload, _args, { prisma }) =>
-        prisma.player.findUniqueOrThrow({ ...query, where: whereOf(payload) }),
-    }),
-    result: t.field({ type: ClaimTierResultType, resolve: ({ result }) => result }),
-  }),
+const GrantXpPayload = payload<AddXpResult>('GrantXpPayload')
+builder.objectField(GrantXpPayload, 'result', (t) =>
+  t.field({ type: AddXpResultType, resolve: ({ outcome }) => outcome }),
+)
+
+const GrantTierPayload = payload<ClaimResult>('GrantTierPayload')
+builder.objectField(GrantTierPayload, 'result', (t) =>
+  t.field({ type: ClaimTierResultType, resolve: ({ outcome }) => outcome }),
+)
+
+/** What every action of support takes. */
+const whom = { playerId, reason }
+const money = {
+  playerId,
+  currency: text('A currency, as the scenario and its prices name it.', { max: MAX_ASSET }),
+  amount: int64('1 or more.', { min: 1n }),
+  reason,
+  idempotencyKey: requiredKey,
+}
+const place = { playerId, ...inScenario, reason }
+const level = int32('A level of the pass.', { min: 0 })
+
+const playerRequest = shape(whom)
+const moneyRequest = shape(money)
+const passRequest = shape(place)
+const identityRequest = shape({
+  playerId,
+  provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
+  subject: text("The player's id of the studio, as its webhook named it.", { max: MAX_SUBJECT }),
+  reason,
 })
+const xpRequest = shape({
+  playerId,
+  ...inScenario,
+  amount: int64('1 or more.', { min: 1n }),
+  source: optional(text('`support` unless given.', { max: MAX_SOURCE }), 'support'),
+  reason,
+  idempotencyKey: requiredKey,
+})
+const grantTierRequest = shape({ playerId, ...inScenario, level, track, reason, idempotencyKey: requiredKey })
+const tierRequest = shape({ playerId, ...inScenario, level, track, reason })
+const runRequest = shape({ playerId, runId, reason })
+const setStorageRequest = shape({ playerId, values: storageValues, reason })
+const deleteStorageRequest = shape({ playerId, keys: storageKeys, reason })
+
+type SupportFields = Fields & Pick<typeof whom, 'playerId' | 'reason'>
 
 /**
- * The call of an operator on a player of its project, with what else it takes: every fault at once. Whoever may not is
- * refused before anything is read, which is written down; another project's player is one that does not exist, and the
- * attempt is written down, too.
+ * The input and the resolver of an action of support on a player of the operator's project. Every fault is told at once.
+ * An operator who may not is refused before anything is read. Another project's player is one that does not exist.
+ * Both attempts are in the audit log.
  */
-async function readCall<Input>(
-  context: Context,
+function support<F extends SupportFields, Outcome>(
+  name: string,
   action: string,
-  sent: { readonly playerId: string },
-  reader: (fields: Fields) => Input,
-): Promise<{ call: SupportCall; input: Input }> {
-  const attempt = { action: `player.${action}`, target: sent.playerId }
-  const caller = await requireActor(context, 'operator', attempt)
-  const { playerId, reason, input } = Fields.ofInput(sent).read((fields) => ({
-    playerId: fields.optionalId('playerId') ?? '',
-    reason: fields.text('reason', { max: MAX_REASON }),
-    input: reader(fields),
-  }))
-  const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
-  return { call: { caller, reason, player: await findTarget(context, caller, attempt, find) }, input }
+  request: Shape<F>,
+  run: (call: SupportCall & { idempotencyKey: string }, input: RequestOf<Shape<F>>) => Command<Outcome>,
+) {
+  return {
+    args: inputOf(name, request),
+    resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
+      const attempt = { action: `player.${action}`, target: String(sent.playerId) }
+      const caller = await requireActor(context, 'operator', attempt)
+      const input = request.readInput(sent)
+      const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
+      const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
+      const call = { caller, reason, idempotencyKey, player: await findTarget(context, caller, attempt, find) }
+      return { player: call.player, outcome: await context.service.run(run(call, input)) }
+    },
+  }
 }
-
-async function readKeyedCall<Input>(
-  context: Context,
-  action: string,
-  sent: { readonly playerId: string },
-  reader: (fields: Fields) => Input,
-): Promise<{ call: KeyedCall; input: Input }> {
-  const { call, input } = await readCall(context, action, sent, (fields) => ({
-    own: reader(fields),
-    idempotencyKey: fields.text('idempotencyKey', { max: MAX_KEY }),
-  }))
-  return { call: { ...call, idempotencyKey: input.idempotencyKey }, input: input.own }
-}
-
-const nothingElse = (): null => null
-
-const readMoney = (fields: Fields) => ({
-  currency: fields.text('currency', { max: MAX_CURRENCY }),
-  amount: fields.int64('amount', { min: 1n, max: MAX_INT64 }),
-})
-
-const readIdentity = (fields: Fields) => ({
-  provider: fields.text('provider', { max: 64 }),
-  subject: fields.text('subject', { max: 255 }),
-})
-
-const readXp = (fields: Fields) => ({
-  ...readNodeInput(fields),
-  amount: fields.int64('amount', { min: 1n, max: MAX_INT64 }),
-  source: fields.optionalText('source', { max: MAX_SOURCE }) ?? 'support',
-})
-
-const readTier = (fields: Fields) => ({
-  ...readNodeInput(fields),
-  level: fields.optionalInt32('level', { min: 0 }) ?? 0,
-  track: fields.oneOf('track', TRACKS),
-})
-
-const whom = { playerId: true, reason: 'Kept in the audit log; the player never sees it.' } as const
-const idempotency = 'The same key and request is done once, and answered alike for seven days.'
-
-const simpleInput = (name: string) =>
-  builder.inputType(name, {
-    fields: (t) => ({
-      playerId: t.id({ required: whom.playerId }),
-      reason: t.string({ required: true, description: whom.reason }),
-    }),
-  })
-
-const moneyInput = (name: string) =>
-  builder.inputType(name, {
-    fields: (t) => ({
-      playerId: t.id({ required: true }),
-      currency: t.string({ required: true }),
-      amount: t.field({ type: 'Int64', required: true, description: '1 or more.' }),
-      reason: t.string({ required: true, description: whom.reason }),
-      idempotencyKey: t.string({ required: true, description: idempotency }),
-    }),
-  })
-
-const nodeInput = (name: string) =>
-  builder.inputType(name, {
-    fields: (t) => ({
-      playerId: t.id({ required: true }),
-      scenarioId: t.string({ required: true }),
-      nodeId: t.string({ required: true }),
-      reason: t.string({ required: true, description: whom.reason }),
-    }),
-  })
-
-const BanPlayerInput = simpleInput('BanPlayerInput')
-const UnbanPlayerInput = simpleInput('UnbanPlayerInput')
-const DeletePlayerInput = simpleInput('DeletePlayerInput')
-const EndSessionsInput = simpleInput('EndSessionsInput')
-const CreditWalletInput = moneyInput('CreditWalletInput')
-const DebitWalletInput = moneyInput('DebitWalletInput')
-const GrantPremiumInput = nodeInput('GrantPremiumInput')
-const RevokePremiumInput = nodeInput('RevokePremiumInput')
-const ResetPassInput = nodeInput('ResetPassInput')
-
-const UnlinkIdentityInput = builder.inputType('UnlinkIdentityInput', {
-  fields: (t) => ({
-    playerId: t.id({ required: true }),
-    provider: t.string({ required: true, description: '`custom`, or `custom:` and the name of another provider.' }),
-    subject: t.string({ required: true }),
-    reason: t.string({ required: true, description: whom.reason }),
-  }),
-})
-
-const GrantXpInput = builder.inputType('GrantXpInput', {
-  fields: (t) => ({
-    playerId: t.id({ required: true }),
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    amount: t.field({ type: 'Int64', required: true, description: '1 or more.' }),
-    source: t.string({ description: '`support` unless given.' }),
-    reason: t.string({ required: true, description: whom.reason }),
-    idempotencyKey: t.string({ required: true, description: idempotency }),
-  }),
-})
-
-const GrantTierInput = builder.inputType('GrantTierInput', {
-  fields: (t) => ({
-    playerId: t.id({ required: true }),
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    level: t.int({ required: true }),
-    track: t.field({ type: TrackType, required: true }),
-    reason: t.string({ required: true, description: whom.reason }),
-    idempotencyKey: t.string({ required: true, description: idempotency }),
-  }),
-})
-
-const ResetTierInput = builder.inputType('ResetTierInput', {
-  fields: (t) => ({
-    playerId: t.id({ required: true }),
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    level: t.int({ required: true }),
-    track: t.field({ type: TrackType, required: true }),
-    reason: t.string({ required: true, description: whom.reason }),
-  }),
-})
-
-const CancelRunInput = builder.inputType('CancelRunInput', {
-  fields: (t) => ({
-    playerId: t.id({ required: true }),
-    runId: t.string({ required: true }),
-    reason: t.string({ required: true, description: whom.reason }),
-  }),
-})
-
-const SetPlayerStorageInput = builder.inputType('SetPlayerStorageInput', {
-  fields: (t) => ({
-    playerId: t.id({ required: true }),
-    values: t.field({ type: 'JSONObject', required: true, description: 'Values by key; other keys stay.' }),
-    reason: t.string({ required: true, description: whom.reason }),
-  }),
-})
-
-const DeletePlayerStorageInput = builder.inputType('DeletePlayerStorageInput', {
-  fields: (t) => ({
-    playerId: t.id({ required: true }),
-    keys: t.stringList({ required: true }),
-    reason: t.string({ required: true, description: whom.reason }),
-  }),
-})
 
 builder.mutationFields((t) => ({
   banPlayer: t.field({
     type: PlayerPayload,
     description: 'Bans a player: its calls are refused from the next one on, and what it has open closes.',
-    args: { input: t.arg({ type: BanPlayerInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call } = await readCall(context, 'ban', input, nothingElse)
-      await context.service.run(banPlayer(call))
-      return call
-    },
+    ...support('BanPlayerInput', 'ban', playerRequest, banPlayer),
   }),
   unbanPlayer: t.field({
     type: PlayerPayload,
     description: 'Lets a banned player play again. One that is deleted stays so.',
-    args: { input: t.arg({ type: UnbanPlayerInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call } = await readCall(context, 'unban', input, nothingElse)
-      await context.service.run(unbanPlayer(call))
-      return call
-    },
+    ...support('UnbanPlayerInput', 'unban', playerRequest, unbanPlayer),
   }),
   deletePlayer: t.field({
     type: PlayerPayload,
     description:
       'Deletes a player for good: profile, storage, login log and sessions are erased; ledgers, claims and identities stay.',
-    args: { input: t.arg({ type: DeletePlayerInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call } = await readCall(context, 'delete', input, nothingElse)
-      await context.service.run(deletePlayer(call))
-      return call
-    },
+    ...support('DeletePlayerInput', 'delete', playerRequest, deletePlayer),
   }),
   endSessions: t.field({
     type: PlayerPayload,
     description: 'Ends all logins of a player. Access tokens live out their time, sockets close; it may log in again.',
-    args: { input: t.arg({ type: EndSessionsInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call } = await readCall(context, 'end_sessions', input, nothingElse)
-      await context.service.run(endSessions(call))
-      return call
-    },
+    ...support('EndSessionsInput', 'end_sessions', playerRequest, endSessions),
   }),
   unlinkIdentity: t.field({
     type: PlayerPayload,
     description:
       'Takes an identity from a player and ends all its logins, since it is not known which came by that identity. The next login with it makes a new player, or it is linked elsewhere.',
-    args: { input: t.arg({ type: UnlinkIdentityInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: identity } = await readCall(context, 'unlink_identity', input, readIdentity)
-      await context.service.run(unlinkIdentity(call, identity))
-      return call
-    },
+    ...support('UnlinkIdentityInput', 'unlink_identity', identityRequest, unlinkIdentity),
   }),
   creditWallet: t.field({
     type: WalletPayload,
     description: 'Gives money to a player.',
-    args: { input: t.arg({ type: CreditWalletInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: money } = await readKeyedCall(context, 'credit_wallet', input, readMoney)
-      return { ...call, ...(await context.service.run(creditWallet(call, money))) }
-    },
+    ...support('CreditWalletInput', 'credit_wallet', moneyRequest, creditWallet),
   }),
   debitWallet: t.field({
     type: WalletPayload,
     description: 'Takes money from a player; more than it has is refused.',
-    args: { input: t.arg({ type: DebitWalletInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: money } = await readKeyedCall(context, 'debit_wallet', input, readMoney)
-      return { ...call, ...(await context.service.run(debitWallet(call, money))) }
-    },
+    ...support('DebitWalletInput', 'debit_wallet', moneyRequest, debitWallet),
   }),
   grantXp: t.field({
     type: GrantXpPayload,
     description: "Adds xp in the player's active run, by the rules of the game.",
-    args: { input: t.arg({ type: GrantXpInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: xp } = await readKeyedCall(context, 'grant_xp', input, readXp)
-      return { ...call, result: await context.service.run(grantXp(call, xp)) }
-    },
+    ...support('GrantXpInput', 'grant_xp', xpRequest, grantXp),
   }),
   grantTier: t.field({
     type: GrantTierPayload,
     description: 'Claims a tier for a player, also one that it has not reached. Premium tiers need premium.',
-    args: { input: t.arg({ type: GrantTierInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: tier } = await readKeyedCall(context, 'grant_tier', input, readTier)
-      return { ...call, result: await context.service.run(grantTier(call, tier)) }
-    },
+    ...support('GrantTierInput', 'grant_tier', grantTierRequest, grantTier),
   }),
   resetTier: t.field({
     type: ChangePayload,
     description: 'Makes one claimed tier of one player claimable again. What it granted stays.',
-    args: { input: t.arg({ type: ResetTierInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: place } = await readCall(context, 'reset_tier', input, readTier)
-      return { ...call, ...(await context.service.run(resetTier(call, place))) }
-    },
+    ...support('ResetTierInput', 'reset_tier', tierRequest, resetTier),
   }),
   grantPremium: t.field({
     type: ChangePayload,
     description: 'Gives premium for nothing. Refused where none is sold.',
-    args: { input: t.arg({ type: GrantPremiumInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: place } = await readCall(context, 'grant_premium', input, readNodeInput)
-      return { ...call, ...(await context.service.run(grantPremium(call, place))) }
-    },
+    ...support('GrantPremiumInput', 'grant_premium', passRequest, grantPremium),
   }),
   revokePremium: t.field({
     type: ChangePayload,
     description: 'Takes premium back. Refused while premium tiers are claimed: reset them first.',
-    args: { input: t.arg({ type: RevokePremiumInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: place } = await readCall(context, 'revoke_premium', input, readNodeInput)
-      return { ...call, ...(await context.service.run(revokePremium(call, place))) }
-    },
+    ...support('RevokePremiumInput', 'revoke_premium', passRequest, revokePremium),
   }),
   resetPass: t.field({
     type: ChangePayload,
     description: 'Puts a pass back to its beginning: no xp, no premium, no claims. What was granted stays.',
-    args: { input: t.arg({ type: ResetPassInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: place } = await readCall(context, 'reset_pass', input, readNodeInput)
-      return { ...call, ...(await context.service.run(resetPass(call, place))) }
-    },
+    ...support('ResetPassInput', 'reset_pass', passRequest, resetPass),
   }),
   cancelRun: t.field({
     type: PlayerPayload,
     description: 'Ends a run as it stands. The player may start another.',
-    args: { input: t.arg({ type: CancelRunInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: run } = await readCall(context, 'cancel_run', input, (fields) => ({
-        runId: readRunId(fields),
-      }))
-      await context.service.run(cancelRun(call, run))
-      return call
-    },
+    ...support('CancelRunInput', 'cancel_run', runRequest, cancelRun),
   }),
   setPlayerStorage: t.field({
     type: PlayerPayload,
     description: "Merges values into a player's storage, all or nothing.",
-    args: { input: t.arg({ type: SetPlayerStorageInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: values } = await readCall(context, 'set_storage', input, readStorageValues)
-      await context.service.run(setPlayerStorage(call, values))
-      return call
-    },
+    ...support('SetPlayerStorageInput', 'set_storage', setStorageRequest, (call, { values }) =>
+      setPlayerStorage(call, values),
+    ),
   }),
   deletePlayerStorage: t.field({
     type: PlayerPayload,
     description: "Removes keys from a player's storage. Those that it does not have are no fault.",
-    args: { input: t.arg({ type: DeletePlayerStorageInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const { call, input: keys } = await readCall(context, 'delete_storage', input, readKeys)
-      await context.service.run(deletePlayerStorage(call, keys))
-      return call
-    },
+    ...support('DeletePlayerStorageInput', 'delete_storage', deleteStorageRequest, (call, { keys }) =>
+      deletePlayerStorage(call, keys),
+    ),
   }),
 }))
 
@@ -467,29 +281,38 @@ builder.prismaObject('AuditLogEntry', {
   }),
 })
 
+const span = {
+  from: optional(moment('The first moment that counts.')),
+  to: optional(moment('The first moment that does not count any more.')),
+}
+const auditLogRequest = shape({
+  action: optional(text('Of this action alone, to the letter, such as `player.ban`.', { max: 128 })),
+  target: optional(text('About this target alone, such as the id of a player, a key or a scenario.', { max: 255 })),
+  actor: optional(text('By this actor alone, such as `platform_key:` and its id.', { max: 128 })),
+  ...span,
+})
+const playerQueryRequest = shape({ id: uuid("The player's id.") })
+const playersRequest = shape({
+  environment,
+  search: optional(text('An id, the beginning of a nickname in any letter case, or a subject.', { max: MAX_SUBJECT })),
+  provider: optional(
+    text('With it the search is for a subject of this provider: `custom`, or `custom:` and its name.', {
+      max: MAX_IDENTITY_PROVIDER,
+    }),
+  ),
+  status: optional(oneOf('Of this status alone.', STATUSES)),
+})
+
 builder.queryFields((t) => ({
   auditLog: t.prismaConnection({
     type: 'AuditLogEntry',
     cursor: 'projectId_id',
     description: "What operators changed, or tried to, in the key's project: the latest first.",
-    args: {
-      action: t.arg.string({ description: 'Of this action alone, to the letter, such as `player.ban`.' }),
-      target: t.arg.string({
-        description: 'About this target alone, such as the id of a player, a key or a scenario.',
-      }),
-      actor: t.arg.string({ description: 'By this actor alone, such as `platform_key:` and its id.' }),
-      from: t.arg({ type: 'DateTime', description: 'The first moment that counts.' }),
-      to: t.arg({ type: 'DateTime', description: 'The first moment that does not count any more.' }),
-    },
+    args: argsOf(auditLogRequest),
     resolve: async (query, _root, args, context) => {
       const attempt = { action: 'audit_log.read', target: 'audit_log' }
       const { projectId } = await requireActor(context, 'admin', attempt)
-      const { action, target, actor, from, to } = Fields.ofInput(args).read((fields) => ({
-        action: fields.optionalText('action', { max: 128 }),
-        target: fields.optionalText('target', { max: 255 }),
-        actor: fields.optionalText('actor', { max: 128 }),
-        ...readRange(fields, args),
-      }))
+      const { action, target, actor, from, to } = readSpan(auditLogRequest, args)
       const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
       const where = {
         projectId,
@@ -508,10 +331,10 @@ builder.queryFields((t) => ({
   player: t.prismaField({
     type: 'Player',
     description: "A player of the key's project.",
-    args: { id: t.arg.id({ required: true }) },
+    args: argsOf(playerQueryRequest),
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const playerId = Fields.ofInput(args).read((fields) => fields.optionalId('id')) ?? ''
+      const { id: playerId } = playerQueryRequest.readInput(args)
       const { environmentId, playerId: id } = await findPlayer(context.service.pool, projectId, playerId)
       return context.prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } })
     },
@@ -519,29 +342,16 @@ builder.queryFields((t) => ({
   players: t.connection({
     type: PlayerType,
     description: 'The players of an environment, the newest first.',
-    args: {
-      environment: t.arg.string({ required: true }),
-      search: t.arg.string({
-        description: 'An id, the beginning of a nickname in any letter case, or a subject.',
-      }),
-      provider: t.arg.string({
-        description: 'With it the search is for a subject of this provider: `custom`, or `custom:` and its name.',
-      }),
-      status: t.arg({ type: PlayerStatus }),
-    },
+    args: argsOf(playersRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment, search, provider, size, after } = Fields.ofInput(args).read((fields) => ({
-        size: readForwardPage(fields, args),
-        after: readPlayerCursor(fields, args.after),
-        environment: fields.text('environment', { max: 32 }),
-        search: fields.optionalText('search', { max: 255 }),
-        provider: readSearchedProvider(fields, args.search),
-      }))
+      const { environment, search, provider, status, size, after } = readList(playersRequest, args, readPlayerCursor)
+      // All who ever came by a provider are nobody's page.
+      if (provider !== null && !search) throw invalidRequest({ path: 'provider', message: 'must be given with search' })
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const found = await searchPlayers(
         context.service.operatorPool,
-        { environmentId, text: search, provider, status: args.status ?? null },
+        { environmentId, text: search, provider, status },
         { after, limit: size + 1 },
       )
       const ids = found.slice(0, size)
@@ -564,21 +374,14 @@ builder.queryFields((t) => ({
   }),
 }))
 
-function readSearchedProvider(fields: Fields, search: string | null | undefined): string | null {
-  const provider = fields.optionalText('provider', { max: 64 })
-  // All who ever came by a provider are nobody's page.
-  if (provider !== null && !search) return fields.fault('provider', 'must be given with search', null)
-  return provider
-}
-
-interface Range {
-  readonly from: Date | null
-  readonly to: Date | null
-}
-
-function readRange(fields: Fields, { from = null, to = null }: Partial<Range>): Range {
-  if (from && to && from >= to) fields.fault('to', 'must be after from', null)
-  return { from: from && sinceThe1970s(from), to: to && sinceThe1970s(to) }
+/** Reads a request with a range of time, of which either end may be left out. */
+function readSpan<F extends Fields & typeof span>(request: Shape<F>, args: object): RequestOf<Shape<F>> {
+  const faults: Fault[] = []
+  const read = request.gather(new InputSource(args), faults)
+  const { from, to } = read as RequestOf<Shape<typeof span>>
+  if (from && to && from >= to) faults.push({ path: 'to', message: 'must be after from' })
+  if (faults.length > 0) throw invalidRequest(...faults)
+  return { ...read, from: from && sinceThe1970s(from), to: to && sinceThe1970s(to) }
 }
 
 /** Nothing is older, and Prisma writes years that Postgres does not have. */
@@ -603,9 +406,8 @@ function firstIdAt(milliseconds: number): string {
 
 const printPlayerCursor = (id: string): string => Buffer.from(`player:${id}`).toString('base64url')
 
-/** The id that a cursor names; null without a cursor. */
-function readPlayerCursor(fields: Fields, cursor: string | null | undefined): string | null {
-  if (cursor === null || cursor === undefined) return null
+/** The id that a cursor names; undefined for a cursor that is not of such a list. */
+function readPlayerCursor(cursor: string): string | undefined {
   const id = Buffer.from(cursor, 'base64url').toString().replace('player:', '')
-  return isId(id) && printPlayerCursor(id) === cursor ? id : fields.fault('after', FOREIGN_CURSOR, null)
+  return isUuid(id) && printPlayerCursor(id) === cursor ? id : undefined
 }

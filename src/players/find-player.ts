@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
+import { isUuid } from '../limits.ts'
 import type { PlayerRef, Status } from './standing.ts'
 
 /** A player of a project, by its id. That another project has it is not to be told from nobody having it. */
@@ -31,8 +32,6 @@ export interface PlayerPage {
   readonly after: string | null
   readonly limit: number
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** As they stand in the database, whatever a caller says that it is. */
 const STATUSES = { active: 'active', banned: 'banned', deleted: 'deleted' } as const satisfies Record<Status, Status>
@@ -73,7 +72,7 @@ export async function searchPlayers(pool: Pool, search: PlayerSearch, page: Play
   const named = (player: string): string => `fold_name(${player}.nickname) ~>=~ (SELECT low FROM asked)
     AND fold_name(${player}.nickname) ~<~ (SELECT high FROM asked)`
   // Studios may call their players by such ids, too.
-  const byId = UUID.test(text) ? `SELECT (${start})::uuid UNION ALL ` : ''
+  const byId = isUuid(text) ? `SELECT (${start})::uuid UNION ALL ` : ''
   const exact = `p.id IN (${byId}${bySubject})`
   const byName = async (most: number): Promise<string[] | null> => {
     const { rows } = await pool.query<{ ids: string[] | null }>(

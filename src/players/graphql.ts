@@ -1,11 +1,11 @@
-import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
+import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
-import { admitPlayer, type Status } from './standing.ts'
-import { deleteStorage, type StoredValue, setStorage } from './storage.ts'
-import { readKeys, readOptionalKeys, readStorageValues } from './wire.ts'
+import { storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
+import { admitPlayer, STATUSES, type Status } from './standing.ts'
+import { deleteStorage, deleteStorageCall, type StoredValue, setStorage, setStorageCall } from './storage.ts'
 
 const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('StorageEntry').implement({
   description: "A key of a player's storage.",
@@ -25,13 +25,13 @@ const IdentityType = builder.prismaObject('Identity', {
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-export const PlayerStatus = builder.enumType('PlayerStatus', {
+export const PlayerStatus = enumType('PlayerStatus', STATUSES, {
   description: 'Whether a player may play.',
   values: {
-    active: { value: 'active', description: 'It may play.' },
-    banned: { value: 'banned', description: 'Its calls are refused until it is unbanned.' },
-    deleted: { value: 'deleted', description: 'Its personal data is erased, and its calls are refused for good.' },
-  } as const satisfies Record<Status, unknown>,
+    active: 'It may play.',
+    banned: 'Its calls are refused until it is unbanned.',
+    deleted: 'Its personal data is erased, and its calls are refused for good.',
+  },
 })
 
 export const PlayerType = builder.prismaObject('Player', {
@@ -76,9 +76,9 @@ export const PlayerType = builder.prismaObject('Player', {
     storage: t.field({
       type: [StorageEntryType],
       description: 'The storage, by key: all of it, or these keys.',
-      args: { keys: t.arg.stringList() },
+      args: argsOf(storageGetRequest),
       resolve: async ({ environmentId, id }, args, context) => {
-        const keys = Fields.ofInput(args).read(readOptionalKeys)
+        const { keys } = storageGetRequest.readInput(args)
         const byOperator = (await context.caller()).kind === 'platform'
         const answer = await context.storageAnswer()
         const stored = await answer.read({ environmentId, playerId: id }, keys, { byOperator })
@@ -145,28 +145,14 @@ const DeleteStorageResult = builder.objectRef<{ keys: readonly string[] }>('Dele
   }),
 })
 
-const SetStorageInput = builder.inputType('SetStorageInput', {
-  fields: (t) => ({
-    values: t.field({
-      type: 'JSONObject',
-      required: true,
-      description: 'Values by key; other keys stay. Given as text, values are kept byte for byte.',
-    }),
-  }),
-})
-
-const DeleteStorageInput = builder.inputType('DeleteStorageInput', {
-  fields: (t) => ({ keys: t.stringList({ required: true }) }),
-})
-
 builder.mutationFields((t) => ({
   setStorage: t.field({
     type: SetStorageResult,
     description: "Merges values into the calling player's storage, all or nothing.",
-    args: { input: t.arg({ type: SetStorageInput, required: true }) },
+    args: inputOf('SetStorageInput', storageSetRequest),
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'storage.set')
-      const values = Fields.ofInput(input).read(readStorageValues)
+      const player = await requirePlayer(context, setStorageCall.action)
+      const { values } = storageSetRequest.readInput(input)
       await context.service.run(setStorage(player, values))
       return { storage: [...values].map(([key, value]) => ({ key, value })) }
     },
@@ -174,10 +160,10 @@ builder.mutationFields((t) => ({
   deleteStorage: t.field({
     type: DeleteStorageResult,
     description: "Removes keys from the calling player's storage. Those that it does not have are no fault.",
-    args: { input: t.arg({ type: DeleteStorageInput, required: true }) },
+    args: inputOf('DeleteStorageInput', storageDeleteRequest),
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'storage.delete')
-      const keys = Fields.ofInput(input).read(readKeys)
+      const player = await requirePlayer(context, deleteStorageCall.action)
+      const { keys } = storageDeleteRequest.readInput(input)
       await context.service.run(deleteStorage(player, keys))
       return { keys }
     },

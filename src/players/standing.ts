@@ -6,7 +6,8 @@ import { Refusal } from '../errors.ts'
 
 export type { PlayerRef } from '../commit/player.ts'
 
-export type Status = 'active' | 'banned' | 'deleted'
+export const STATUSES = ['active', 'banned', 'deleted'] as const
+export type Status = (typeof STATUSES)[number]
 
 interface Standing {
   readonly status: Status

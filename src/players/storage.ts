@@ -4,16 +4,15 @@ import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { columns, Wanted } from '../commit/wanted.ts'
 import { type Fault, Refusal } from '../errors.ts'
-import { lengthOf } from '../fields.ts'
 import { isCleanText } from '../json.ts'
+import { lengthOf } from '../request/shape.ts'
+import { playerCall } from './player-call.ts'
+import { type StorageValues, storageDeleteRequest, storageSetRequest } from './requests.ts'
 import { askStanding, requireActive } from './standing.ts'
 
 const MAX_KEY_LENGTH = 128 // spec 8, in code points
 const MAX_VALUE_BYTES = 65_536 // spec 8: 64 KiB of the value's own text, in UTF-8
 export const MAX_KEYS = 1000 // spec 8
-
-/** Keys of a player's storage root, and the raw JSON text of their values. */
-export type StorageValues = ReadonlyMap<string, string>
 
 /** What of these breaks a limit of spec 8 by itself. The keys that a player has already are counted under its lock. */
 export function storageFaults(values: StorageValues): Fault[] {
@@ -302,3 +301,14 @@ export function readStorage(
     },
   }
 }
+
+export const setStorageCall = playerCall({
+  request: storageSetRequest,
+  action: 'storage.set',
+  command: (player, { values }) => setStorage(player, values),
+})
+export const deleteStorageCall = playerCall({
+  request: storageDeleteRequest,
+  action: 'storage.delete',
+  command: (player, { keys }) => deleteStorage(player, keys),
+})

@@ -1,11 +1,9 @@
 import { ROLES, type Role } from '../auth/callers.ts'
 import { RoleType } from '../auth/graphql.ts'
-import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
 import { requireActor, requirePlatform } from '../graphql/context.ts'
-import { createEnvironment, readEnvironmentName, readProjectName, renameProject } from './projects.ts'
-
-const MAX_REASON = 500
+import { inputOf } from '../graphql/shapes.ts'
+import { createEnvironment, createEnvironmentRequest, renameProject, renameProjectRequest } from './projects.ts'
 
 builder.prismaObject('Environment', {
   fields: (t) => ({
@@ -68,13 +66,6 @@ builder.queryFields((t) => ({
   }),
 }))
 
-const CreateEnvironmentInput = builder.inputType('CreateEnvironmentInput', {
-  fields: (t) => ({
-    name: t.string({ required: true, description: 'As in `production`: a-z, 0-9, _ and -, at most 32.' }),
-    reason: t.string({ required: true, description: 'Kept in the audit log.' }),
-  }),
-})
-
 const CreateEnvironmentPayload = builder.objectRef<{ id: string }>('CreateEnvironmentPayload').implement({
   fields: (t) => ({
     environment: t.prismaField({
@@ -82,13 +73,6 @@ const CreateEnvironmentPayload = builder.objectRef<{ id: string }>('CreateEnviro
       description: 'The environment that was made.',
       resolve: (query, { id }, _args, { prisma }) => prisma.environment.findUniqueOrThrow({ ...query, where: { id } }),
     }),
-  }),
-})
-
-const RenameProjectInput = builder.inputType('RenameProjectInput', {
-  fields: (t) => ({
-    name: t.string({ description: 'What the project is to be called: 1 to 128 characters.', required: true }),
-    reason: t.string({ required: true, description: 'Kept in the audit log.' }),
   }),
 })
 
@@ -101,32 +85,24 @@ const RenameProjectPayload = builder.objectRef<{ id: string }>('RenameProjectPay
   }),
 })
 
-const readReason = (fields: Fields): string => fields.text('reason', { max: MAX_REASON })
-
 builder.mutationFields((t) => ({
   createEnvironment: t.field({
     type: CreateEnvironmentPayload,
     description: 'Makes an environment: a world of its own, with no keys, providers, scenarios or players yet.',
-    args: { input: t.arg({ type: CreateEnvironmentInput, required: true }) },
+    args: inputOf('CreateEnvironmentInput', createEnvironmentRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireActor(context, 'admin', { action: 'environment.create', target: input.name })
-      const environment = Fields.ofInput(input).read((fields) => ({
-        name: readEnvironmentName(fields),
-        reason: readReason(fields),
-      }))
+      const environment = createEnvironmentRequest.readInput(input)
       return { id: await createEnvironment(context.service.operatorPool, caller, environment) }
     },
   }),
   renameProject: t.field({
     type: RenameProjectPayload,
     description: "Renames the key's project.",
-    args: { input: t.arg({ type: RenameProjectInput, required: true }) },
+    args: inputOf('RenameProjectInput', renameProjectRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireActor(context, 'admin', { action: 'project.rename', target: 'project' })
-      const project = Fields.ofInput(input).read((fields) => ({
-        name: readProjectName(fields),
-        reason: readReason(fields),
-      }))
+      const project = renameProjectRequest.readInput(input)
       await renameProject(context.service.operatorPool, caller, project)
       return { id: caller.projectId }
     },

@@ -4,7 +4,9 @@ import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
-import type { Fields } from '../fields.ts'
+import { isSlug, MAX_NAME } from '../limits.ts'
+import { newSlug, reason } from '../request/common.ts'
+import { type RequestOf, shape, text } from '../request/shape.ts'
 
 export interface NewProject {
   readonly projectId: string
@@ -35,29 +37,26 @@ async function insertEnvironment(
   await client.query('INSERT INTO streams (environment_id) VALUES ($1)', [id])
 }
 
-const MAX_PROJECT_NAME = 128
-const ENVIRONMENT_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/
-
-export const isProjectName = (name: string): boolean => name !== '' && [...name].length <= MAX_PROJECT_NAME
-export const isEnvironmentName = (name: string): boolean => ENVIRONMENT_NAME.test(name)
+export const isProjectName = (name: string): boolean => name !== '' && [...name].length <= MAX_NAME
+export const isEnvironmentName = isSlug
 
 /** Lists of them are whole, never in pages. */
 export const MAX_ENVIRONMENTS = 100
 
-export const readProjectName = (fields: Fields): string => fields.text('name', { max: MAX_PROJECT_NAME })
-
-export function readEnvironmentName(fields: Fields): string {
-  const name = fields.text('name', { max: 32 })
-  return name === '' || isEnvironmentName(name)
-    ? name
-    : fields.fault('name', 'must begin with a-z or 0-9, and go on with a-z, 0-9, _ or -', '')
-}
+export const createEnvironmentRequest = shape({
+  name: newSlug('As in `production`: a-z, 0-9, _ and -, at most 32.'),
+  reason,
+})
+export const renameProjectRequest = shape({
+  name: text(`What the project is to be called: 1 to ${MAX_NAME} characters.`, { max: MAX_NAME }),
+  reason,
+})
 
 /** Makes an environment of the operator's project, with an empty stream. It can be used at once. Names are unique. */
 export function createEnvironment(
   pool: Pool,
   caller: PlatformCaller,
-  { name, reason }: { name: string; reason: string },
+  { name, reason }: RequestOf<typeof createEnvironmentRequest>,
 ): Promise<string> {
   return inTransaction(pool, async (client) => {
     const { projectId } = caller
@@ -85,7 +84,7 @@ export function createEnvironment(
 export function renameProject(
   pool: Pool,
   caller: PlatformCaller,
-  { name, reason }: { name: string; reason: string },
+  { name, reason }: RequestOf<typeof createEnvironmentRequest>,
 ): Promise<void> {
   return inTransaction(pool, async (client) => {
     const { projectId } = caller

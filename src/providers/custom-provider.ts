@@ -1,17 +1,18 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
+import { isSlug, SLUG } from '../limits.ts'
 import type { SecretContext, Secrets } from './secrets.ts'
 
 /** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */
 export const DEFAULT_PROVIDER = 'default'
 
-const NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/ // spec 2.3, spec 8
-const RESERVED: readonly string[] = ['google', 'apple', 'device'] // spec 2.3
+/** What no custom provider is called (spec 2.3). */
+export const RESERVED_NAMES: readonly string[] = ['google', 'apple', 'device']
 
 /** The rule of a custom provider's name, for whoever broke it. */
-export const NAME_RULE = `a provider's name must match ${NAME.source} and not be ${RESERVED.join(', ')}`
+export const NAME_RULE = `a provider's name must match ${SLUG.source} and not be ${RESERVED_NAMES.join(', ')}`
 
-export const isProviderName = (name: string): boolean => NAME.test(name) && !RESERVED.includes(name)
+export const isProviderName = (name: string): boolean => isSlug(name) && !RESERVED_NAMES.includes(name)
 
 export interface CustomProviderRef {
   readonly projectId: string

@@ -9,14 +9,18 @@ import {
   readLoginStatistics,
   readLoginTimes,
 } from '../auth/login-statistics.ts'
-import { readCredentials } from '../auth/wire.ts'
-import { Fields } from '../fields.ts'
+import { credentials } from '../auth/requests.ts'
+import { refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { requireActor, requirePlatform } from '../graphql/context.ts'
+import { argsOf, inputOf } from '../graphql/shapes.ts'
 import { StepType } from '../insight/graphql.ts'
-import { checkStep, HOURS_KEPT_DAYS, readRange } from '../insight/range.ts'
-import { print, RawJson } from '../json.ts'
+import { HOURS_KEPT_DAYS, readRanged, stepFaults } from '../insight/range.ts'
+import { MAX_SECRET } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { environment, providerName, reason } from '../request/common.ts'
+import { described, int32, moment, optional, shape, text } from '../request/shape.ts'
+import { InputSource } from '../request/source.ts'
 import { type AuthProvidersView, type CustomProviderView, readAuthProviders } from './auth-providers.ts'
 import {
   DEFAULT_OVERLAP_SECONDS,
@@ -24,10 +28,7 @@ import {
   type RotatedSecret,
   rotateProviderSecret,
 } from './rotate-secret.ts'
-import { MAX_SECRET_LENGTH } from './secrets.ts'
-import { readSettings, setAuthProviders } from './settings.ts'
-
-const MAX_REASON = 500
+import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
 
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
   description: "A login provider that asks a studio's webhook (spec 2.3).",
@@ -76,26 +77,16 @@ builder.queryField('authProviders', (t) =>
   t.field({
     type: [AuthProvidersType],
     description: "The login providers of the key's project, by environment: of one, or of all.",
-    args: { environment: t.arg.string() },
+    args: argsOf(authProvidersQuery),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const environment = Fields.ofInput(args).read((fields) => fields.optionalText('environment', { max: 32 }))
+      const { environment } = authProvidersQuery.readInput(args)
       return readAuthProviders(context.service.operatorPool, projectId, environment)
     },
   }),
 )
 
-const SetAuthProvidersInput = builder.inputType('SetAuthProvidersInput', {
-  fields: (t) => ({
-    environment: t.string({ required: true }),
-    authProviders: t.field({
-      type: 'JSONObject',
-      required: true,
-      description: 'As over REST: `{custom: {<name>: {enabled, url, secret}}, google, apple}`; what is absent stays.',
-    }),
-    reason: t.string({ required: true }),
-  }),
-})
+const setAuthProvidersRequest = shape({ ...authProvidersRequest.fields, reason })
 
 const SetAuthProvidersPayload = builder
   .objectRef<{ authProviders: AuthProvidersView }>('SetAuthProvidersPayload')
@@ -109,16 +100,18 @@ const SetAuthProvidersPayload = builder
     }),
   })
 
-const RotateProviderSecretInput = builder.inputType('RotateProviderSecretInput', {
-  fields: (t) => ({
-    environment: t.string({ required: true }),
-    name: t.string({ required: true, description: "The provider's name, such as `default`." }),
-    secret: t.string({ description: 'The new secret, when your endpoint knows it already; else one is made.' }),
-    overlapSeconds: t.int({
-      description: `How long the secret of before still signs: 0 to ${MAX_OVERLAP_SECONDS}, ${DEFAULT_OVERLAP_SECONDS} unless given. 0 ends it at once, and every earlier one.`,
-    }),
-    reason: t.string({ required: true }),
-  }),
+const rotateSecretRequest = shape({
+  environment,
+  name: providerName,
+  secret: optional(text('The new secret, when your endpoint knows it already; else one is made.', { max: MAX_SECRET })),
+  overlapSeconds: optional(
+    int32(
+      `How long the secret of before still signs: 0 to ${MAX_OVERLAP_SECONDS}, ${DEFAULT_OVERLAP_SECONDS} unless given. 0 ends it at once, and every earlier one.`,
+      { min: 0, max: MAX_OVERLAP_SECONDS },
+    ),
+    DEFAULT_OVERLAP_SECONDS,
+  ),
+  reason,
 })
 
 const RotateProviderSecretPayload = builder.objectRef<RotatedSecret>('RotateProviderSecretPayload').implement({
@@ -135,13 +128,7 @@ const RotateProviderSecretPayload = builder.objectRef<RotatedSecret>('RotateProv
   }),
 })
 
-const TestAuthProviderInput = builder.inputType('TestAuthProviderInput', {
-  fields: (t) => ({
-    environment: t.string({ required: true }),
-    provider: t.string({ description: '`default` unless given.' }),
-    customData: t.field({ type: 'JSONObject', required: true, description: 'What a client would send.' }),
-  }),
-})
+const testProviderRequest = shape({ environment, ...credentials })
 
 const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPayload').implement({
   description: 'What a login would come to.',
@@ -152,8 +139,7 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],
-      resolve: ({ attempts }) =>
-        attempts.map(({ status, milliseconds, error }) => Fields.ofJson(print({ status, milliseconds, error }))),
+      resolve: ({ attempts }) => [...attempts],
     }),
   }),
 })
@@ -162,15 +148,11 @@ builder.mutationFields((t) => ({
   setAuthProviders: t.field({
     type: SetAuthProvidersPayload,
     description: 'Sets login providers. It counts for the very next login, on every instance.',
-    args: { input: t.arg({ type: SetAuthProvidersInput, required: true }) },
+    args: inputOf('SetAuthProvidersInput', setAuthProvidersRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireActor(context, 'admin', { action: 'auth_providers.set', target: 'providers' })
-      const { environment, authProviders, reason } = Fields.ofInput(input).read((fields) => ({
-        environment: fields.text('environment', { max: 32 }),
-        authProviders: fields.object('authProviders'),
-        reason: fields.text('reason', { max: MAX_REASON }),
-      }))
-      const settings = readSettings(print({ environment, authProviders: new RawJson(authProviders) }))
+      const { reason } = setAuthProvidersRequest.readInput(input)
+      const settings = readSettings(new InputSource(input))
       return { authProviders: await setAuthProviders(context.service, caller, settings, reason) }
     },
   }),
@@ -178,30 +160,23 @@ builder.mutationFields((t) => ({
     type: RotateProviderSecretPayload,
     description:
       'Replaces the secret of a custom provider, from the very next login on. For an overlap the secret of before signs, too: `X-Signature` is made with the new one, `webhook-signature` has a signature with each.',
-    args: { input: t.arg({ type: RotateProviderSecretInput, required: true }) },
+    args: inputOf('RotateProviderSecretInput', rotateSecretRequest),
     resolve: async (_root, { input }, context) => {
       const action = 'auth_providers.rotate_secret'
       const caller = await requireActor(context, 'admin', { action, target: input.name })
-      const rotation = Fields.ofInput(input).read((fields) => ({
-        environment: fields.text('environment', { max: 32 }),
-        name: fields.text('name', { max: 32 }),
-        secret: fields.optionalText('secret', { max: MAX_SECRET_LENGTH }),
-        overlapSeconds:
-          fields.optionalInt32('overlapSeconds', { min: 0, max: MAX_OVERLAP_SECONDS }) ?? DEFAULT_OVERLAP_SECONDS,
-        reason: fields.text('reason', { max: MAX_REASON }),
-      }))
+      const rotation = rotateSecretRequest.readInput(input)
       return rotateProviderSecret(context.service, caller, rotation)
     },
   }),
   testAuthProvider: t.field({
     type: TestAuthProviderPayload,
     description: 'Asks a webhook as a login would, and tells how it went. No player is made, found or logged in.',
-    args: { input: t.arg({ type: TestAuthProviderInput, required: true }) },
+    args: inputOf('TestAuthProviderInput', testProviderRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requireActor(context, 'admin', { action: 'auth_providers.test', target: 'providers' })
-      const environment = Fields.ofInput(input).read((fields) => fields.text('environment', { max: 32 }))
+      const { environment, ...credentials } = testProviderRequest.readInput(input)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      return rehearseLogin(context.service, { projectId, environmentId }, Fields.ofInput(input).read(readCredentials))
+      return rehearseLogin(context.service, { projectId, environmentId }, credentials)
     },
   }),
 }))
@@ -312,33 +287,34 @@ const LoginStatisticsType = builder
           by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'By hour or by day.' }),
         },
         resolve: ({ ref }, { by }, { service }) => {
-          Fields.ofInput({ by }).read((fields) => checkStep(fields, by, ref, MAX_DAYS_BY_HOUR))
+          refuseFaults(stepFaults(by, ref, MAX_DAYS_BY_HOUR))
           return readLoginTimes(service.operatorPool, ref, by)
         },
       }),
     }),
   })
 
+const loginStatisticsRequest = shape({
+  environment,
+  provider: optional(described(providerName, 'Of this provider alone.')),
+  from: optional(moment('A day before the end unless given.')),
+  to: optional(moment(`Now unless given; at most ${MAX_DAYS} days after the beginning.`)),
+})
+
 builder.queryField('loginStatistics', (t) =>
   t.field({
     type: LoginStatisticsType,
     description:
       'How the logins of an environment went: by outcome, with attempts and latencies, in all, by provider, and by hour or day.',
-    args: {
-      environment: t.arg.string({ required: true }),
-      provider: t.arg.string({ description: 'Of this provider alone.' }),
-      from: t.arg({ type: 'DateTime', description: 'A day before the end unless given.' }),
-      to: t.arg({ type: 'DateTime', description: `Now unless given; at most ${MAX_DAYS} days after the beginning.` }),
-    },
+    args: argsOf(loginStatisticsRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment, ...range } = Fields.ofInput(args).read((fields) => ({
-        environment: fields.text('environment', { max: 32 }),
-        provider: fields.optionalText('provider', { max: 32 }),
-        ...readRange(fields, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS }),
-      }))
+      const { environment, provider, range } = readRanged(loginStatisticsRequest, args, {
+        days: DEFAULT_DAYS,
+        maxDays: MAX_DAYS,
+      })
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const ref = { environmentId, ...range }
+      const ref = { environmentId, provider, ...range }
       return { ref, ...(await readLoginStatistics(context.service.operatorPool, ref)) }
     },
   }),

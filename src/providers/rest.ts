@@ -1,14 +1,11 @@
-import { Fields } from '../fields.ts'
 import type { PlatformHandler } from '../http/route.ts'
 import type { Json } from '../json.ts'
 import { type AuthProvidersView, readAuthProviders } from './auth-providers.ts'
-import { readSettings, setAuthProviders } from './settings.ts'
+import { authProvidersQuery, readSettings, setAuthProviders } from './settings.ts'
 
 /** GET /platform/v1/projects/{projectId}/auth-providers?environment= (spec 4.3): one environment, or all of them. */
 export const getAuthProviders: PlatformHandler = async ({ caller, query, service }) => {
-  const environment = Fields.ofInput({ environment: query.get('environment') }).read((fields) =>
-    fields.optionalText('environment', { max: 32 }),
-  )
+  const { environment } = authProvidersQuery.readInput({ environment: query.get('environment') })
   const views = await readAuthProviders(service.operatorPool, caller.projectId, environment)
   const environments = views.map(toJson)
   return environment === null ? { environments } : (environments[0] ?? null)

@@ -3,8 +3,21 @@ import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
-import { Fields } from '../fields.ts'
 import { type Json, kindOf, members, RawJson } from '../json.ts'
+import { MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../limits.ts'
+import { environment } from '../request/common.ts'
+import {
+  described,
+  type Fields,
+  flag,
+  object,
+  optional,
+  type RequestOf,
+  type Shape,
+  shape,
+  text,
+} from '../request/shape.ts'
+import { JsonSource, type Source } from '../request/source.ts'
 import {
   type AuthProvidersView,
   lockSettings,
@@ -15,16 +28,13 @@ import {
   viewOf,
 } from './auth-providers.ts'
 import { isProviderName, NAME_RULE } from './custom-provider.ts'
-import { MAX_SECRET_LENGTH, type SecretContext, type Secrets, tryToOpen } from './secrets.ts'
+import { type SecretContext, type Secrets, tryToOpen } from './secrets.ts'
 import { redact, secretsOf, withKeptSecrets } from './write-only.ts'
 
 // Setting the login providers of an environment (spec 4.3).
 
-const MAX_URL_LENGTH = 2048
-/** Of one environment. Each is a row and a place in every answer. */
-const MAX_CUSTOM_PROVIDERS = 500
 /** Of the block of `google` or `apple`: it is gone through again at each of its levels. */
-const MAX_BLOCK_BYTES = 16_384
+export const MAX_BLOCK_BYTES = 16_384
 
 /** What a PUT asks for. A part that is null stays as it is. */
 export interface AuthProviderSettings {
@@ -35,12 +45,8 @@ export interface AuthProviderSettings {
   readonly apple: RawJson | null
 }
 
-export interface CustomProviderSettings {
-  readonly enabled: boolean
-  readonly url: string
-  /** Null keeps the stored one. */
-  readonly secret: string | null
-}
+/** Without a secret the stored one is kept. */
+export type CustomProviderSettings = RequestOf<typeof customProviderRequest>
 
 /** What settings are changed with. */
 export interface SettingsDesk {
@@ -54,22 +60,35 @@ export interface ReadSettings {
   readonly faults: readonly Fault[]
 }
 
-/** Reads the body of a PUT. Whether a secret is missing shows only beside what is stored, so faults are not thrown yet. */
-export function readSettings(body: string): ReadSettings {
+export const authProvidersRequest = shape({
+  environment,
+  authProviders: object(
+    'As `{custom: {<name>: {enabled, url, secret}}, google, apple}`. What is absent stays as it is.',
+  ),
+})
+/** Which environment is asked for; all of them without one. */
+export const authProvidersQuery = shape({ environment: optional(described(environment, 'Of this environment alone.')) })
+
+const kinds = shape({
+  custom: optional(object('All custom providers, by name.')),
+  google: optional(object(`Up to ${MAX_BLOCK_BYTES} bytes.`)),
+  apple: optional(object(`Up to ${MAX_BLOCK_BYTES} bytes.`)),
+})
+export const customProviderRequest = shape({
+  enabled: flag('The master switch.'),
+  url: text('Absolute, http or https, without credentials.', { max: MAX_URL, check: urlFault }),
+  secret: optional(text('Signs requests. The stored one stays unless given.', { max: MAX_SECRET })),
+})
+
+/** Reads a PUT. Whether a secret is missing shows only beside what is stored, so faults are not thrown yet. */
+export function readSettings(request: Source): ReadSettings {
   const faults: Fault[] = []
-  const request = gather(faults, '', Fields.ofJson(body), (fields) => ({
-    environment: fields.text('environment', { max: 32 }),
-    authProviders: fields.object('authProviders'),
-  }))
-  const blocks = gather(faults, 'authProviders.', Fields.ofJson(request.authProviders), (fields) => ({
-    custom: fields.optionalObject('custom'),
-    google: fields.optionalObject('google'),
-    apple: fields.optionalObject('apple'),
-  }))
+  const { environment, authProviders } = authProvidersRequest.gather(request, faults)
+  const blocks = within('authProviders.', faults, kinds, authProviders)
   for (const kind of PLATFORM_KINDS) if (isTooLong(blocks[kind] ?? '')) faults.push(tooLong(kind))
   return {
     settings: {
-      environment: request.environment,
+      environment,
       custom: blocks.custom === null ? null : readCustom(blocks.custom, faults),
       google: rawOrNull(blocks.google),
       apple: rawOrNull(blocks.apple),
@@ -86,21 +105,18 @@ function readCustom(text: string, faults: Fault[]): Map<string, CustomProviderSe
   for (const [name, raw] of sent) {
     const path = `authProviders.custom.${name}`
     if (!isProviderName(name)) faults.push({ path, message: NAME_RULE })
-    if (kindOf(raw) !== 'object') {
-      faults.push({ path, message: 'must be a JSON object' })
-      continue
-    }
-    const provider = gather(faults, `${path}.`, Fields.ofJson(raw), (fields) => ({
-      enabled: fields.flag('enabled'),
-      url: fields.text('url', { max: MAX_URL_LENGTH }),
-      secret: fields.optionalText('secret', { max: MAX_SECRET_LENGTH }),
-    }))
-    // A URL that has been named already stands for nothing.
-    const fault = provider.url === '' ? undefined : urlFault(provider.url)
-    if (fault) faults.push({ path: `${path}.url`, message: fault })
-    providers.set(name, provider)
+    if (kindOf(raw) === 'object') providers.set(name, within(`${path}.`, faults, customProviderRequest, raw))
+    else faults.push({ path, message: 'must be a JSON object' })
   }
   return providers
+}
+
+/** Reads an object inside of a request. Its faults have the path of it. */
+function within<F extends Fields>(prefix: string, faults: Fault[], inner: Shape<F>, json: string): RequestOf<Shape<F>> {
+  const own: Fault[] = []
+  const values = inner.gather(new JsonSource(json), own)
+  for (const { path, message } of own) faults.push({ path: prefix + path, message })
+  return values
 }
 
 function urlFault(url: string): string | undefined {
@@ -109,13 +125,6 @@ function urlFault(url: string): string | undefined {
   if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) return 'must be an absolute http or https URL'
   const { username, password } = new URL(url)
   return username !== '' || password !== '' ? 'must not contain credentials' : undefined
-}
-
-/** Runs a reader and keeps its faults, each under a path of ours. What is faulty has a stand-in. */
-function gather<T>(faults: Fault[], prefix: string, fields: Fields, reader: (fields: Fields) => T): T {
-  const value = reader(fields)
-  for (const { path, message } of fields.found) faults.push({ path: prefix + path, message })
-  return value
 }
 
 const isTooLong = (block: string): boolean => Buffer.byteLength(block) > MAX_BLOCK_BYTES

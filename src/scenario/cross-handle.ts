@@ -2,15 +2,22 @@ import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
+import { MAX_HANDLE } from '../limits.ts'
+import { playerCall } from '../players/player-call.ts'
+import { nodeId as nodeIdField, runId, scenarioId as scenarioIdField } from '../request/common.ts'
+import { type RequestOf, shape, text } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { SERVER_HANDLES } from './definition.ts'
 import { type ExecutionPlan, walk } from './plan.ts'
-import { askSession, openSession, type RunInput, record, rewardsOf } from './session.ts'
+import { askSession, openSession, record, rewardsOf } from './session.ts'
 
-export interface CrossHandle extends RunInput {
-  readonly nodeId: string
-  readonly handle: string
-}
+export const crossHandleRequest = shape({
+  scenarioId: scenarioIdField,
+  runId,
+  nodeId: nodeIdField,
+  handle: text('A handle of the node, such as `onClick`.', { max: MAX_HANDLE }),
+})
+export type CrossHandle = RequestOf<typeof crossHandleRequest>
 
 export type CrossResult = { readonly plan: ExecutionPlan | null }
 
@@ -39,3 +46,9 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
     },
   }
 }
+
+export const crossHandleCall = playerCall({
+  request: crossHandleRequest,
+  action: 'run.cross_handle',
+  command: crossHandle,
+})

@@ -10,8 +10,8 @@ import {
   MAX_NODES,
   MAX_REWARDS,
   MAX_TYPE,
-  TRACKS,
-} from './definition.ts'
+} from '../limits.ts'
+import { TRACKS } from './definition.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It says what each place must be by itself;
 // what places must be to each other (an edge's nodes, a tier's level, dates in order) only `parseDefinition` tells.

@@ -1,5 +1,18 @@
 import type { Fault } from '../errors.ts'
 import { depthExceeds, elements, isCleanText, kindOf, MAX_INT64, members, RawJson, readInt } from '../json.ts'
+import {
+  MAX_ASSET,
+  MAX_DEPTH,
+  MAX_EDGES,
+  MAX_HANDLE,
+  MAX_ID,
+  MAX_LEVEL,
+  MAX_LEVELS,
+  MAX_NAME,
+  MAX_NODES,
+  MAX_REWARDS,
+  MAX_TYPE,
+} from '../limits.ts'
 
 // A scenario's definition: parsed and validated as a whole, every fault at once. Pure; versions never change.
 
@@ -97,18 +110,6 @@ export const HANDLES_OF = {
 /** Handles that only the service crosses. `onComplete` is also for client nodes. */
 export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
-const MAX_DEPTH = 64
-export const MAX_NAME = 128
-export const MAX_NODES = 1_000
-export const MAX_EDGES = 10_000
-export const MAX_LEVELS = 1_000
-/** The highest number that a level may have. */
-export const MAX_LEVEL = 1_000_000n
-export const MAX_REWARDS = 32
-export const MAX_ID = 128
-export const MAX_TYPE = 64
-export const MAX_HANDLE = 64
-export const MAX_ASSET = 64
 /** More than a person reads; the last one says how many there are. */
 const MAX_FAULTS = 100
 
@@ -358,7 +359,7 @@ function readLevels(reader: Reader, place: Place): { level: number; xp: bigint }
   let lastXp: bigint | undefined
   for (const entry of reader.list(place, { min: 1, max: MAX_LEVELS })) {
     const member = reader.object(entry)
-    const level = reader.integer(member('level'), 1n, MAX_LEVEL)
+    const level = reader.integer(member('level'), 1n, BigInt(MAX_LEVEL))
     const xp = reader.integer(member('xp'), 0n, MAX_INT64)
     if (level !== undefined && lastLevel !== undefined && level <= lastLevel)
       reader.fault(`${entry.path}.level`, 'must be higher than the level before it')
@@ -374,7 +375,7 @@ function readLevels(reader: Reader, place: Place): { level: number; xp: bigint }
 
 function readTier(reader: Reader, place: Place): Tier | undefined {
   const tier = reader.object(place)
-  const level = reader.integer(tier('level'), 1n, MAX_LEVEL)
+  const level = reader.integer(tier('level'), 1n, BigInt(MAX_LEVEL))
   const trackText = stringOf(tier('track'))
   const track = TRACKS.find((known) => known === trackText)
   if (!track) reader.unfit(tier('track'), `must be one of ${TRACKS.join(', ')}`)
@@ -393,7 +394,11 @@ function readPrice(reader: Reader, place: Place): { currency: string; amount: bi
 function readLevelNode(reader: Reader, data: (name: string) => Place): Omit<LevelNode, 'id' | 'data' | 'type'> {
   const numberPlace = data('levelNumber')
   // A number or a decimal string: level editors write both.
-  const levelNumber = reader.integer({ ...numberPlace, raw: stringOf(numberPlace) ?? numberPlace.raw }, 1n, MAX_LEVEL)
+  const levelNumber = reader.integer(
+    { ...numberPlace, raw: stringOf(numberPlace) ?? numberPlace.raw },
+    1n,
+    BigInt(MAX_LEVEL),
+  )
   const passNodeId = reader.text(data('passNodeId'), MAX_ID)
   const own: { [T in Track]?: readonly Reward[] } = {}
   const rewardsPlace = data('rewards')

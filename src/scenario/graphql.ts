@@ -1,15 +1,15 @@
 import type { EnumRef, SchemaTypes } from '@pothos/core'
 import type { Fault } from '../errors.ts'
-import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requireActor, requirePlatform, requirePlayer } from '../graphql/context.ts'
-import { pageOf, readForwardPage } from '../graphql/page.ts'
+import { type Context, requireActor, requirePlatform } from '../graphql/context.ts'
+import { pageOf, readList } from '../graphql/page.ts'
+import { argsOf, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { MAX_INT32 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { PriceType, RewardType } from '../wallet/graphql.ts'
 import { cloneScenario } from './clone.ts'
 import type { PassPreview } from './compare-passes.ts'
-import { type CrossResult, crossHandle } from './cross-handle.ts'
+import { type CrossResult, crossHandleCall } from './cross-handle.ts'
 import { type Reward, type Track, validateDefinition } from './definition.ts'
 import type {
   Change,
@@ -25,12 +25,21 @@ import type {
 import type { EnteredNode, ExecutionPlan } from './plan.ts'
 import type { ScenarioPreview } from './preview.ts'
 import { type PublishedScenario, publishScenario, readScenario } from './publish.ts'
-import { type RunResult, readRun } from './read-run.ts'
+import { type RunResult, runCall } from './read-run.ts'
+import {
+  cloneRequest,
+  diffRequest,
+  previewRequest,
+  publishRequest,
+  scenarioRequest,
+  scenariosRequest,
+  validateRequest,
+  versionRequest,
+} from './requests.ts'
 import type { RunStatus } from './runs.ts'
 import type { ScenarioRef } from './scenarios.ts'
-import { type StartResult, startRun } from './start-run.ts'
+import { type StartResult, startRunCall } from './start-run.ts'
 import { diffVersions, listVersions, type VersionSummary } from './versions.ts'
-import { readCrossHandle, readRunId, readScenarioId } from './wire.ts'
 
 const CrossedHandleType = builder.objectRef<{ nodeId: string; handle: string }>('CrossedHandle').implement({
   description: 'A handle that was crossed.',
@@ -575,44 +584,19 @@ const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>(
   }),
 })
 
-const ValidateScenarioInput = builder.inputType('ValidateScenarioInput', {
-  fields: (t) => ({
-    environment: t.string({ required: true }),
-    scenarioId: t.string({ description: 'The id that it would have.' }),
-    definition: t.string({ required: true, description: 'The definition as JSON text.' }),
-  }),
-})
-
-const PreviewScenarioInput = builder.inputType('PreviewScenarioInput', {
-  fields: (t) => ({
-    environment: t.string({ required: true }),
-    scenarioId: t.string({ required: true }),
-    definition: t.string({ required: true, description: 'The definition as JSON text.' }),
-  }),
-})
-
 builder.queryFields((t) => ({
   run: t.field({
     type: ScenarioRunType,
     description: 'A run of the calling player.',
-    args: { runId: t.arg.string({ required: true }) },
-    resolve: async (_root, args, context) => {
-      const player = await requirePlayer(context)
-      const runId = Fields.ofInput(args).read(readRunId)
-      return context.service.run(readRun(player, { runId }))
-    },
+    ...playerQuery(runCall),
   }),
   scenario: t.field({
     type: ScenarioVersionType,
     description: 'The current version of a scenario, or an older one.',
-    args: {
-      environment: t.arg.string({ required: true }),
-      scenarioId: t.arg.string({ required: true }),
-      version: t.arg.int(),
-    },
+    args: argsOf(versionRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment, scenarioId, version } = Fields.ofInput(args).read(readVersionedScenario)
+      const { environment, scenarioId, version } = versionRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const published = await readScenario(context.service.operatorPool, { environmentId, scenarioId }, version)
       return { environment, ...published }
@@ -621,14 +605,10 @@ builder.queryFields((t) => ({
   scenarioVersions: t.connection({
     type: VersionSummaryType,
     description: 'The versions of a scenario, the newest first.',
-    args: { environment: t.arg.string({ required: true }), scenarioId: t.arg.string({ required: true }) },
+    args: argsOf(scenarioRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { size, after, ...place } = Fields.ofInput(args).read((fields) => ({
-        ...readVersionedScenario(fields),
-        size: readForwardPage(fields, args),
-        after: readVersionCursor(fields, args.after),
-      }))
+      const { size, after, ...place } = readList(scenarioRequest, args, readVersionCursor)
       const scenario = await findScenario(context, projectId, place)
       const found = await listVersions(context.service.operatorPool, scenario, { after, limit: size + 1 })
       const edges = found.slice(0, size).map((node) => ({ cursor: printVersionCursor(node.version), node }))
@@ -646,19 +626,10 @@ builder.queryFields((t) => ({
   scenarioDiff: t.field({
     type: DiffType,
     description: 'What differs between two versions of a scenario, in either direction.',
-    args: {
-      environment: t.arg.string({ required: true }),
-      scenarioId: t.arg.string({ required: true }),
-      from: t.arg.int({ required: true, description: 'The version that is compared.' }),
-      to: t.arg.int({ required: true, description: 'The version that it is compared with.' }),
-    },
+    args: argsOf(diffRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { from, to, ...place } = Fields.ofInput(args).read((fields) => ({
-        ...readVersionedScenario(fields),
-        from: fields.optionalInt32('from', { min: 1 }) ?? 0,
-        to: fields.optionalInt32('to', { min: 1 }) ?? 0,
-      }))
+      const { from, to, ...place } = diffRequest.readInput(args)
       const scenario = await findScenario(context, projectId, place)
       return { from, to, ...(await diffVersions(context.service.operatorPool, scenario, { from, to })) }
     },
@@ -666,78 +637,39 @@ builder.queryFields((t) => ({
   validateScenario: t.field({
     type: ValidationType,
     description: 'Everything that publishing a definition would refuse it for.',
-    args: { input: t.arg({ type: ValidateScenarioInput, required: true }) },
+    args: inputOf('ValidateScenarioInput', validateRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment } = Fields.ofInput(input).read((fields) => ({
-        environment: fields.text('environment', { max: 32 }),
-        scenarioId: fields.optionalText('scenarioId', { max: 128 }),
-      }))
+      const { environment, definition } = validateRequest.readInput(input)
       await findEnvironment(context.service.pool, projectId, environment)
-      return validateDefinition(input.definition.trim())
+      return validateDefinition(definition)
     },
   }),
   previewScenario: t.field({
     type: PreviewType,
     description:
       'What publishing a definition would do to those who play now. Nothing is written, and nobody waits for it.',
-    args: { input: t.arg({ type: PreviewScenarioInput, required: true }) },
+    args: inputOf('PreviewScenarioInput', previewRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const scenario = await findScenario(context, projectId, Fields.ofInput(input).read(readVersionedScenario))
-      return context.service.previewScenario(scenario, input.definition.trim())
+      const { definition, ...place } = previewRequest.readInput(input)
+      return context.service.previewScenario(await findScenario(context, projectId, place), definition)
     },
   }),
   scenarios: t.prismaConnection({
     type: 'Scenario',
     cursor: 'environmentId_id',
     description: 'The scenarios of an environment, by id.',
-    args: { environment: t.arg.string({ required: true }) },
+    args: argsOf(scenariosRequest),
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const environment = Fields.ofInput(args).read((fields) => fields.text('environment', { max: 32 }))
+      const { environment } = scenariosRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'asc', ids: 'names' })
       return context.prisma.scenario.findMany({ ...page, where: { environmentId, ...beyond } })
     },
   }),
 }))
-
-const StartRunInput = builder.inputType('StartRunInput', {
-  fields: (t) => ({ scenarioId: t.string({ required: true }) }),
-})
-
-const CrossHandleInput = builder.inputType('CrossHandleInput', {
-  fields: (t) => ({
-    scenarioId: t.string({ required: true }),
-    nodeId: t.string({ required: true }),
-    runId: t.string({ required: true }),
-    handle: t.string({ required: true }),
-  }),
-})
-
-const PublishScenarioInput = builder.inputType('PublishScenarioInput', {
-  fields: (t) => ({
-    environment: t.string({ required: true }),
-    scenarioId: t.string({ required: true }),
-    definition: t.string({
-      required: true,
-      description: 'The definition as JSON text, so that nothing of it is rounded.',
-    }),
-    reason: t.string({ description: 'Kept in the audit log.' }),
-  }),
-})
-
-const CloneScenarioInput = builder.inputType('CloneScenarioInput', {
-  fields: (t) => ({
-    environment: t.string({ required: true }),
-    scenarioId: t.string({ required: true }),
-    version: t.int({ description: 'The current one unless given.' }),
-    toEnvironment: t.string({ required: true, description: 'An environment of the same project.' }),
-    toScenarioId: t.string({ description: 'Where it is published: the same id, or another.', required: true }),
-    reason: t.string({ description: 'Kept in the audit log.' }),
-  }),
-})
 
 const PublishScenarioPayload = builder
   .objectRef<{ scenario: PublishedScenario & { environment: string } }>('PublishScenarioPayload')
@@ -755,34 +687,21 @@ builder.mutationFields((t) => ({
   startRun: t.field({
     type: StartRunResultType,
     description: 'Starts the run of a scenario, or resumes the one that is active.',
-    args: { input: t.arg({ type: StartRunInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'run.start')
-      const scenarioId = Fields.ofInput(input).read(readScenarioId)
-      return context.service.run(startRun(player, { scenarioId }))
-    },
+    ...playerMutation('StartRunInput', startRunCall),
   }),
   crossHandle: t.field({
     type: CrossHandleResultType,
     description: 'Crosses a handle of an active node that the client runs.',
-    args: { input: t.arg({ type: CrossHandleInput, required: true }) },
-    resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'run.cross_handle')
-      return context.service.run(crossHandle(player, Fields.ofInput(input).read(readCrossHandle)))
-    },
+    ...playerMutation('CrossHandleInput', crossHandleCall),
   }),
   publishScenario: t.field({
     type: PublishScenarioPayload,
     description:
       'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
-    args: { input: t.arg({ type: PublishScenarioInput, required: true }) },
+    args: inputOf('PublishScenarioInput', publishRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireActor(context, 'admin', { action: 'scenario.publish', target: input.scenarioId })
-      const { definition, reason, ...place } = Fields.ofInput(input).read((fields) => ({
-        ...readVersionedScenario(fields),
-        definition: fields.text('definition', { max: Number.MAX_SAFE_INTEGER, min: 0 }).trim(),
-        reason: readReason(fields),
-      }))
+      const { definition, reason, ...place } = publishRequest.readInput(input)
       const scenario = await findScenario(context, caller.projectId, place)
       const published = await publishScenario(context.service.operatorPool, scenario, definition, { caller, reason })
       return { scenario: { environment: place.environment, ...published } }
@@ -792,15 +711,10 @@ builder.mutationFields((t) => ({
     type: CloneScenarioPayload,
     description:
       'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. With an older version and the same place it goes back to that version.',
-    args: { input: t.arg({ type: CloneScenarioInput, required: true }) },
+    args: inputOf('CloneScenarioInput', cloneRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireActor(context, 'admin', { action: 'scenario.clone', target: input.toScenarioId })
-      const { toEnvironment, toScenarioId, version, reason, ...place } = Fields.ofInput(input).read((fields) => ({
-        ...readVersionedScenario(fields),
-        toEnvironment: fields.text('toEnvironment', { max: 32 }),
-        toScenarioId: fields.text('toScenarioId', { max: 128 }),
-        reason: readReason(fields),
-      }))
+      const { toEnvironment, toScenarioId, version, reason, ...place } = cloneRequest.readInput(input)
       const target = { environment: toEnvironment, scenarioId: toScenarioId }
       const cloned = await cloneScenario(context.service.operatorPool, caller, {
         from: await findScenario(context, caller.projectId, place),
@@ -814,18 +728,6 @@ builder.mutationFields((t) => ({
   }),
 }))
 
-function readVersionedScenario(fields: Fields) {
-  return {
-    environment: fields.text('environment', { max: 32 }),
-    scenarioId: readScenarioId(fields),
-    version: fields.optionalInt32('version', { min: 1 }),
-  }
-}
-
-function readReason(fields: Fields): string | null {
-  return fields.optionalText('reason', { max: 500 })
-}
-
 /** A scenario of the key's project. Another project's environment is one that does not exist. */
 async function findScenario(
   { service }: Context,
@@ -837,10 +739,8 @@ async function findScenario(
 
 const printVersionCursor = (version: number): string => Buffer.from(`version:${version}`).toString('base64url')
 
-/** The version that a cursor names; null without a cursor. */
-function readVersionCursor(fields: Fields, cursor: string | null | undefined): number | null {
-  if (cursor === null || cursor === undefined) return null
+/** The version that a cursor names; undefined for a cursor that is not of such a list. */
+function readVersionCursor(cursor: string): number | undefined {
   const version = Number(Buffer.from(cursor, 'base64url').toString().replace('version:', ''))
-  if (version >= 1 && version <= MAX_INT32 && printVersionCursor(version) === cursor) return version
-  return fields.fault('after', 'must be a cursor that this service gave', null)
+  return version >= 1 && version <= MAX_INT32 && printVersionCursor(version) === cursor ? version : undefined
 }

@@ -2,10 +2,15 @@ import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
+import { playerCall } from '../players/player-call.ts'
 import { askStanding, requireActive } from '../players/standing.ts'
+import { runId as runIdField } from '../request/common.ts'
+import { type RequestOf, shape } from '../request/shape.ts'
 import { type EnteredNode, type ExecutionPlan, enteredNode } from './plan.ts'
 import { askPlan, askRun, type RunStatus } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
+
+export const runRequest = shape({ runId: runIdField })
 
 export type RunResult = {
   readonly runId: string
@@ -17,7 +22,7 @@ export type RunResult = {
 }
 
 /** Reads the player's own run, with its active nodes as the current version defines them. */
-export function readRun(ref: PlayerRef, { runId }: { runId: string }): Command<RunResult> {
+export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>): Command<RunResult> {
   return {
     lane: 'reads',
     // The last plan is not remembered.
@@ -45,3 +50,5 @@ export function readRun(ref: PlayerRef, { runId }: { runId: string }): Command<R
     },
   }
 }
+
+export const runCall = playerCall({ request: runRequest, command: readRun })

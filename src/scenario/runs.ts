@@ -1,5 +1,6 @@
 import type { One, Player } from '../commit/player.ts'
 import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../commit/table.ts'
+import { isUuid } from '../limits.ts'
 import type { ExecutionPlan } from './plan.ts'
 
 export type RunStatus = 'active' | 'completed' | 'cancelled'
@@ -29,11 +30,9 @@ export interface Run {
   readonly active: readonly string[]
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
 /** A run of the player, by its id. Any other text names none, and the database would refuse it for the whole group. */
 export function askRun(player: Player, runId: string): One<Run> | null {
-  return UUID.test(runId) ? player.one(byId, runId.toLowerCase()) : null
+  return isUuid(runId) ? player.one(byId, runId.toLowerCase()) : null
 }
 
 /** The player's active run of a scenario: there is at most one. */

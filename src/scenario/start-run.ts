@@ -3,12 +3,17 @@ import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
+import { playerCall } from '../players/player-call.ts'
 import { askStanding, requireActive } from '../players/standing.ts'
+import { scenarioId as scenarioIdField } from '../request/common.ts'
+import { type RequestOf, shape } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { begin, type ExecutionPlan } from './plan.ts'
 import { askActiveRun, askPlan } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 import { record, rewardsOf } from './session.ts'
+
+export const startRunRequest = shape({ scenarioId: scenarioIdField })
 
 export type StartResult = {
   readonly runId: string
@@ -17,7 +22,7 @@ export type StartResult = {
 }
 
 /** Starts the player's run of a scenario, or resumes the one that is active: there is never a second. */
-export function startRun(ref: PlayerRef, { scenarioId }: { scenarioId: string }): Command<StartResult> {
+export function startRun(ref: PlayerRef, { scenarioId }: RequestOf<typeof startRunRequest>): Command<StartResult> {
   return {
     player: ref,
     decide(group) {
@@ -49,3 +54,5 @@ export function startRun(ref: PlayerRef, { scenarioId }: { scenarioId: string })
     },
   }
 }
+
+export const startRunCall = playerCall({ request: startRunRequest, action: 'run.start', command: startRun })

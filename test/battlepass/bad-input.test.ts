@@ -60,7 +60,7 @@ const REQUESTS: Record<string, Record<string, Field>> = {
   '/sdk/v1/battlepass/xp': {
     ...inRun,
     amount: { kind: 'int64' },
-    source: { kind: 'text', max: 64, mayBeEmpty: true },
+    source: { kind: 'text', max: 64, mayBeEmpty: true, optional: true },
   },
   '/sdk/v1/battlepass/claim': { ...inRun, level: { kind: 'int32', optional: true }, track: { kind: 'track' } },
   '/sdk/v1/battlepass/premium': { ...inRun, idempotencyKey: { kind: 'text', max: 255, optional: true } },

@@ -224,6 +224,16 @@ describe('xp (spec 4.1)', () => {
     ])
   })
 
+  it.each([
+    ['null', { source: null }],
+    ['absent', {}],
+  ])('records a source that is %s as empty (spec 2.1)', async (_, sent) => {
+    const { player, place, runId } = await enter('season')
+    expect((await player.post(XP, { ...place, runId, amount: 7, ...sent })).status).toBe(200)
+    const { rows } = await game.app.pool.query('SELECT source FROM xp_ledger WHERE player_id = $1', [player.playerId])
+    expect(rows).toEqual([{ source: '' }])
+  })
+
   it('takes a source of exactly 64 characters, however many UTF-16 units those are', async () => {
     const pass = await enter('season')
     expect((await pass.xp(1, {}, '🏆'.repeat(64))).status).toBe(200)
@@ -790,6 +800,25 @@ describe('Idempotency-Key of xp and claim', () => {
     const again = await pass.xp(100, { 'idempotency-key': 'quest 1' })
     expect(again.text).toBe(first.text)
     expect((await pass.progress()).xp).toBe(105)
+  })
+
+  it('takes the key from the header or from the body, and is 400 with two that differ', async () => {
+    const { player, place, runId, ...pass } = await enter('season', { wallet: { gems: 950n } })
+    const xp = { ...place, runId, amount: 100, source: 'test' }
+    const claim = { ...place, runId, level: 1, track: 'free' }
+    const inRun = { ...place, runId }
+    for (const [path, body] of Object.entries({ [XP]: xp, [CLAIM]: claim, [PREMIUM]: inRun })) {
+      const keyed = { ...body, idempotencyKey: `${path} key` }
+      const first = await player.post(path, body, { 'idempotency-key': `${path} key` })
+      expect((await player.post(path, keyed)).text).toBe(first.text)
+      expect((await player.post(path, keyed, { 'idempotency-key': `${path} key` })).text).toBe(first.text)
+      const answer = await player.post(path, keyed, { 'idempotency-key': 'another' })
+      expect([answer.status, answer.body.details]).toEqual([
+        400,
+        [{ path: 'idempotencyKey', message: expect.stringContaining('Idempotency-Key') }],
+      ])
+    }
+    expect((await pass.progress()).xp).toBe(100)
   })
 
   it('keeps int64 exact in a stored answer', async () => {

@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  type BusinessError,
+  type ClaimError,
   decideClaim,
   decidePurchase,
   decideXp,
   levelAt,
   newPass,
   type Pass,
+  type PurchaseError,
 } from '../../src/battlepass/decide.ts'
 import { print } from '../../src/json.ts'
 import { type PassNode, parseDefinition, TRACKS, type Track, tierKey } from '../../src/scenario/definition.ts'
@@ -203,7 +204,7 @@ class Model {
     this.node = node
   }
 
-  expectedClaim({ level, track }: { level: number; track: Track }): BusinessError | 'granted' | 'repeated' {
+  expectedClaim({ level, track }: { level: number; track: Track }): ClaimError | 'granted' | 'repeated' {
     if (this.claimed.has(tierKey(level, track))) return 'repeated'
     if (!this.node.tiers.has(tierKey(level, track))) return 'tier not found'
     const threshold = this.node.levels.find((entry) => entry.level === level)?.xp ?? MAX_INT64
@@ -211,7 +212,7 @@ class Model {
     return track === 'premium' && !this.owned ? 'premium required' : 'granted'
   }
 
-  expectedPurchase(): BusinessError | 'purchased' {
+  expectedPurchase(): PurchaseError | 'purchased' {
     if (this.owned) return 'premium already owned'
     return this.gems < PRICE ? 'insufficient funds' : 'purchased'
   }

@@ -1,0 +1,22 @@
+import { MAX_NAME, MAX_TAG } from '../limits.ts'
+import { anyText, object, optional, shape, text, unlessEmpty } from '../request/shape.ts'
+
+/** What a client sends to the studio's webhook (spec 4.2). */
+export const credentials = {
+  customData: object("Passed on to the studio's webhook, byte for byte. GraphQL takes an object, or its text."),
+  // A name that no provider can have is one that is not configured, however it reads.
+  provider: optional(anyText('The name of a custom provider; `default` unless given.')),
+}
+
+export const linkCustomRequest = shape(credentials)
+export const loginCustomRequest = shape({
+  ...credentials,
+  nickname: unlessEmpty('What a new player is called unless the webhook says so.', MAX_NAME),
+  region: unlessEmpty('The region of a new player, such as `eu-west`.', MAX_TAG),
+  language: unlessEmpty('The language of a new player, such as `pt-BR`.', MAX_TAG),
+})
+
+/** However long it is: one that is none of ours is an invalid token, not an invalid request. */
+export const refreshRequest = shape({
+  refreshToken: text('The refresh token of a login.', { max: Number.MAX_SAFE_INTEGER }),
+})

@@ -1,0 +1,87 @@
+import type { EnumRef, InputFieldRef } from '@pothos/core'
+import type { PlayerCall } from '../players/player-call.ts'
+import type { Field, Fields, InputType, Shape } from '../request/shape.ts'
+import { builder } from './builder.ts'
+import { type Context, requirePlayer } from './context.ts'
+
+type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never
+
+/** The enums of the schema, by the list of their values. */
+const enums = new Map<readonly string[], EnumRef<Types, string, string>>()
+
+/** An enum with these values, each with its description. Fields of shapes that are one of the list have it as their type. */
+export function enumType<T extends string>(
+  name: string,
+  list: readonly T[],
+  { description, values }: { description: string; values: Readonly<Record<T, string>> },
+) {
+  // `player.created` is `playerCreated`.
+  const nameOf = (value: string) => value.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const described = Object.fromEntries(list.map((value) => [nameOf(value), { value, description: values[value] }]))
+  const type = builder.enumType(name, {
+    description,
+    values: described as Record<T, { value: T; description: string }>,
+  })
+  enums.set(list, type as never)
+  return type
+}
+
+function typeOf(type: InputType) {
+  if (type === 'Strings') return ['String' as const]
+  if (typeof type === 'string') return type
+  return 'listOf' in type ? [enumOf(type.listOf)] : enumOf(type)
+}
+
+function enumOf(values: readonly string[]) {
+  const known = enums.get(values)
+  if (!known) throw new Error(`no enum has the values ${values.join(', ')}`)
+  return known
+}
+
+const optionsOf = ({ type, isRequired, description }: Field<unknown>) =>
+  ({ type: typeOf(type) as 'String', required: isRequired, description }) as const
+
+/** What GraphQL hands over. It says nothing of limits: a shape reads it. */
+export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string> ? string : unknown }
+
+/** The one argument `input` of a mutation, of an input type that is made for the request. */
+export function inputOf<F extends Fields>(
+  name: string,
+  { fields }: Shape<F>,
+): { input: InputFieldRef<Types, Sent<F>> } {
+  const type = builder.inputRef<object>(name).implement({
+    fields: (t) => mapFields(fields, (field) => t.field(optionsOf(field))),
+  })
+  return builder.args((t) => ({ input: t.field({ type, required: true }) })) as never
+}
+
+/** The arguments of a field, for a request without an input type. */
+export function argsOf<F extends Fields>({
+  fields,
+}: Shape<F>): { [Name in keyof F]: InputFieldRef<Types, Sent<F>[Name]> } {
+  return builder.args((t) => mapFields(fields, (field) => t.field(optionsOf(field)))) as never
+}
+
+const mapFields = <T>(fields: Fields, map: (field: Field<unknown>) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]))
+
+/** The arguments and the resolver of a query that players make. */
+export const playerQuery = <F extends Fields, Outcome>({ request, action, command }: PlayerCall<F, Outcome>) => ({
+  args: argsOf(request),
+  resolve: async (_root: unknown, args: object, context: Context): Promise<Outcome> => {
+    const player = await requirePlayer(context, action)
+    return context.service.run(command(player, request.readInput(args)))
+  },
+})
+
+/** The same for a mutation, whose input type is made with it. */
+export const playerMutation = <F extends Fields, Outcome>(
+  name: string,
+  { request, action, command }: PlayerCall<F, Outcome>,
+) => ({
+  args: inputOf(name, request),
+  resolve: async (_root: unknown, { input }: { input: Sent<F> }, context: Context): Promise<Outcome> => {
+    const player = await requirePlayer(context, action)
+    return context.service.run(command(player, request.readInput(input)))
+  },
+})

@@ -1,0 +1,60 @@
+// The limits of what callers send (spec 8 and what it leaves open). Each stands here once: requests, definitions, GraphQL,
+// OpenAPI and the JSON Schema take it from here. Texts are counted in characters (code points).
+
+/** Ids of scenarios, nodes and runs. */
+export const MAX_ID = 128
+/** Names of scenarios, projects and players. */
+export const MAX_NAME = 128
+export const MAX_HANDLE = 64
+/** Types of nodes. */
+export const MAX_TYPE = 64
+/** Currencies and items. */
+export const MAX_ASSET = 64
+/** The label of where xp came from. */
+export const MAX_SOURCE = 64
+export const MAX_IDEMPOTENCY_KEY = 255
+/** Why an operator does something. */
+export const MAX_REASON = 500
+/** The studio's own id of a player. */
+export const MAX_SUBJECT = 255
+/** URLs of webhooks and pictures. */
+export const MAX_URL = 2048
+/** Region and language, such as `eu-west` and `pt-BR`. */
+export const MAX_TAG = 35
+/** The secret of a webhook. */
+export const MAX_SECRET = 512
+/** Names of environments and of login providers. */
+export const MAX_SLUG = 32
+/** A provider in an identity: `custom:` and its name. */
+export const MAX_IDENTITY_PROVIDER = 64
+
+export const MAX_NODES = 1_000
+export const MAX_EDGES = 10_000
+/** Of one battle pass. */
+export const MAX_LEVELS = 1_000
+/** The highest number that a level may have. */
+export const MAX_LEVEL = 1_000_000
+/** Of one tier or reward node. */
+export const MAX_REWARDS = 32
+
+/** Of one player; as many may be asked for at once. */
+export const MAX_STORAGE_KEYS = 1_000
+export const MAX_STORAGE_KEY = 128
+/** The text of one value, in bytes of UTF-8. */
+export const MAX_STORAGE_VALUE_BYTES = 65_536
+
+/** Of one environment. Each is a row and a place in every answer. */
+export const MAX_CUSTOM_PROVIDERS = 500
+
+/** Deeper nesting is refused: no request needs it, and recursive readers would not bear it. */
+export const MAX_DEPTH = 64
+
+/** Names of environments and of login providers (spec 2.3, spec 8). */
+export const SLUG = new RegExp(`^[a-z0-9][a-z0-9_-]{0,${MAX_SLUG - 1}}$`)
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whether a text can name an environment or a login provider. */
+export const isSlug = (text: string): boolean => SLUG.test(text)
+
+/** Whether a text is an id of ours, in any letter case. */
+export const isUuid = (text: string): boolean => UUID.test(text)

@@ -1,0 +1,13 @@
+import type { Command } from '../commit/command.ts'
+import type { PlayerRef } from '../commit/player.ts'
+import type { Fields, RequestOf, Shape } from '../request/shape.ts'
+
+/** A call that players make, over REST and GraphQL alike. */
+export interface PlayerCall<F extends Fields, Outcome> {
+  readonly request: Shape<F>
+  /** Its name in the audit log, which an operator who tries it leaves there. A read has none. */
+  readonly action?: string
+  readonly command: (player: PlayerRef, input: RequestOf<Shape<F>>) => Command<Outcome>
+}
+
+export const playerCall = <F extends Fields, Outcome>(call: PlayerCall<F, Outcome>): PlayerCall<F, Outcome> => call

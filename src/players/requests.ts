@@ -1,0 +1,30 @@
+import type { Fault } from '../errors.ts'
+import { isCleanText, members } from '../json.ts'
+import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../limits.ts'
+import { described, type Field, object, optional, shape, texts } from '../request/shape.ts'
+import type { Source } from '../request/source.ts'
+
+/** Keys of a player's storage root, and the raw JSON text of their values. */
+export type StorageValues = ReadonlyMap<string, string>
+
+/** Values by key, each as the text that was sent. */
+export const storageValues: Field<StorageValues> = {
+  ...object(
+    `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are kept byte for byte as they are given; in GraphQL, when they are given as text.`,
+  ),
+  read(source: Source, name: string, faults: Fault[]) {
+    const values = members(object('').read(source, name, faults))
+    // Such a key could not be stored at all; what is merely too long is for the limits.
+    if ([...values.keys()].every(isCleanText)) return values
+    faults.push({ path: name, message: 'keys must not contain NUL or a lone surrogate' })
+    return new Map()
+  },
+}
+export const storageKeys = texts(`Keys of the storage: up to ${MAX_STORAGE_KEYS}.`, { max: MAX_STORAGE_KEYS })
+
+export const playerRequest = shape({})
+export const storageGetRequest = shape({
+  keys: optional(described(storageKeys, `Keys to read: up to ${MAX_STORAGE_KEYS}. All of them unless given.`)),
+})
+export const storageSetRequest = shape({ values: storageValues })
+export const storageDeleteRequest = shape({ keys: storageKeys })

@@ -1,0 +1,42 @@
+import { isSlug, MAX_ID, MAX_IDEMPOTENCY_KEY, MAX_REASON, MAX_SLUG } from '../limits.ts'
+import { type Field, optional, text, uuid } from './shape.ts'
+
+// Fields that several requests have.
+
+export const scenarioId = text("A scenario's id in its environment.", { max: MAX_ID })
+export const nodeId = text("A node's id in its scenario.", { max: MAX_ID })
+export const runId = text("A run's id.", { max: MAX_ID })
+export const playerId = uuid("A player's id.")
+
+/** A battle pass: the node itself, or a level node of it. */
+export const inScenario = { scenarioId, nodeId }
+export const inRun = { scenarioId, nodeId, runId }
+
+/** Any text that names none is answered as an environment that is not there. */
+export const environment = text("An environment's name, such as `production`.", { max: MAX_SLUG })
+
+/** Any text, as for environments. */
+export const providerName = text("A provider's name, such as `default`.", { max: MAX_SLUG })
+
+/** The rule of the names of environments and providers. */
+export const newSlug = (description: string): Field<string> =>
+  text(description, {
+    max: MAX_SLUG,
+    check: (name) => (isSlug(name) ? undefined : 'must begin with a-z or 0-9, and go on with a-z, 0-9, _ or -'),
+  })
+
+export const reason = text(
+  `Why it is done: 1 to ${MAX_REASON} characters, kept in the audit log; players never see it.`,
+  {
+    max: MAX_REASON,
+  },
+)
+
+export const requiredKey = text('The same key and request is done once, and answered alike for seven days.', {
+  max: MAX_IDEMPOTENCY_KEY,
+})
+export const idempotencyKey = optional(requiredKey)
+
+/** A request whose key may be left out in code, too. */
+export type Unkeyed<Request extends { readonly idempotencyKey: string | null }> = Omit<Request, 'idempotencyKey'> &
+  Partial<Pick<Request, 'idempotencyKey'>>

@@ -1,0 +1,285 @@
+import { type Fault, invalidRequest } from '../errors.ts'
+import { isCleanText, type Json, MAX_INT32, MAX_INT64 } from '../json.ts'
+import { isUuid } from '../limits.ts'
+import { InputSource, type Source } from './source.ts'
+
+// Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. From it come
+// the TypeScript type, the reader of both edges, the GraphQL input and the JSON Schema in `openapi.json`.
+
+export type Schema = { readonly [keyword: string]: Json }
+
+/** The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, or a list of that. */
+export type InputType =
+  | 'String'
+  | 'ID'
+  | 'Int'
+  | 'Int64'
+  | 'Boolean'
+  | 'JSONObject'
+  | 'DateTime'
+  | 'Strings'
+  | readonly string[]
+  | { readonly listOf: readonly string[] }
+
+/** One field of a request. */
+export interface Field<T> {
+  readonly description: string
+  /** Its JSON Schema, without the description. */
+  readonly schema: Schema
+  readonly type: InputType
+  /** Whether a request without it is at fault. */
+  readonly isRequired: boolean
+  /** Reads it and notes its faults. What is faulty has a stand-in, so that reading goes on. */
+  read(source: Source, name: string, faults: Fault[]): T
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>
+
+/** What a shape reads: `RequestOf<typeof addXpRequest>`. */
+export type RequestOf<S> = S extends Shape<infer F> ? Values<F> : never
+type Values<F> = { readonly [Name in keyof F]: F[Name] extends Field<infer T> ? T : never }
+
+/** The fields of a request, in their order. */
+export class Shape<F extends Fields> {
+  readonly fields: F
+  private readonly entries: readonly (readonly [name: string, field: Field<unknown>])[]
+
+  constructor(fields: F) {
+    this.fields = fields
+    this.entries = Object.entries(fields)
+  }
+
+  /** Reads all fields and notes every fault. */
+  gather(source: Source, faults: Fault[]): Values<F> {
+    const values: Record<string, unknown> = {}
+    for (const [name, field] of this.entries) values[name] = field.read(source, name, faults)
+    return values as Values<F>
+  }
+
+  /** Reads all fields. Refuses the request with every fault at once. */
+  read(source: Source): Values<F> {
+    const faults: Fault[] = []
+    const values = this.gather(source, faults)
+    if (faults.length > 0) throw invalidRequest(...faults)
+    return values
+  }
+
+  /** Reads the input or the arguments of a GraphQL field. */
+  readInput(input: object): Values<F> {
+    return this.read(new InputSource(input))
+  }
+
+  /** The JSON Schema of the request. Unknown members are ignored, and null counts as absent. */
+  get schema(): Schema {
+    const properties = this.entries.map(([name, { schema, description, isRequired }]) => {
+      const described = description === '' ? schema : { ...schema, description }
+      return [name, isRequired ? described : { anyOf: [described, { type: 'null' }] }]
+    })
+    return {
+      type: 'object',
+      properties: Object.fromEntries(properties),
+      required: this.entries.flatMap(([name, { isRequired }]) => (isRequired ? [name] : [])),
+    }
+  }
+}
+
+export const shape = <F extends Fields>(fields: F): Shape<F> => new Shape(fields)
+
+/** Reads a field that is there; says in words what is wrong with it. */
+type Read<T> = (source: Source, name: string, fault: (message: string, path?: string) => void) => T
+
+function field<T>(
+  description: string,
+  { schema, type, standIn }: { schema: Schema; type: InputType; standIn: T },
+  read: Read<T>,
+): Field<T> {
+  return {
+    description,
+    schema,
+    type,
+    isRequired: true,
+    read(source, name, faults) {
+      if (source.value(name) !== undefined)
+        return read(source, name, (message, path = name) => void faults.push({ path, message }))
+      faults.push({ path: name, message: 'is required' })
+      return standIn
+    },
+  }
+}
+
+/** A field that may be left out: null, or what stands in its place. */
+export function optional<T>(inner: Field<T>): Field<T | null>
+export function optional<T>(inner: Field<T>, otherwise: T): Field<T>
+export function optional<T>(inner: Field<T>, otherwise: T | null = null): Field<T | null> {
+  return {
+    ...inner,
+    isRequired: false,
+    read: (source, name, faults) => (source.value(name) === undefined ? otherwise : inner.read(source, name, faults)),
+  }
+}
+
+/** The same field with another description. */
+export const described = <T>(inner: Field<T>, description: string): Field<T> => ({ ...inner, description })
+
+/** A field that is made something else of, once it is read. */
+export const mapped = <T, U>(inner: Field<T>, map: (value: T) => U): Field<U> => ({
+  ...inner,
+  read: (source, name, faults) => map(inner.read(source, name, faults)),
+})
+
+export interface TextLimits {
+  /** In characters. */
+  readonly max: number
+  /** 1 unless given. */
+  readonly min?: number
+  /** What else is wrong with a text of a good length. */
+  readonly check?: (value: string) => string | undefined
+  readonly type?: 'String' | 'ID'
+  /** Further keywords of the JSON Schema. */
+  readonly schema?: Schema
+}
+
+/** A text that can be stored: no NUL, no lone surrogate. */
+export function text(
+  description: string,
+  { max, min = 1, check, type = 'String', schema = {} }: TextLimits,
+): Field<string> {
+  const limits = { ...(min > 0 && { minLength: min }), ...(Number.isSafeInteger(max + 1) && { maxLength: max }) }
+  const rule = min === 0 ? `must be at most ${max} characters` : `must be ${min} to ${max} characters`
+  return field(
+    description,
+    { schema: { type: 'string', ...limits, ...schema }, type, standIn: '' },
+    (source, name, fault) => {
+      const value = source.value(name)
+      const length = typeof value === 'string' ? lengthOf(value, max) : 0
+      let message: string | undefined
+      if (typeof value !== 'string') message = 'must be a string'
+      else if (!isCleanText(value)) message = 'must not contain NUL or a lone surrogate'
+      else if (length > max || length < min) message = rule
+      else message = check?.(value)
+      if (message === undefined) return value as string
+      fault(message)
+      return ''
+    },
+  )
+}
+
+/** A text that counts as absent when it is empty. */
+export const unlessEmpty = (description: string, max: number): Field<string | null> =>
+  mapped(optional(text(description, { max, min: 0 })), (value) => value || null)
+
+/** A text that is looked at and not stored: any. */
+export const anyText = (description: string): Field<string> =>
+  field(description, { schema: { type: 'string' }, type: 'String', standIn: '' }, (source, name, fault) => {
+    const value = source.value(name)
+    if (typeof value === 'string') return value
+    fault('must be a string')
+    return ''
+  })
+
+/** The id of a player, an environment or a key. */
+export const uuid = (description: string): Field<string> =>
+  text(description, {
+    max: 36,
+    type: 'ID',
+    schema: { format: 'uuid' },
+    check: (value) => (isUuid(value) ? undefined : 'must be an id'),
+  })
+
+/** One of these texts. In GraphQL it is the enum of the same list. */
+export const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]): Field<T> =>
+  field(
+    description,
+    { schema: { type: 'string', enum: values }, type: values, standIn: values[0] },
+    (source, name, fault) => {
+      const value = source.value(name)
+      const known = values.find((one) => one === value)
+      if (known === undefined) fault(`must be one of ${values.join(', ')}`)
+      return known ?? values[0]
+    },
+  )
+
+export const flag = (description: string): Field<boolean> =>
+  field(description, { schema: { type: 'boolean' }, type: 'Boolean', standIn: false }, (source, name, fault) => {
+    const value = source.value(name)
+    if (typeof value === 'boolean') return value
+    fault('must be true or false')
+    return false
+  })
+
+/** A JSON object. It is read as its text, as it was sent. */
+export const object = (description: string, schema: Schema = { additionalProperties: true }): Field<string> =>
+  field(
+    description,
+    { schema: { type: 'object', ...schema }, type: 'JSONObject', standIn: '{}' },
+    (source, name, fault) => {
+      const value = source.objectText(name)
+      if (value === undefined) fault('must be a JSON object')
+      return value ?? '{}'
+    },
+  )
+
+/** A list of texts of any length. */
+export function texts(description: string, { max }: { max: number }): Field<readonly string[]> {
+  const schema = { type: 'array', items: { type: 'string' }, maxItems: max }
+  return field<readonly string[]>(description, { schema, type: 'Strings', standIn: [] }, (source, name, fault) => {
+    const list = source.value(name)
+    if (!Array.isArray(list)) fault('must be a list of strings')
+    else if (list.length > max) fault(`must have at most ${max} elements`)
+    else
+      return list.map((element: unknown, index) => {
+        if (typeof element === 'string' && isCleanText(element)) return element
+        const message = typeof element === 'string' ? 'must not contain NUL or a lone surrogate' : 'must be a string'
+        fault(message, `${name}[${index}]`)
+        return ''
+      })
+    return []
+  })
+}
+
+/** Any of these texts. In GraphQL it is a list of the enum of the same list. */
+export const someOf = (description: string, values: readonly string[]): Field<readonly string[]> => ({
+  ...texts(description, { max: values.length }),
+  type: { listOf: values },
+})
+
+/** A JSON integer of 64 bits, exact: `1.0`, `1e3` and `"10"` are refused. */
+export function int64(description: string, { min, max = MAX_INT64 }: { min: bigint; max?: bigint }): Field<bigint> {
+  const schema = {
+    type: 'integer',
+    format: 'int64',
+    minimum: Number(min),
+    ...(max < MAX_INT64 && { maximum: Number(max) }),
+  }
+  return field(description, { schema, type: 'Int64', standIn: 0n }, integerIn(min, max))
+}
+
+/** A JSON integer of 32 bits. */
+export function int32(description: string, { min, max = MAX_INT32 }: { min: number; max?: number }): Field<number> {
+  const schema = { type: 'integer', format: 'int32', minimum: min, ...(max < MAX_INT32 && { maximum: max }) }
+  const read = integerIn(BigInt(min), BigInt(max))
+  return field(description, { schema, type: 'Int', standIn: 0 }, (...place) => Number(read(...place)))
+}
+
+const integerIn =
+  (min: bigint, max: bigint): Read<bigint> =>
+  (source, name, fault) => {
+    const value = source.integer(name)
+    if (value === undefined) fault('must be an integer')
+    else if (value < min || value > max) fault(`must be ${min} to ${max}`)
+    else return value
+    return 0n
+  }
+
+/** A moment. Only GraphQL has such fields: its scalar reads RFC 3339. */
+export const moment = (description: string): Field<Date> =>
+  field(
+    description,
+    { schema: { type: 'string', format: 'date-time' }, type: 'DateTime', standIn: new Date(0) },
+    (source, name) => source.value(name) as Date,
+  )
+
+/** The code points of a text; of one that is surely longer than `max`, something larger. */
+export function lengthOf(value: string, max: number): number {
+  return value.length <= max || value.length > 2 * max ? value.length : [...value].length
+}

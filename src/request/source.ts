@@ -1,0 +1,84 @@
+import { kindOf, members, RawJson, readInt } from '../json.ts'
+
+/** The members of a request, as they came in. Null counts as absent. */
+export interface Source {
+  /** Strings and booleans as they are, lists as lists. Undefined when the member is absent. */
+  value(name: string): unknown
+  /** The integer that a member is written as. Undefined for `1.0`, `1e3` and what is no number. */
+  integer(name: string): bigint | undefined
+  /** The text of a member that is an object, as it was sent. Undefined when it is no object. */
+  objectText(name: string): string | undefined
+}
+
+/** A number that is not written as an integer, behind what comes before a value. A string may hold such a text, too. */
+const FRACTION = /[:[,]\s*-?\d+[.eE]/
+
+/** The members of a JSON object. `JSON.parse` gives the values; the text is read again only where they are not exact. */
+export class JsonSource implements Source {
+  /** The whole object, as it was sent. */
+  readonly text: string
+  private readonly values: { readonly [name: string]: unknown }
+  private readonly mayRound: boolean
+  private slices: ReadonlyMap<string, string> | undefined
+
+  /** Takes the text of a valid JSON object. */
+  constructor(text: string, values: unknown = JSON.parse(text)) {
+    this.text = text
+    this.values = values as { readonly [name: string]: unknown }
+    this.mayRound = FRACTION.test(text)
+  }
+
+  value(name: string): unknown {
+    return this.values[name] ?? undefined
+  }
+
+  integer(name: string): bigint | undefined {
+    const value = this.values[name]
+    if (typeof value !== 'number') return undefined
+    return Number.isSafeInteger(value) && !this.mayRound ? BigInt(value) : readInt(this.slice(name))
+  }
+
+  objectText(name: string): string | undefined {
+    return isObject(this.values[name]) ? this.slice(name) : undefined
+  }
+
+  private slice(name: string): string {
+    this.slices ??= members(this.text)
+    return this.slices.get(name) ?? ''
+  }
+}
+
+/** Members that have been read already: the input of a GraphQL field, or parameters of a URL. */
+export class InputSource implements Source {
+  private readonly values: { readonly [name: string]: unknown }
+
+  constructor(values: object) {
+    this.values = values as { readonly [name: string]: unknown }
+  }
+
+  value(name: string): unknown {
+    return this.values[name] ?? undefined
+  }
+
+  integer(name: string): bigint | undefined {
+    const value = this.values[name]
+    if (typeof value === 'bigint') return value
+    return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined
+  }
+
+  objectText(name: string): string | undefined {
+    const value = this.values[name]
+    return value instanceof RawJson && kindOf(value.text) === 'object' ? value.text : undefined
+  }
+}
+
+/** The same members, and one that came elsewhere, such as in a header. It hides a member of its name. */
+export function withMember(source: Source, added: string, text: string): Source {
+  return {
+    value: (name) => (name === added ? text : source.value(name)),
+    integer: (name) => (name === added ? undefined : source.integer(name)),
+    objectText: (name) => (name === added ? undefined : source.objectText(name)),
+  }
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,39 @@
+import { environment, reason, scenarioId } from '../request/common.ts'
+import { anyText, described, int32, mapped, optional, shape, text } from '../request/shape.ts'
+
+const version = optional(int32('An older version. The current one unless given.', { min: 1 }))
+const json = 'The definition as JSON text, so that nothing of it is rounded.'
+const trim = (definition: string): string => definition.trim()
+/** The rules of definitions tell its faults, with the place of each. */
+const definition = mapped(anyText(json), trim)
+const optionalReason = optional(reason)
+
+export const scenariosRequest = shape({ environment })
+export const scenarioRequest = shape({ environment, scenarioId })
+export const versionRequest = shape({ environment, scenarioId, version })
+export const diffRequest = shape({
+  environment,
+  scenarioId,
+  from: int32('The version that is compared.', { min: 1 }),
+  to: int32('The version that it is compared with.', { min: 1 }),
+})
+export const validateRequest = shape({
+  environment,
+  scenarioId: optional(described(scenarioId, 'The id that it would have.')),
+  definition,
+})
+export const previewRequest = shape({ environment, scenarioId, definition })
+export const publishRequest = shape({
+  environment,
+  scenarioId,
+  definition: mapped(text(json, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trim),
+  reason: optionalReason,
+})
+export const cloneRequest = shape({
+  environment,
+  scenarioId,
+  version,
+  toEnvironment: described(environment, 'An environment of the same project.'),
+  toScenarioId: described(scenarioId, 'Where it is published: the same id, or another.'),
+  reason: optionalReason,
+})

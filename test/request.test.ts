@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Refusal } from '../src/errors.ts'
+import { members, readInt } from '../src/json.ts'
+import { flag, int32, int64, object, optional, shape, text, texts } from '../src/request/shape.ts'
+import { InputSource, JsonSource } from '../src/request/source.ts'
+
+/** The faults that a request is refused with. */
+function faultsOf(read: () => unknown) {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof Refusal) return error.faults
+    throw error
+  }
+  return []
+}
+
+const numberText = fc.oneof(
+  fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc.constantFrom('0', '-0', '1.0', '1e3', '1E0', '9007199254740993', '9223372036854775808', '-1', '1e400'),
+)
+const space = fc.constantFrom('', ' ', '\n\t')
+
+describe('a body is read exactly', () => {
+  it('gives an integer when it is written as one, with all its digits, and else none', () => {
+    const entries = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.oneof(numberText, fc.json())), {
+      maxLength: 6,
+    })
+    fc.assert(
+      fc.property(entries, space, (list, gap) => {
+        const body = `{${list.map(([name, raw]) => `${gap}"${name}"${gap}:${gap}${raw}${gap}`).join(',')}}`
+        const source = new JsonSource(body)
+        const raw = members(body)
+        for (const name of ['a', 'b', 'c', 'd']) expect(source.integer(name)).toBe(readInt(raw.get(name) ?? ''))
+      }),
+    )
+  })
+
+  it('gives the text of an object as it was sent, and of nothing else', () => {
+    fc.assert(
+      fc.property(fc.json(), space, (raw, gap) => {
+        const source = new JsonSource(`{"first":1,"a":${gap}${raw}${gap},"b":{}}`)
+        expect(source.objectText('a')).toBe(raw.trim().startsWith('{') ? raw.trim() : undefined)
+      }),
+    )
+  })
+})
+
+describe('a shape', () => {
+  const request = shape({
+    name: text('A name.', { max: 3 }),
+    level: optional(int32('A level.', { min: 0 })),
+    amount: int64('An amount.', { min: 1n }),
+    isOpen: flag('A flag.'),
+    tags: texts('Tags.', { max: 2 }),
+    data: optional(object('Data.')),
+    source: optional(text('A source.', { max: 4, min: 0 }), 'none'),
+  })
+
+  it('reads every field by its type, and puts null or the default in the place of what is absent', () => {
+    const body = '{"name":"ada","amount":9223372036854775807,"isOpen":false,"tags":["a"],"data":{"n":1.50},"more":[]}'
+    expect(request.read(new JsonSource(body))).toEqual({
+      name: 'ada',
+      level: null,
+      amount: 9223372036854775807n,
+      isOpen: false,
+      tags: ['a'],
+      data: '{"n":1.50}',
+      source: 'none',
+    })
+  })
+
+  it('names every fault at once, each with its place', () => {
+    const body = '{"name":"abcd","level":1.0,"isOpen":"no","tags":["a",7],"data":[],"source":5}'
+    expect(faultsOf(() => request.read(new JsonSource(body)))).toEqual([
+      { path: 'name', message: 'must be 1 to 3 characters' },
+      { path: 'level', message: 'must be an integer' },
+      { path: 'amount', message: 'is required' },
+      { path: 'isOpen', message: 'must be true or false' },
+      { path: 'tags[1]', message: 'must be a string' },
+      { path: 'data', message: 'must be a JSON object' },
+      { path: 'source', message: 'must be a string' },
+    ])
+  })
+
+  it('refuses in GraphQL what it refuses over REST, in the same words', () => {
+    const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.constantFrom('', 'a\0b', '\ud800'))
+    const one = shape({ name: text('A name.', { max: 3 }) })
+    fc.assert(
+      fc.property(texts, (name) => {
+        const overRest = faultsOf(() => one.read(new JsonSource(JSON.stringify({ name }))))
+        expect(faultsOf(() => one.read(new InputSource({ name })))).toEqual(overRest)
+      }),
+    )
+  })
+})
+
+describe('a limit that is changed in its one place', () => {
+  afterEach(() => {
+    vi.doUnmock('../src/limits.ts')
+    vi.resetModules()
+  })
+
+  it('changes REST, GraphQL, openapi.json and the JSON Schema of definitions', async () => {
+    vi.resetModules()
+    vi.doMock('../src/limits.ts', async (original) => ({ ...(await original<object>()), MAX_ID: 5, MAX_HANDLE: 6 }))
+    const { crossHandleRequest } = await import('../src/scenario/cross-handle.ts')
+    const { openapi } = await import('../src/openapi.ts')
+    const { definitionSchema } = await import('../src/scenario/definition-schema.ts')
+    const { parseDefinition } = await import('../src/scenario/definition.ts')
+    const sent = { scenarioId: 'season', runId: 'r', nodeId: 'n', handle: 'onClick' }
+
+    const faults = [
+      { path: 'scenarioId', message: 'must be 1 to 5 characters' },
+      { path: 'handle', message: 'must be 1 to 6 characters' },
+    ]
+    const faultsThere = async (read: () => unknown) => {
+      try {
+        read()
+        return []
+      } catch (error) {
+        return (error as { faults: unknown }).faults
+      }
+    }
+    const { JsonSource: Json } = await import('../src/request/source.ts')
+    expect(await faultsThere(() => crossHandleRequest.read(new Json(JSON.stringify(sent))))).toEqual(faults)
+    expect(await faultsThere(() => crossHandleRequest.readInput(sent))).toEqual(faults)
+    expect(JSON.stringify(openapi.components.schemas.CrossRequest)).toContain('"maxLength":5')
+    expect(JSON.stringify(openapi.components.schemas.CrossRequest)).toContain('"maxLength":6')
+    expect(definitionSchema.$defs).toMatchObject({ node: { properties: { id: { maxLength: 5 } } } })
+    const parsed = parseDefinition('{"name":"a","start":"season","nodes":[{"id":"season","type":"start"}],"edges":[]}')
+    expect(parsed).toMatchObject({ ok: false, faults: [{ message: expect.stringContaining('5') }, {}] })
+  })
+})
