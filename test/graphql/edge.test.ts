@@ -567,7 +567,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     // Beyond what the scalars hold, GraphQL itself refuses: the code is the same.
     for (const sent of [
       { ...base, amount: MAX_INT64 + 1n, source: 'q' },
-      { ...base, amount: 1, source: null },
+      { ...base, amount: 1, source: 5 as never },
     ]) {
       expect(await rest.addXp(sent)).toMatchObject({ code: 'INVALID_REQUEST' })
       expect(await graphql.addXp(sent)).toMatchObject({ code: 'INVALID_REQUEST' })
