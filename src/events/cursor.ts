@@ -1,4 +1,5 @@
 import { invalidRequest, Refusal } from '../errors.ts'
+import { FOREIGN_CURSOR } from '../request/cursor.ts'
 
 /** An opaque name for a position of an environment's stream. */
 export function printCursor(environmentId: string, position: bigint): string {
@@ -9,7 +10,7 @@ export function printCursor(environmentId: string, position: bigint): string {
 export function readCursor(environmentId: string, cursor: string, path = 'after'): bigint {
   const [version, environment, position] = Buffer.from(cursor, 'base64url').toString().split(':')
   if (version !== '1' || environment === undefined || !/^\d{1,18}$/.test(position ?? '')) {
-    throw invalidRequest({ path, message: 'must be a cursor that this service gave' })
+    throw invalidRequest({ path, message: FOREIGN_CURSOR })
   }
   if (environment !== environmentId) throw new Refusal('cursorExpired')
   return BigInt(position ?? 0)

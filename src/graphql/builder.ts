@@ -4,6 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type PrismaTypes from '../db/generated/pothos.ts'
 import { getDatamodel } from '../db/generated/pothos.ts'
 import type { RawJson } from '../json.ts'
+import { parseMoment } from '../request/moment.ts'
 import type { Context } from './context.ts'
 import { DEFAULT_SIZE, MAX_SIZE } from './page.ts'
 import './pages-plugin.ts'
@@ -83,14 +84,8 @@ builder.scalarType('JSONObject', {
   parseLiteral: parseObjectLiteral,
 })
 
-const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
-
 function parseDateTime(value: unknown): Date {
-  const [text, day] = (typeof value === 'string' && RFC_3339.exec(value)) || []
-  const date = new Date(text ?? Number.NaN)
-  // JavaScript takes the thirtieth of February for the second of March.
-  const isDay = day !== undefined && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day)
-  // An offset can move the ends of time to years that have more than four digits.
-  if (!isDay || !RFC_3339.test(date.toJSON() ?? '')) throw new TypeError('DateTime must be a date and time in RFC 3339')
-  return date
+  const moment = typeof value === 'string' ? parseMoment(value) : undefined
+  if (!moment) throw new TypeError('DateTime must be a date and time in RFC 3339')
+  return moment
 }

@@ -1,14 +1,12 @@
 import { type Fault, invalidRequest } from '../errors.ts'
 import { isCleanText } from '../json.ts'
 import { isUuid } from '../limits.ts'
+import { FOREIGN_CURSOR } from '../request/cursor.ts'
 import type { Fields, RequestOf, Shape } from '../request/shape.ts'
 import { InputSource } from '../request/source.ts'
 
 export const DEFAULT_SIZE = 20
 export const MAX_SIZE = 200
-
-/** What is said of a cursor that was not given for this very list. */
-export const FOREIGN_CURSOR = 'must be a cursor that this service gave'
 
 /** A list of what one player has. Its cursors say whose it is: below a mutation that is looked at before it begins. */
 export const PLAYERS_LIST = {
@@ -63,6 +61,24 @@ export function readList<F extends Fields, Place>(
   const values = request.gather(new InputSource(args), faults)
   if (faults.length > 0) throw invalidRequest(...faults)
   return { ...values, size, after: place ?? null } as never
+}
+
+/** A page of a list that is paged from its beginning, of rows of which one more than the page has was asked for. */
+export function forwardPage<T>(
+  found: readonly T[],
+  { size, after }: { size: number; after: unknown },
+  cursorOf: (node: T) => string,
+) {
+  const edges = found.slice(0, size).map((node) => ({ cursor: cursorOf(node), node }))
+  return {
+    edges,
+    pageInfo: {
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+      hasPreviousPage: after !== null,
+      hasNextPage: found.length > size,
+    },
+  }
 }
 
 /** What Prisma's connections are asked with. */

@@ -18,7 +18,8 @@ import {
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { isUuid } from '../limits.ts'
-import { FOREIGN_CURSOR, faultsOfPage, isGiven, type PageArgs } from './page.ts'
+import { FOREIGN_CURSOR } from '../request/cursor.ts'
+import { faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
 declare global {
   namespace PothosSchemaTypes {

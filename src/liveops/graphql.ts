@@ -5,7 +5,7 @@ import type { Command } from '../commit/command.ts'
 import { type Fault, invalidRequest } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, findTarget, requireActor, requirePlatform } from '../graphql/context.ts'
-import { pageOf, readList } from '../graphql/page.ts'
+import { forwardPage, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, inputOf, type Sent } from '../graphql/shapes.ts'
 import { isUuid, MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
 import { findPlayer, searchPlayers } from '../players/find-player.ts'
@@ -14,6 +14,7 @@ import { storageKeys, storageValues } from '../players/requests.ts'
 import { type PlayerRef, STATUSES } from '../players/standing.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, inScenario, playerId, reason, requiredKey, runId } from '../request/common.ts'
+import { printCursor, readCursor } from '../request/cursor.ts'
 import {
   type Fields,
   int32,
@@ -357,19 +358,9 @@ builder.queryFields((t) => ({
       const ids = found.slice(0, size)
       const rows = await context.prisma.player.findMany({ where: { environmentId, id: { in: ids } } })
       const byId = new Map(rows.map((row) => [row.id, row]))
-      const edges = ids.flatMap((id) => {
-        const node = byId.get(id)
-        return node ? [{ cursor: printPlayerCursor(id), node }] : []
-      })
-      return {
-        edges,
-        pageInfo: {
-          startCursor: edges[0]?.cursor ?? null,
-          endCursor: edges.at(-1)?.cursor ?? null,
-          hasPreviousPage: after !== null,
-          hasNextPage: found.length > size,
-        },
-      }
+      const players = ids.flatMap((id) => byId.get(id) ?? [])
+      const { edges, pageInfo } = forwardPage(players, { size, after }, ({ id }) => printCursor('player', id))
+      return { edges, pageInfo: { ...pageInfo, hasNextPage: found.length > size } }
     },
   }),
 }))
@@ -404,10 +395,8 @@ function firstIdAt(milliseconds: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
-const printPlayerCursor = (id: string): string => Buffer.from(`player:${id}`).toString('base64url')
-
 /** The id that a cursor names; undefined for a cursor that is not of such a list. */
 function readPlayerCursor(cursor: string): string | undefined {
-  const id = Buffer.from(cursor, 'base64url').toString().replace('player:', '')
-  return isUuid(id) && printPlayerCursor(id) === cursor ? id : undefined
+  const id = readCursor('player', cursor)
+  return id !== undefined && isUuid(id) ? id : undefined
 }

@@ -13,6 +13,7 @@ import {
   MAX_REWARDS,
   MAX_TYPE,
 } from '../limits.ts'
+import { parseMoment } from '../request/moment.ts'
 
 // A scenario's definition: parsed and validated as a whole, every fault at once. Pure; versions never change.
 
@@ -238,7 +239,7 @@ class Reader {
   dateTime(place: Place): Date | null {
     if (place.raw === undefined) return null
     const text = stringOf(place)
-    const date = text === undefined ? undefined : parseDateTime(text)
+    const date = text === undefined ? undefined : parseMoment(text)
     if (!date) this.unfit(place, 'must be a date and time with an offset, such as 2026-12-01T00:00:00Z')
     return date ?? null
   }
@@ -481,16 +482,4 @@ function checkCycles(reader: Reader, definition: Definition, paths: ReadonlyMap<
     done.add(nodeId)
   }
   for (const nodeId of definition.nodes.keys()) visit(nodeId)
-}
-
-/** RFC 3339, with real calendar dates only. `Date` alone would take hour 24 and February 30. */
-function parseDateTime(text: string): Date | undefined {
-  const match = /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/.exec(
-    text,
-  )
-  if (!match) return undefined
-  const [, year, month, day] = match.map(Number)
-  const date = new Date(text.toUpperCase())
-  if (Number.isNaN(date.getTime()) || day === undefined || month === undefined || year === undefined) return undefined
-  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate() ? date : undefined
 }

@@ -2,10 +2,11 @@ import type { EnumRef, SchemaTypes } from '@pothos/core'
 import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { type Context, requireActor, requirePlatform } from '../graphql/context.ts'
-import { pageOf, readList } from '../graphql/page.ts'
+import { forwardPage, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { MAX_INT32 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { printCursor, readCursor } from '../request/cursor.ts'
 import { PriceType, RewardType } from '../wallet/graphql.ts'
 import { cloneScenario } from './clone.ts'
 import type { PassPreview } from './compare-passes.ts'
@@ -611,16 +612,7 @@ builder.queryFields((t) => ({
       const { size, after, ...place } = readList(scenarioRequest, args, readVersionCursor)
       const scenario = await findScenario(context, projectId, place)
       const found = await listVersions(context.service.operatorPool, scenario, { after, limit: size + 1 })
-      const edges = found.slice(0, size).map((node) => ({ cursor: printVersionCursor(node.version), node }))
-      return {
-        edges,
-        pageInfo: {
-          startCursor: edges[0]?.cursor ?? null,
-          endCursor: edges.at(-1)?.cursor ?? null,
-          hasPreviousPage: after !== null,
-          hasNextPage: found.length > size,
-        },
-      }
+      return forwardPage(found, { size, after }, ({ version }) => printCursor('version', version))
     },
   }),
   scenarioDiff: t.field({
@@ -737,10 +729,8 @@ async function findScenario(
   return { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId }
 }
 
-const printVersionCursor = (version: number): string => Buffer.from(`version:${version}`).toString('base64url')
-
 /** The version that a cursor names; undefined for a cursor that is not of such a list. */
 function readVersionCursor(cursor: string): number | undefined {
-  const version = Number(Buffer.from(cursor, 'base64url').toString().replace('version:', ''))
-  return version >= 1 && version <= MAX_INT32 && printVersionCursor(version) === cursor ? version : undefined
+  const version = Number(readCursor('version', cursor))
+  return version >= 1 && version <= MAX_INT32 ? version : undefined
 }

@@ -1,0 +1,18 @@
+const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z')
+
+/**
+ * A date and time in RFC 3339, with its offset. Undefined for any other text, such as hour 24 or February 30, which `Date`
+ * takes, and for a moment whose year in UTC has not four digits.
+ */
+export function parseMoment(text: string): Date | undefined {
+  const match = RFC_3339.exec(text)
+  if (!match) return undefined
+  const [, year = 0, month = 0, day = 0] = match.map(Number)
+  const date = new Date(text.toUpperCase())
+  const ms = date.getTime()
+  // Not by Date.UTC, which takes the year 26 for 1926.
+  const lastDay = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+  return ms >= FIRST_MS && ms <= LAST_MS && day >= 1 && day <= lastDay ? date : undefined
+}
