@@ -195,15 +195,15 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const folding = createFolding({ pool, onError: warn })
 
   /** What leaves the database by its age. Each removes some rows, and says how many; hours leave for their days. */
-  const purges: [what: string, removeSome: (from: Pool) => Promise<number>][] = [
-    ...expiring.map((table): (typeof purges)[number] => [`expired rows of ${table.name}`, (from) => table.purge(from)]),
-    ['expired secrets of providers', purgeExpiredSecrets],
-    ['hours of old figures', rollUpHours],
-    ['events past retention', (from) => purgeOldEvents(from, config.eventRetentionDays)],
-  ]
+  const purges: Record<string, (from: Pool) => Promise<number>> = {
+    'expired secrets of providers': purgeExpiredSecrets,
+    'hours of old figures': rollUpHours,
+    'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
+  }
+  for (const table of expiring) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
 
   async function purge(): Promise<void> {
-    for (const [what, removeSome] of purges) {
+    for (const [what, removeSome] of Object.entries(purges)) {
       try {
         while ((await removeSome(pool)) > 0) log.debug(`${what} were removed`)
       } catch (error) {

@@ -50,7 +50,7 @@ class SubjectLocks implements Part {
 }
 
 const find = (group: Group, { environmentId, provider, subject }: IdentityRef): One<IdentityRef & PlayerRef> =>
-  group.one(identity, keyOf(environmentId, provider, subject))
+  group.unowned.one(identity, keyOf(environmentId, provider, subject))
 
 /** Asks for a subject, which is locked. Its owner, once that is known. */
 export function askOwner(group: Group, ref: IdentityRef): PlayerRef | undefined {

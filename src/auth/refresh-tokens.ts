@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
-import { keyOf, type One, type PlayerRef, playerKey } from '../commit/player.ts'
+import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, moment, nullable, readOnly, table, text, uuid } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
@@ -79,7 +79,7 @@ export class RefreshTokens implements Part {
 
   /** Asks for a token: first whose it is, then, under that player's lock, what has become of it. */
   ask(ref: TokenRef): RefreshToken | undefined {
-    const owner = this.group.one(ownerOf, tokenKey(ref))
+    const owner = this.group.unowned.one(ownerOf, tokenKey(ref))
     if (!owner.isKnown || !owner.value) return undefined
     askStanding(this.group.player({ ...ref, ...owner.value }))
     return this.askHeld(ref)
@@ -87,7 +87,7 @@ export class RefreshTokens implements Part {
 
   /** Asks for a token of a player that is locked. */
   askHeld(ref: TokenRef): RefreshToken | undefined {
-    const token = this.find(ref)
+    const token = this.group.unowned.one(tokenByHash, tokenKey(ref))
     return (token.isKnown && token.value) || undefined
   }
 
@@ -100,7 +100,7 @@ export class RefreshTokens implements Part {
   rotate(token: RefreshToken, text: string, rotatedAt: Date): Session {
     const childNonce = randomBytes(32).toString('base64url')
     const rotated = { ...token, rotatedAt, childNonce }
-    this.find(token).note(rotated)
+    this.note(rotated)
     this.rotated.push(rotated)
     return this.add(token, token.familyId, childOf(text, childNonce), Math.floor(rotatedAt.getTime() / 1000))
   }
@@ -122,8 +122,8 @@ export class RefreshTokens implements Part {
     return token.isRevoked || this.revoked.has(token.familyId) || this.ended.has(playerKey(token))
   }
 
-  private find(ref: TokenRef): One<RefreshToken> {
-    return this.group.one(tokenByHash, tokenKey(ref))
+  private note(token: RefreshToken): void {
+    this.group.unowned.slot(tokenByHash, tokenKey(token)).note(token)
   }
 
   private add(
@@ -136,7 +136,7 @@ export class RefreshTokens implements Part {
     const unused = { childNonce: null, rotatedAt: null, isExpired: false, isRevoked: false }
     const token = { environmentId, hash, playerId, familyId, ...unused }
     this.added.push(token)
-    this.find(token).note(token)
+    this.note(token)
     return sessionOf(token, refreshToken, issuedAt)
   }
 

@@ -1,4 +1,4 @@
-import { type Holder, type One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
+import { type Holder, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
 import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
@@ -63,6 +63,8 @@ export class Group implements Holder {
   /** Players whose commands were decided on remembered rows. */
   readonly players = new Set<Player>()
   readonly premises = new Map<string, Premise>()
+  /** Stands for nobody: it has the rows of tables without an owner. */
+  readonly unowned = new Player({ environmentId: '', playerId: '' })
   /** The version that the group gives to the players that it changes. */
   version = ''
   private readonly parts = new Map<PartType<unknown>, Part>()
@@ -78,13 +80,11 @@ export class Group implements Holder {
   private readonly appended: { table: AnyTable; player: Player; row: unknown }[] = []
   private readonly changing = new Set<Player>()
   private time: Date | undefined
-  /** Has the rows that are found without a player. */
-  private readonly nobody = new Player({ environmentId: '', playerId: '' })
 
   constructor(mode: Mode, clockMs: number) {
     this.mode = mode
     this.clockMs = clockMs
-    this.nobody.group = this
+    this.unowned.group = this
   }
 
   get now(): Date {
@@ -105,11 +105,6 @@ export class Group implements Holder {
     }
     if (player.heldBy !== this) this.waits = true
     return player
-  }
-
-  /** A row of a table without an owner, by the values of the columns that the read goes by. */
-  one<Row>(read: Read<Row>, key: string): One<Row> {
-    return this.nobody.one(read, key)
   }
 
   /** A player that this very group creates: it has no rows, and nobody else knows it. */

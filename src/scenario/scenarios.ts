@@ -71,12 +71,12 @@ export class Scenarios {
   }
 
   private read({ environmentId, scenarioId }: ScenarioRef, seen: Seen | undefined): Definition | null | undefined {
-    const scenario = this.group.one(current, keyOf(environmentId, scenarioId))
+    const scenario = this.group.unowned.one(current, keyOf(environmentId, scenarioId))
     if (!scenario.isKnown) return undefined
     if (!scenario.value) return null
     const { version, revision } = scenario.value
     if (revision === seen?.revision) return seen.definition
-    const stored = this.group.one(published, keyOf(environmentId, scenarioId, String(version)))
+    const stored = this.group.unowned.one(published, keyOf(environmentId, scenarioId, String(version)))
     if (!stored.isKnown) return undefined
     const parsed = parseDefinition(stored.value?.definition ?? '')
     if (!parsed.ok) throw new Error(`version ${version} of scenario ${scenarioId} does not parse`)
