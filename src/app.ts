@@ -3,15 +3,13 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Pool } from 'pg'
-import { purgeLoginLog } from './auth/login-log.ts'
-import { purgeExpiredTokens } from './auth/refresh-tokens.ts'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
 import { createWatch } from './auth/watch.ts'
 import { createWebhook } from './auth/webhook.ts'
 import type { Lane } from './commit/command.ts'
 import { createGroupCommit, type GroupCommit } from './commit/group-commit.ts'
-import { purgeExpiredKeys } from './commit/idempotency.ts'
 import { createMemory } from './commit/memory.ts'
+import { expiring } from './commit/table.ts'
 import type { Config } from './config.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { createPool } from './db/pool.ts'
@@ -197,14 +195,12 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
   const folding = createFolding({ pool, onError: warn })
 
   /** What leaves the database by its age. Each removes some rows, and says how many; hours leave for their days. */
-  const purges = {
-    'expired idempotency keys': purgeExpiredKeys,
-    'expired refresh tokens': purgeExpiredTokens,
+  const purges: Record<string, (from: Pool) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
-    'old entries of the login log': purgeLoginLog,
     'hours of old figures': rollUpHours,
-    'events past retention': (from: Pool) => purgeOldEvents(from, config.eventRetentionDays),
+    'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
   }
+  for (const table of expiring) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
 
   async function purge(): Promise<void> {
     for (const [what, removeSome] of Object.entries(purges)) {

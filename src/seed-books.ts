@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
+import { identities } from './auth/identities.ts'
+import { loginLog } from './auth/login-log.ts'
 import { passes, tierClaims, xpLedger } from './battlepass/passes.ts'
 import { type CopyValue, copyInto, copyLine } from './db/copy.ts'
 import { FOLDING_LOCK } from './insight/fold.ts'
 import { LENGTH_MS } from './insight/range.ts'
 import { BUCKETS, type Measure } from './insight/tally.ts'
+import { profiles } from './players/create-player.ts'
+import { storage } from './players/storage.ts'
 import { runs } from './scenario/runs.ts'
 import { inventory, walletLedger, wallets } from './wallet/holdings.ts'
 
 /** What a batch of seeded players leaves, by table, in the order in which the tables are written. */
 const COLUMNS = {
-  players: 'environment_id, id, status, nickname, avatar_url, region, language, created_at',
-  identities: 'environment_id, player_id, provider, subject, created_at',
-  player_storage: 'environment_id, player_id, key, value, updated_at',
+  players: profiles.names('status', 'created_at'),
+  identities: identities.names('created_at'),
+  player_storage: storage.names('updated_at'),
   runs: runs.names('started_at'),
   passes: passes.names(),
   xp_ledger: xpLedger.names('created_at'),
@@ -20,8 +24,7 @@ const COLUMNS = {
   wallets: wallets.names(),
   wallet_ledger: walletLedger.names('created_at'),
   inventory: inventory.names(),
-  login_log: `environment_id, id, created_at, operation, provider, subject, player_id, outcome, milliseconds,
-    attempts`,
+  login_log: loginLog.names('created_at'),
   // Of the connection's own, until all players are there: a stream is in the order of time.
   seeded_events: 'environment_id, at, type, handle, player_id, scenario_id, node_id, run_id, data',
 } as const

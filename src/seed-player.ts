@@ -223,7 +223,7 @@ class SeededPlayer {
   private begin(): void {
     const { books, subject, nickname } = this
     const at = this.stamp()
-    books.add('identities', [this.playerId, 'custom', subject, at])
+    books.add('identities', ['custom', subject, this.playerId, at])
     this.event(null, null, { nickname, provider: 'custom' })
     if (this.whole) this.keepStorage(at)
     this.logLogin('ok', [this.answered(200)])
@@ -313,8 +313,8 @@ class SeededPlayer {
     // Whoever the studio does not approve of is nobody.
     const [subject, playerId] = outcome === 'ok' ? [this.subject, this.playerId] : [null, null]
     const id = idAt(nowMs, this.order)
-    const row = [id, this.stamp(), 'login', DEFAULT_PROVIDER, subject, playerId, outcome, milliseconds]
-    this.books.add('login_log', [...row, JSON.stringify(attempts)])
+    const row = [id, 'login', DEFAULT_PROVIDER, subject, playerId, outcome, milliseconds, JSON.stringify(attempts)]
+    this.books.add('login_log', [...row, this.stamp()])
   }
 
   private addXp(source: string, base: number): void {
@@ -412,7 +412,7 @@ class SeededPlayer {
     const created = new Date(this.joinedMs).toISOString()
     const { region, language } = locale
     const status = isBanned ? 'banned' : 'active'
-    books.add('players', [playerId, status, this.nickname, avatar, region, language, created])
+    books.add('players', [playerId, this.nickname, avatar, region, language, status, created])
     const { scenarioId, nodeId } = this.place
     const plan = this.last && this.whole ? freeze(planOf(this.runId, this.last)) : null
     books.add('runs', [playerId, this.runId, scenarioId, 'active', JSON.stringify(this.active), plan, created])

@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
 import type { Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
-import { columns } from '../commit/wanted.ts'
+import { nullable, table, text, uuid } from '../commit/table.ts'
 import { type Json, print } from '../json.ts'
 
 /** What an operator changed. Before and after are what operators may see: never a secret. */
@@ -19,8 +19,20 @@ export interface AuditEntry {
   readonly reason?: string | null
 }
 
-const COLUMNS = ['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'before', 'after', 'reason'] as const
-const INSERT = `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, before, after, reason)`
+const auditLog = table('audit_log', {
+  owner: null,
+  key: { projectId: uuid, id: uuid },
+  columns: {
+    environmentId: nullable(uuid),
+    actor: text,
+    action: text,
+    target: text,
+    before: nullable(text),
+    after: nullable(text),
+    reason: nullable(text),
+  },
+  kind: 'append',
+})
 
 /** Who is written down. A player is only for what it tried and may not. */
 export type Actor = PlatformCaller | PlayerCaller
@@ -45,11 +57,7 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
 
 /** Writes an entry in the transaction of the change that it tells of. */
 export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry: AuditEntry): Promise<void> {
-  const row = rowOf(caller, uuidv7(), entry)
-  await client.query(
-    `${INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    COLUMNS.map((name) => row[name]),
-  )
+  for (const statement of auditLog.save([rowOf(caller, uuidv7(), entry)])) await client.query(statement)
 }
 
 /** The entries of a group, written with what they tell of. */
@@ -62,15 +70,6 @@ export class AuditLog implements Part {
   }
 
   save(): Statement[] {
-    if (this.rows.length === 0) return []
-    return [
-      {
-        name: 'audit-save',
-        text: `${INSERT}
-          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[],
-            $8::text[], $9::text[])`,
-        values: columns(this.rows, COLUMNS),
-      },
-    ]
+    return auditLog.save(this.rows)
   }
 }

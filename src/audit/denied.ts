@@ -1,6 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { columns } from '../commit/wanted.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { isCleanText } from '../json.ts'
 import { type Actor, actorOf } from './audit-log.ts'
@@ -124,6 +123,8 @@ async function write(client: PoolClient, source: Source, attempts: readonly Row[
       FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[])
       ON CONFLICT (project_id, minute, actor, action, target) WHERE minute IS NOT NULL
       DO UPDATE SET attempts = audit_log.attempts + excluded.attempts`,
-    values: columns([...rows.values()], ['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'attempts']),
+    values: (['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'attempts'] as const).map((name) =>
+      [...rows.values()].map((row) => row[name]),
+    ),
   })
 }

@@ -5,12 +5,12 @@ import type { Player, PlayerRef } from '../commit/player.ts'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import { addPlayer, Profiles } from '../players/create-player.ts'
 import { admitPlayer, askStanding, requireActive } from '../players/standing.ts'
-import { bytesOf, Storage } from '../players/storage.ts'
+import { askKeys, bytesOf, hasRoomFor, putValues } from '../players/storage.ts'
 import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
 import type { RequestOf } from '../request/shape.ts'
 import type { ClientRef } from './callers.ts'
-import { Identities, type IdentityRef, identityProvider } from './identities.ts'
+import { addIdentity, askOwner, type IdentityRef, identityProvider } from './identities.ts'
 import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
@@ -146,7 +146,7 @@ function settled<T>(outcome: Settled<T>): T {
 function askPlayer(group: Group, ref: PlayerRef, { data }: WebhookAnswer): Player {
   const player = group.player(ref)
   askStanding(player)
-  if (data.size > 0) group.of(Storage).ask(player)
+  if (data.size > 0) askKeys(player)
   return player
 }
 
@@ -158,16 +158,16 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
     bytes: bytesOf(answer.data),
     decide(group) {
       // The subject is locked before its player, in this order in every group.
-      const ref = group.of(Identities).askOwner(identity)
+      const ref = askOwner(group, identity)
       const owner = ref && askPlayer(group, ref, answer)
       if (group.waits) return LATER
       // The limits of `data` itself were checked before: what is new to a player's storage always fits a new player's.
-      const refusal = owner && refusalOf(() => admit(group, owner, answer))
+      const refusal = owner && refusalOf(() => admit(owner, answer))
       if (refusal) return log(group, approval, owner, refusal)
 
       const player = owner ?? createOwner(group, approval, input)
       if (owner) group.of(Profiles).change(owner, answer)
-      group.of(Storage).put(player, answer.data)
+      putValues(player, answer.data)
       log(group, approval, player)
       return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000))
     },
@@ -179,7 +179,7 @@ function createOwner(group: Group, { identity, answer }: Approval, input: LoginC
   const { region, language } = input
   const profile = { nickname: nickname ?? input.nickname, avatarUrl, region, language }
   const player = addPlayer(group, identity, profile)
-  group.of(Identities).add(identity, player)
+  addIdentity(group, identity, player)
   return player
 }
 
@@ -190,28 +190,28 @@ function linkIdentity(approval: Approval, ref: PlayerRef): Command<Settled<void>
     locks: true,
     bytes: bytesOf(answer.data),
     decide(group) {
-      const owner = group.of(Identities).askOwner(identity)
+      const owner = askOwner(group, identity)
       if (group.waits) return LATER
       const player = askPlayer(group, ref, answer)
       if (group.waits) return LATER
       const refusal = refusalOf(() => {
         requireActive(player)
         if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
-        admit(group, player, answer)
+        admit(player, answer)
       })
       if (refusal) return log(group, approval, player, refusal)
 
-      if (!owner) group.of(Identities).add(identity, player)
-      group.of(Storage).put(player, answer.data)
+      if (!owner) addIdentity(group, identity, player)
+      putValues(player, answer.data)
       log(group, approval, player)
     },
   }
 }
 
 /** Refuses a player that may not log in, or whose storage has no room: before anything is changed. */
-function admit(group: Group, player: Player, { data }: WebhookAnswer): void {
+function admit(player: Player, { data }: WebhookAnswer): void {
   requireActive(player)
-  if (data.size > 0 && !group.of(Storage).hasRoomFor(player, data)) throw new Refusal('customAuthInvalidData')
+  if (!hasRoomFor(player, data)) throw new Refusal('customAuthInvalidData')
 }
 
 function refusalOf(check: () => void): Refusal | undefined {

@@ -1,7 +1,15 @@
 import type { Group, Part } from '../commit/group.ts'
-import type { PlayerRef } from '../commit/player.ts'
+import { keyOf, type One, type PlayerRef } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
-import { columns, Wanted } from '../commit/wanted.ts'
+import { arrayOf, table, text, uuid } from '../commit/table.ts'
+
+export const identities = table('identities', {
+  owner: null,
+  key: { environmentId: uuid, provider: text, subject: text },
+  columns: { playerId: uuid },
+  kind: 'append',
+})
+const identity = identities.one()
 
 /** A provider's subject in an environment: `custom` for the default provider, `custom:<name>` for any other (spec 2.3). */
 export interface IdentityRef {
@@ -13,101 +21,52 @@ export interface IdentityRef {
 /** How identities name a provider that settings call by its name. */
 export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
 
-/** Also what Postgres locks, which takes no NUL: the length tells where a provider ends that has a slash. */
-const identityKey = ({ environmentId, provider, subject }: IdentityRef): string =>
-  `${environmentId}/${provider.length}/${provider}/${subject}`
-
 /**
- * The identities of a group. A subject is locked before it is read, also while nobody owns it: of logins that come at
+ * The subjects that a group locks. Each is locked before it is read, also while nobody owns it: of logins that come at
  * once with a new subject one creates the player, and the others find it.
  */
-export class Identities implements Part {
+class SubjectLocks implements Part {
   static readonly stage = 'locks'
-  private readonly wanted: Wanted<IdentityRef>
-  private pending: string[] = []
-  private readonly owners = new Map<string, string>()
-  private added: (IdentityRef & { playerId: string })[] = []
-  private readonly removed: IdentityRef[] = []
+  private readonly keys = new Set<string>()
 
-  constructor(group: Group) {
-    this.wanted = new Wanted(group)
-  }
-
-  /** Asks for a subject, which is locked. Its owner, once that is known. */
-  askOwner(ref: IdentityRef): PlayerRef | undefined {
-    const key = identityKey(ref)
-    if (!this.wanted.want(key, ref)) {
-      this.pending.push(key)
-      return undefined
-    }
-    return this.ownerOf(ref)
-  }
-
-  ownerOf(ref: IdentityRef): PlayerRef | undefined {
-    const playerId = this.owners.get(identityKey(ref))
-    return playerId === undefined ? undefined : { environmentId: ref.environmentId, playerId }
-  }
-
-  add({ environmentId, provider, subject }: IdentityRef, { playerId }: PlayerRef): void {
-    const ref = { environmentId, provider, subject }
-    this.owners.set(identityKey(ref), playerId)
-    this.added.push({ ...ref, playerId })
-  }
-
-  /** Frees a subject. */
-  remove({ environmentId, provider, subject }: IdentityRef): void {
-    const ref = { environmentId, provider, subject }
-    const key = identityKey(ref)
-    this.owners.delete(key)
-    this.added = this.added.filter((identity) => identityKey(identity) !== key)
-    this.removed.push(ref)
+  /** Postgres takes no NUL: the length tells where a provider ends that has a slash. */
+  add({ environmentId, provider, subject }: IdentityRef): void {
+    this.keys.add(`${environmentId}/${provider.length}/${provider}/${subject}`)
   }
 
   load(): Statement[] {
-    if (this.pending.length === 0) return []
+    if (this.keys.size === 0) return []
     // In the order of the keys, which is the same in every group: two never wait for each other.
-    const keys = [...new Set(this.pending)].sort()
-    this.pending = []
-    const lock: Statement = {
-      name: 'identities-lock',
-      text: 'SELECT pg_advisory_xact_lock(hashtextextended(k, 0)) FROM unnest($1::text[]) AS k',
-      values: columns(
-        keys.map((key) => ({ key })),
-        ['key'],
-      ),
-    }
-    const read = this.wanted.statements({
-      name: 'identities-read',
-      text: `SELECT k.n::int, i.player_id
-        FROM unnest($1::uuid[], $2::text[], $3::text[]) WITH ORDINALITY AS k(environment_id, provider, subject, n)
-        CROSS JOIN LATERAL (
-          SELECT player_id FROM identities i
-          WHERE i.environment_id = k.environment_id AND i.provider = k.provider AND i.subject = k.subject LIMIT 1
-        ) i`,
-      columns: ['environmentId', 'provider', 'subject'],
-      take: (key, [, playerId]) => this.owners.set(key, playerId),
-    })
-    return [lock, ...read]
+    const keys = [...this.keys].sort()
+    this.keys.clear()
+    return [
+      {
+        name: 'identities-lock',
+        text: 'SELECT pg_advisory_xact_lock(hashtextextended(k, 0)) FROM unnest($1::text[]) AS k',
+        values: [arrayOf(keys, text.encode)],
+      },
+    ]
   }
+}
 
-  save(): Statement[] {
-    const statements: Statement[] = []
-    if (this.removed.length > 0) {
-      statements.push({
-        name: 'identities-remove',
-        text: `DELETE FROM identities i USING unnest($1::uuid[], $2::text[], $3::text[]) AS k(environment_id, provider, subject)
-          WHERE i.environment_id = k.environment_id AND i.provider = k.provider AND i.subject = k.subject`,
-        values: columns(this.removed, ['environmentId', 'provider', 'subject']),
-      })
-    }
-    if (this.added.length > 0) {
-      statements.push({
-        name: 'identities-save',
-        text: `INSERT INTO identities (environment_id, provider, subject, player_id)
-          SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[])`,
-        values: columns(this.added, ['environmentId', 'provider', 'subject', 'playerId']),
-      })
-    }
-    return statements
-  }
+const find = (group: Group, { environmentId, provider, subject }: IdentityRef): One<IdentityRef & PlayerRef> =>
+  group.unowned.one(identity, keyOf(environmentId, provider, subject))
+
+/** Asks for a subject, which is locked. Its owner, once that is known. */
+export function askOwner(group: Group, ref: IdentityRef): PlayerRef | undefined {
+  const found = find(group, ref)
+  if (found.isKnown) return found.value ?? undefined
+  group.of(SubjectLocks).add(ref)
+  return undefined
+}
+
+/** Binds a subject that is free. Ask for its owner first. */
+export function addIdentity(group: Group, ref: IdentityRef, { playerId }: PlayerRef): void {
+  const { environmentId, provider, subject } = ref
+  find(group, ref).set({ environmentId, provider, subject, playerId })
+}
+
+/** Frees a subject. Ask for its owner first. */
+export function removeIdentity(group: Group, ref: IdentityRef): void {
+  find(group, ref).set(null)
 }

@@ -1,18 +1,32 @@
-import type { Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
-import { columns } from '../commit/wanted.ts'
-import { purge } from '../db/purge.ts'
+import { type Column, int, nullable, table, text, uuid } from '../commit/table.ts'
 import { Tally } from '../insight/tally.ts'
 import { print } from '../json.ts'
 import { askStanding } from '../players/standing.ts'
-import { Identities, identityProvider } from './identities.ts'
+import { askOwner, identityProvider } from './identities.ts'
 import { latencyStep } from './latency.ts'
 import type { Attempt } from './webhook.ts'
 
 const KEPT_DAYS = 30
+
+export const loginLog = table('login_log', {
+  owner: null,
+  key: { environmentId: uuid, id: uuid },
+  columns: {
+    operation: text as Column<LoginAttempt['operation']>,
+    provider: text,
+    subject: nullable(text),
+    playerId: nullable(uuid),
+    outcome: text,
+    milliseconds: int,
+    attempts: text,
+  },
+  kind: 'append',
+  expired: `created_at < now() - interval '${KEPT_DAYS} days'`,
+})
 
 /** A login or link that asked a webhook, and what became of it. Nothing of customData or of a secret. */
 export interface LoginAttempt {
@@ -56,32 +70,12 @@ export class LoginLog implements Part {
   }
 
   save(): Statement[] {
-    if (this.entries.length === 0) return []
     const rows = this.entries.map((entry) => ({
       ...entry,
       id: uuidv7(),
       attempts: print(entry.attempts.map(({ status, milliseconds, error }) => ({ status, milliseconds, error }))),
     }))
-    return [
-      {
-        name: 'login-log-save',
-        text: `INSERT INTO login_log
-            (environment_id, id, operation, provider, subject, player_id, outcome, milliseconds, attempts)
-          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[],
-            $8::int[], $9::text[])`,
-        values: columns(rows, [
-          'environmentId',
-          'id',
-          'operation',
-          'provider',
-          'subject',
-          'playerId',
-          'outcome',
-          'milliseconds',
-          'attempts',
-        ]),
-      },
-    ]
+    return loginLog.save(rows)
   }
 }
 
@@ -93,7 +87,7 @@ export function logAttempt(entry: LoginAttempt): Command<void> {
     lane: 'logins',
     locks: true,
     decide(group) {
-      const owner = identity && group.of(Identities).askOwner(identity)
+      const owner = identity && askOwner(group, identity)
       const standing = owner && askStanding(group.player(owner))
       if (group.waits) return LATER
       const isErased = standing?.value?.status === 'deleted'
@@ -101,7 +95,3 @@ export function logAttempt(entry: LoginAttempt): Command<void> {
     },
   }
 }
-
-/** Removes entries older than 30 days, a bounded number at a time; says how many. */
-export const purgeLoginLog = (pool: Pool): Promise<number> =>
-  purge(pool, 'login_log', `created_at < now() - interval '${KEPT_DAYS} days'`)

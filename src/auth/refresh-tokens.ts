@@ -1,12 +1,10 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import type { Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
-import { type PlayerRef, playerKey } from '../commit/player.ts'
+import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
-import { columns, Wanted } from '../commit/wanted.ts'
-import { purge } from '../db/purge.ts'
+import { boolean, moment, nullable, readOnly, table, text, uuid } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 import { askStanding, requireActive } from '../players/standing.ts'
 
@@ -15,6 +13,25 @@ export const REFRESH_TOKEN_SECONDS = 604_800
 /** So long after its use a token answers the same pair again: a client may have lost the answer. */
 const REPLAY_MS = 10_000
 const PREFIX = 'twrt_'
+
+const refreshTokens = table('refresh_tokens', {
+  owner: null,
+  key: { environmentId: uuid, hash: text },
+  columns: {
+    playerId: uuid,
+    familyId: uuid,
+    childNonce: nullable(text),
+    rotatedAt: nullable(moment),
+    isExpired: readOnly(boolean, 't.expires_at <= clock_timestamp()'),
+    isRevoked: readOnly(boolean, 't.revoked_at IS NOT NULL'),
+  },
+  kind: 'append',
+  computed: { expires_at: `now() + interval '${REFRESH_TOKEN_SECONDS} seconds'` },
+  expired: 'expires_at < now()',
+})
+const ownerOf = refreshTokens.one({ columns: ['playerId'] })
+const tokenByHash = refreshTokens.one()
+const REVOCATION = { name: 'revoke', set: 'revoked_at = now()', where: 't.revoked_at IS NULL' }
 
 /** What a pair of tokens is made from once the transaction is committed. */
 export interface Session extends PlayerRef {
@@ -32,10 +49,10 @@ interface TokenRef {
 
 interface RefreshToken extends TokenRef, PlayerRef {
   readonly familyId: string
+  readonly childNonce: string | null
+  readonly rotatedAt: Date | null
   readonly isExpired: boolean
-  rotatedAt: number | null
-  childNonce: string | null
-  isRevoked: boolean
+  readonly isRevoked: boolean
 }
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
@@ -47,60 +64,66 @@ const newToken = (secret: Buffer): string => PREFIX + secret.toString('base64url
  */
 const childOf = (token: string, nonce: string): string => newToken(createHmac('sha256', token).update(nonce).digest())
 
-/** The refresh tokens of a group. */
+/** What a group makes of refresh tokens. */
 export class RefreshTokens implements Part {
   static readonly stage = 'changes'
-  private readonly wantedOwners: Wanted<TokenRef>
-  private readonly wantedTokens: Wanted<TokenRef>
-  private readonly owners = new Map<string, PlayerRef>()
-  private readonly tokens = new Map<string, RefreshToken>()
-  private readonly added: (TokenRef & { playerId: string; familyId: string })[] = []
-  private readonly rotated = new Map<string, RefreshToken>()
-  private readonly revoked = new Map<string, { environmentId: string; playerId: string; familyId: string }>()
+  private readonly group: Group
+  private readonly added: RefreshToken[] = []
+  private readonly rotated: RefreshToken[] = []
+  private readonly revoked = new Map<string, RefreshToken>()
   private readonly ended = new Map<string, PlayerRef>()
 
   constructor(group: Group) {
-    this.wantedOwners = new Wanted(group)
-    this.wantedTokens = new Wanted(group)
+    this.group = group
   }
 
-  /** Asks whose a token is. The token itself is read when that player is locked. */
-  askOwner(ref: TokenRef): PlayerRef | undefined {
-    this.wantedOwners.want(tokenKey(ref), ref)
-    return this.owners.get(tokenKey(ref))
-  }
-
-  /** Asks for a token, as it is under its player's lock. */
+  /** Asks for a token: first whose it is, then, under that player's lock, what has become of it. */
   ask(ref: TokenRef): RefreshToken | undefined {
-    if (!this.tokens.has(tokenKey(ref))) this.wantedTokens.want(tokenKey(ref), ref)
-    const token = this.tokens.get(tokenKey(ref))
-    if (token && this.revoked.has(token.familyId)) token.isRevoked = true
-    return token
+    const owner = this.group.unowned.one(ownerOf, tokenKey(ref))
+    if (!owner.isKnown || !owner.value) return undefined
+    askStanding(this.group.player({ ...ref, ...owner.value }))
+    return this.askHeld(ref)
+  }
+
+  /** Asks for a token of a player that is locked. */
+  askHeld(ref: TokenRef): RefreshToken | undefined {
+    const token = this.group.unowned.one(tokenByHash, tokenKey(ref))
+    return (token.isKnown && token.value) || undefined
   }
 
   /** Begins a family: the first pair of a login. */
-  begin({ environmentId, playerId }: PlayerRef, issuedAt: number): Session {
-    return this.add({ environmentId, playerId }, uuidv7(), newToken(randomBytes(32)), issuedAt)
+  begin(player: PlayerRef, issuedAt: number): Session {
+    return this.add(player, uuidv7(), newToken(randomBytes(32)), issuedAt)
   }
 
-  /** Uses a token up, at a time of the database's clock in milliseconds. */
-  rotate(token: RefreshToken, text: string, now: number): Session {
-    token.rotatedAt = now
-    token.childNonce = randomBytes(32).toString('base64url')
-    this.rotated.set(tokenKey(token), token)
-    return this.add(token, token.familyId, childOf(text, token.childNonce), Math.floor(now / 1000))
+  /** Uses a token up. */
+  rotate(token: RefreshToken, text: string, rotatedAt: Date): Session {
+    const childNonce = randomBytes(32).toString('base64url')
+    const rotated = { ...token, rotatedAt, childNonce }
+    this.note(rotated)
+    this.rotated.push(rotated)
+    return this.add(token, token.familyId, childOf(text, childNonce), Math.floor(rotatedAt.getTime() / 1000))
   }
 
   /** Ends a family: none of its tokens is good any more. */
-  revoke({ environmentId, playerId, familyId }: RefreshToken): void {
-    this.revoked.set(familyId, { environmentId, playerId, familyId })
+  revoke(token: RefreshToken): void {
+    this.revoked.set(token.familyId, token)
   }
 
   /** Ends every family of a player. Its row is locked: a new one begins before it, or after it and lives on. */
   revokeAll({ environmentId, playerId }: PlayerRef): void {
     const player = playerKey({ environmentId, playerId })
     this.ended.set(player, { environmentId, playerId })
-    for (const token of this.tokens.values()) if (playerKey(token) === player) this.revoke(token)
+    for (const token of this.added) if (playerKey(token) === player) this.revoke(token)
+  }
+
+  /** None that the group begins is asked for within it: nobody has it yet. */
+  isRevoked(token: RefreshToken): boolean {
+    return token.isRevoked || this.revoked.has(token.familyId) || this.ended.has(playerKey(token))
+  }
+
+  private note(token: RefreshToken): void {
+    this.group.unowned.slot(tokenByHash, tokenKey(token)).note(token)
   }
 
   private add(
@@ -110,98 +133,29 @@ export class RefreshTokens implements Part {
     issuedAt: number,
   ): Session {
     const hash = hashOf(refreshToken)
-    const ref = { environmentId, hash }
-    this.added.push({ ...ref, playerId, familyId })
-    this.tokens.set(tokenKey(ref), {
-      ...ref,
-      playerId,
-      familyId,
-      isExpired: false,
-      rotatedAt: null,
-      childNonce: null,
-      isRevoked: false,
-    })
-    return sessionOf({ environmentId, playerId, familyId, hash }, refreshToken, issuedAt)
-  }
-
-  load(): Statement[] {
-    return [
-      ...this.wantedOwners.statements({
-        name: 'refresh-owners',
-        text: `SELECT k.n::int, t.player_id
-          FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS k(environment_id, hash, n) CROSS JOIN LATERAL (
-            SELECT player_id FROM refresh_tokens t WHERE t.environment_id = k.environment_id AND t.hash = k.hash LIMIT 1
-          ) t`,
-        columns: ['environmentId', 'hash'],
-        take: (key, [, playerId], { environmentId }) => this.owners.set(key, { environmentId, playerId }),
-      }),
-      ...this.wantedTokens.statements({
-        name: 'refresh-tokens',
-        text: `SELECT k.n::int, t.player_id, t.family_id, t.expires_at <= clock_timestamp(),
-            extract(epoch FROM t.rotated_at) * 1000, t.child_nonce, t.revoked_at IS NOT NULL
-          FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS k(environment_id, hash, n) CROSS JOIN LATERAL (
-            SELECT * FROM refresh_tokens t WHERE t.environment_id = k.environment_id AND t.hash = k.hash LIMIT 1
-          ) t`,
-        columns: ['environmentId', 'hash'],
-        take: (key, [, playerId, familyId, isExpired, rotatedAt, childNonce, isRevoked], ref) =>
-          this.tokens.set(key, {
-            ...ref,
-            playerId,
-            familyId,
-            isExpired,
-            rotatedAt: rotatedAt === null ? null : Number(rotatedAt),
-            childNonce,
-            isRevoked: isRevoked || this.ended.has(playerKey({ environmentId: ref.environmentId, playerId })),
-          }),
-      }),
-    ]
+    const unused = { childNonce: null, rotatedAt: null, isExpired: false, isRevoked: false }
+    const token = { environmentId, hash, playerId, familyId, ...unused }
+    this.added.push(token)
+    this.note(token)
+    return sessionOf(token, refreshToken, issuedAt)
   }
 
   save(): Statement[] {
-    const statements: Statement[] = []
-    // First: what began after it in this group lives on.
-    if (this.ended.size > 0) {
-      statements.push({
-        name: 'refresh-end',
-        text: `UPDATE refresh_tokens t SET revoked_at = now()
-          FROM unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id)
-          WHERE t.environment_id = k.environment_id AND t.player_id = k.player_id AND t.revoked_at IS NULL`,
-        values: columns([...this.ended.values()], ['environmentId', 'playerId']),
-      })
-    }
-    if (this.added.length > 0) {
-      statements.push({
-        name: 'refresh-add',
-        text: `INSERT INTO refresh_tokens (environment_id, hash, player_id, family_id, expires_at)
-          SELECT *, now() + interval '${REFRESH_TOKEN_SECONDS} seconds'
-          FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[])`,
-        values: columns(this.added, ['environmentId', 'hash', 'playerId', 'familyId']),
-      })
-    }
-    if (this.rotated.size > 0) {
-      statements.push({
-        name: 'refresh-rotate',
-        text: `UPDATE refresh_tokens t SET rotated_at = to_timestamp(k.rotated_at / 1000), child_nonce = k.child_nonce
-          FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::text[]) AS k(environment_id, hash, rotated_at, child_nonce)
-          WHERE t.environment_id = k.environment_id AND t.hash = k.hash`,
-        values: columns([...this.rotated.values()], ['environmentId', 'hash', 'rotatedAt', 'childNonce']),
-      })
-    }
-    if (this.revoked.size > 0) {
-      statements.push({
-        name: 'refresh-revoke',
-        text: `UPDATE refresh_tokens t SET revoked_at = now()
-          FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS k(environment_id, player_id, family_id)
-          WHERE t.environment_id = k.environment_id AND t.player_id = k.player_id AND t.family_id = k.family_id
-            AND t.revoked_at IS NULL`,
-        values: columns([...this.revoked.values()], ['environmentId', 'playerId', 'familyId']),
-      })
-    }
-    return statements
+    return [
+      // First: what began after it in this group lives on.
+      ...refreshTokens.update([...this.ended.values()], ['environmentId', 'playerId'], REVOCATION),
+      ...refreshTokens.save(this.added),
+      ...refreshTokens.update(this.rotated, ['environmentId', 'hash'], {
+        name: 'rotate',
+        set: 'rotated_at = to_timestamp(r.rotated_at / 1000), child_nonce = r.child_nonce',
+        further: ['rotatedAt', 'childNonce'],
+      }),
+      ...refreshTokens.update([...this.revoked.values()], ['environmentId', 'playerId', 'familyId'], REVOCATION),
+    ]
   }
 }
 
-const tokenKey = ({ environmentId, hash }: TokenRef): string => `${environmentId}/${hash}`
+const tokenKey = ({ environmentId, hash }: TokenRef): string => keyOf(environmentId, hash)
 
 function sessionOf(
   { environmentId, playerId, familyId, hash }: TokenRef & PlayerRef & { familyId: string },
@@ -210,15 +164,6 @@ function sessionOf(
 ): Session {
   // Made from what is stored: the same pair can be answered again, to the byte.
   return { environmentId, playerId, refreshToken, tokenId: `${familyId}.${hash.slice(0, 16)}`, issuedAt }
-}
-
-/** Asks for a token: first whose it is, then, under that player's lock, what has become of it. */
-function askToken(group: Group, ref: TokenRef): RefreshToken | undefined {
-  const tokens = group.of(RefreshTokens)
-  const owner = tokens.askOwner(ref)
-  if (!owner) return undefined
-  askStanding(group.player(owner))
-  return tokens.ask(ref)
 }
 
 /**
@@ -233,21 +178,22 @@ export function refresh(environmentId: string, text: string): Command<Session | 
     locks: true,
     decide(group) {
       const tokens = group.of(RefreshTokens)
-      const token = askToken(group, ref)
+      const token = tokens.ask(ref)
       if (group.waits) return LATER
       if (!token) throw new Refusal('invalidToken')
       const child = token.childNonce === null ? null : childOf(text, token.childNonce)
-      const childToken = child === null ? undefined : tokens.ask({ environmentId, hash: hashOf(child) })
+      const childToken = child === null ? undefined : tokens.askHeld({ environmentId, hash: hashOf(child) })
       if (group.waits) return LATER
       if (token.isExpired) throw new Refusal('invalidToken')
       // Before the end of its family: a deletion ends all of them, and is what the player is to be told.
       requireActive(group.player(token))
-      if (token.isRevoked) throw new Refusal('invalidToken')
+      if (tokens.isRevoked(token)) throw new Refusal('invalidToken')
 
-      const now = group.now.getTime()
-      if (token.rotatedAt === null || child === null) return tokens.rotate(token, text, now)
-      if (childToken && childToken.rotatedAt === null && now - token.rotatedAt <= REPLAY_MS) {
-        return sessionOf(childToken, child, Math.floor(token.rotatedAt / 1000))
+      const { rotatedAt } = token
+      if (rotatedAt === null || child === null) return tokens.rotate(token, text, group.now)
+      const usedMs = group.now.getTime() - rotatedAt.getTime()
+      if (childToken && childToken.rotatedAt === null && usedMs <= REPLAY_MS) {
+        return sessionOf(childToken, child, Math.floor(rotatedAt.getTime() / 1000))
       }
       tokens.revoke(token)
       return null
@@ -262,12 +208,9 @@ export function endSession(environmentId: string, text: string): Command<void> {
     lane: 'logins',
     locks: true,
     decide(group) {
-      const token = askToken(group, ref)
+      const token = group.of(RefreshTokens).ask(ref)
       if (group.waits) return LATER
       if (token) group.of(RefreshTokens).revoke(token)
     },
   }
 }
-
-/** Removes expired tokens, a bounded number at a time; says how many. */
-export const purgeExpiredTokens = (pool: Pool): Promise<number> => purge(pool, 'refresh_tokens', 'expires_at < now()')

@@ -175,34 +175,18 @@ export class PassHandle {
     this.tally(group, 'claimed', 1, level, track)
   }
 
-  /** Takes a claim away: the tier can be claimed again. */
+  /** Takes a claim away: the tier can be claimed again. Ask for the claims first. */
   removeClaim(group: Group, level: number, track: Track): void {
-    const { scenarioId, node, player } = this
-    const { environmentId, playerId } = player
-    group.also(
-      player,
-      tierClaims.remove(
-        ['scenarioId', 'nodeId', 'level', 'track'],
-        [{ environmentId, playerId, scenarioId, nodeId: node.id, level, track }],
-      ),
-    )
-    this.claims?.forget()
+    this.claims?.set(tierKey(level, track), null)
     this.tally(group, 'claimed', -1, level, track)
   }
 
   /** Takes every claim away. */
   clearClaims(group: Group): void {
-    const { scenarioId, node, player } = this
-    const { environmentId, playerId } = player
     for (const key of this.claimed) {
       const { level, track } = readTierKey(key)
-      this.tally(group, 'claimed', -1, level, track)
+      this.removeClaim(group, level, track)
     }
-    group.also(
-      player,
-      tierClaims.remove(['scenarioId', 'nodeId'], [{ environmentId, playerId, scenarioId, nodeId: node.id }]),
-    )
-    this.claims?.forget()
   }
 
   /**

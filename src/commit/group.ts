@@ -1,4 +1,4 @@
-import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
+import { type Holder, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
 import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
@@ -25,11 +25,11 @@ export interface Part {
   readonly insertion?: Insertion
 }
 
-export interface PartType<P extends Part> {
+export interface PartType<P> {
   readonly stage: Stage
   /** Groups that rest on memory may have it: it writes only for players who were proven. */
   readonly isProvable?: true
-  new (group: Group): P
+  new (group: Group): P & Part
 }
 
 /** Something outside of players that decisions rest on, such as a scenario. All are of one table. */
@@ -63,25 +63,28 @@ export class Group implements Holder {
   /** Players whose commands were decided on remembered rows. */
   readonly players = new Set<Player>()
   readonly premises = new Map<string, Premise>()
+  /** Stands for nobody: it has the rows of tables without an owner. */
+  readonly unowned = new Player({ environmentId: '', playerId: '' })
   /** The version that the group gives to the players that it changes. */
   version = ''
-  private readonly parts = new Map<PartType<Part>, Part>()
-  private ordered: [PartType<Part>, Part][] | undefined
+  private readonly parts = new Map<PartType<unknown>, Part>()
+  private ordered: [PartType<unknown>, Part][] | undefined
   private readonly others = new Map<string, Player>()
   private readonly visited: Player[] = []
   private readonly toLock: Player[] = []
   private asked: Slot[] = []
   private readonly touched: Slot[] = []
   private readonly passing: Slot[] = []
-  private readonly written: Slot[] = []
+  private readonly written = new Set<Slot>()
+  private readonly unversioned = new Set<Slot>()
   private readonly appended: { table: AnyTable; player: Player; row: unknown }[] = []
-  private readonly further: Statement[] = []
   private readonly changing = new Set<Player>()
   private time: Date | undefined
 
   constructor(mode: Mode, clockMs: number) {
     this.mode = mode
     this.clockMs = clockMs
+    this.unowned.group = this
   }
 
   get now(): Date {
@@ -135,7 +138,7 @@ export class Group implements Holder {
   }
 
   /** The group's own instance of a part. */
-  of<P extends Part>(type: PartType<P>): P {
+  of<P>(type: PartType<P>): P {
     const known = this.parts.get(type)
     if (known) return known as P
     if (this.mode === 'proves' && !type.isProvable) throw new Error('a command with this part must say that it locks')
@@ -145,7 +148,7 @@ export class Group implements Holder {
     return part
   }
 
-  has(type: PartType<Part>): boolean {
+  has(type: PartType<unknown>): boolean {
     return this.parts.has(type)
   }
 
@@ -156,8 +159,7 @@ export class Group implements Holder {
 
   /** Whether there is anything to write to tables. */
   get writes(): boolean {
-    const { written, appended, changing } = this
-    return written.length > 0 || appended.length > 0 || changing.size > 0 || this.insertions().length > 0
+    return this.changed().length > 0 || this.insertions().length > 0
   }
 
   /** Notes a player that the group changes, by whatever it writes. */
@@ -170,13 +172,6 @@ export class Group implements Holder {
     this.appended.push({ table, player, row })
   }
 
-  /** Adds a statement that changes a player. Only a group that locks has such statements. */
-  also(player: Player, statement: Statement): void {
-    if (this.mode !== 'locks') throw new Error('a command with a statement of its own must say that it locks')
-    this.further.push(statement)
-    this.change(player)
-  }
-
   ask(slot: Slot): void {
     this.waits = true
     if (this.mode !== 'proves') this.asked.push(slot)
@@ -187,8 +182,12 @@ export class Group implements Holder {
     this.touched.push(slot)
   }
 
-  write(slot: Slot): void {
-    this.written.push(slot)
+  write(slot: Slot, isRemoval: boolean): void {
+    const { isVersioned } = slot.read.table
+    if (this.mode !== 'locks' && (isRemoval || !isVersioned))
+      throw new Error('a command that removes rows, or writes some without a version, must say that it locks')
+    if (isVersioned) this.written.add(slot)
+    else this.unversioned.add(slot)
   }
 
   /** The reads of all that was asked for and is not in memory yet. */
@@ -265,7 +264,7 @@ export class Group implements Holder {
     return [...byRead].map(([read, set]) => {
       const slots = [...set]
       return {
-        ...read.statement(slots.map(({ player, key }) => ({ owner: player, values: key.split('\0') }))),
+        ...read.statement(slots),
         take(rows: Row[]) {
           const found = slots.map((): Row[] => [])
           for (const row of rows) found[row[0] - 1]?.push(row)
@@ -276,21 +275,30 @@ export class Group implements Holder {
     })
   }
 
-  /** The rows of tables that the group writes, by table. */
+  /** The rows that the statement that proves is to write, by table. */
   rows(): Map<AnyTable, Written<unknown>[]> {
     const rows = new Map<AnyTable, Written<unknown>[]>()
-    const add = (table: AnyTable, { n }: Player, row: unknown) => {
-      const list = rows.get(table)
-      if (list) list.push({ n, row })
-      else rows.set(table, [{ n, row }])
-    }
-    for (const slot of this.written) {
-      const table = slot.read.table as AnyTable
-      if (slot instanceof One) add(table, slot.player, slot.next)
-      else for (const row of slot.changed()) add(table, slot.player, row)
-    }
-    for (const { table, player, row } of this.appended) add(table, player, row)
+    for (const slot of this.written)
+      for (const row of slot.changed()) add(rows, slot.read.table, { n: slot.player.n, row })
+    for (const { table, player, row } of this.appended) add(rows, table, { n: player.n, row })
     return rows
+  }
+
+  /** The statements that remove rows, and that write those without a version. */
+  private saveOthers(): Statement[] {
+    const removed = new Map<AnyTable, object[]>()
+    const changed = new Map<AnyTable, object[]>()
+    if (this.mode === 'locks')
+      for (const slot of this.written) for (const row of slot.removed()) add(removed, slot.read.table, row)
+    for (const slot of this.unversioned) {
+      const { read } = slot
+      for (const row of slot.removed()) add(removed, read.table, row)
+      for (const row of slot.changed()) add(changed, read.table, { ...read.keyed(slot), ...(row as object) })
+    }
+    return [
+      ...[...removed].flatMap(([table, rows]) => table.remove(rows, table.key)),
+      ...[...changed].flatMap(([table, rows]) => table.save(rows)),
+    ]
   }
 
   /** Players that the group changes, in the order in which their versions are locked. */
@@ -310,7 +318,7 @@ export class Group implements Holder {
   /** The statements beside the one that writes the tables: those before it, and those after. */
   save(): { before: Statement[]; after: Statement[] } {
     const before: Statement[] = []
-    const after: Statement[] = [...this.further]
+    const after = this.saveOthers()
     for (const [{ stage }, part] of this.partsInOrder())
       (stage === 'creates' || stage === 'locks' ? before : after).push(...(part.save?.() ?? []))
     return { before, after }
@@ -338,10 +346,16 @@ export class Group implements Holder {
     for (const player of this.others.values()) player.leave(this)
   }
 
-  private partsInOrder(): [PartType<Part>, Part][] {
+  private partsInOrder(): [PartType<unknown>, Part][] {
     this.ordered ??= [...this.parts].sort(([a], [b]) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
     return this.ordered
   }
+}
+
+function add<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
+  const list = lists.get(key)
+  if (list) list.push(item)
+  else lists.set(key, [item])
 }
 
 function byKey(a: Player, b: Player): number {

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Pool } from 'pg'
-import { purge } from '../db/purge.ts'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
 import type { Command } from './command.ts'
@@ -18,6 +16,8 @@ export const idempotencyKeys = table('idempotency_keys', {
   kind: 'state',
   // An expired key may still lie there: its place is taken over.
   computed: { created_at: 'now()' },
+  // They count as absent even before they are removed.
+  expired: `created_at < now() - interval '${KEY_LIFETIME_DAYS} days'`,
 })
 const storedAnswer = idempotencyKeys.one({
   where: `t.created_at > now() - interval '${KEY_LIFETIME_DAYS} days'`,
@@ -45,7 +45,3 @@ export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Ou
   if (once.tookEffect?.(outcome) ?? true) slot.set({ operation, key, request, response: freeze(outcome as Json) })
   return outcome
 }
-
-/** Removes keys past their lifetime, a bounded number at a time; says how many. They count as absent even before. */
-export const purgeExpiredKeys = (pool: Pool): Promise<number> =>
-  purge(pool, idempotencyKeys.name, `created_at < now() - interval '${KEY_LIFETIME_DAYS} days'`)

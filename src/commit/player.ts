@@ -14,8 +14,8 @@ export interface Holder {
   ask(slot: Slot): void
   /** Notes a row that changes, */
   touch(slot: Slot): void
-  /** and one that is to be written. */
-  write(slot: Slot): void
+  /** and one that is to be written, or removed. */
+  write(slot: Slot, isRemoval: boolean): void
 }
 
 /** One text for a player. */
@@ -163,8 +163,6 @@ export class One<Row> {
   row: Row | null | undefined
   /** The row as the group makes it; undefined while the group leaves it alone. */
   next: Row | null | undefined
-  /** Whether the group writes it. */
-  isWritten = false
 
   constructor(player: Player, read: Read<Row>, key: string) {
     this.player = player
@@ -184,12 +182,10 @@ export class One<Row> {
     return this.row !== undefined || this.next !== undefined
   }
 
-  /** Writes the row with the group: the whole of it. */
-  set(row: Row): void {
+  /** Writes the row with the group: the whole of it. Null removes it. */
+  set(row: Row | null): void {
     this.note(row)
-    if (this.isWritten) return
-    this.isWritten = true
-    this.player.group?.write(this as One<unknown>)
+    this.player.group?.write(this as One<unknown>, row === null)
   }
 
   /** Says what becomes of the row by what another row or statement writes. */
@@ -213,7 +209,16 @@ export class One<Row> {
 
   discard(): void {
     this.next = undefined
-    this.isWritten = false
+  }
+
+  /** What the group writes of it, */
+  changed(): Row[] {
+    return this.next ? [this.next] : []
+  }
+
+  /** and removes. */
+  removed(): object[] {
+    return this.next === null ? [this.read.keyed(this)] : []
   }
 }
 
@@ -226,8 +231,8 @@ export class Many<Row> {
   weight: number
   /** The rows in the database; undefined when they are not known. */
   rows: Map<string, Row> | undefined
-  /** The rows that the group changes or adds. */
-  next: Map<string, Row> | undefined
+  /** The rows that the group changes or adds; null for those that it removes. */
+  next: Map<string, Row | null> | undefined
   private written: Set<string> | undefined
 
   constructor(player: Player, read: Read<Row>, key: string) {
@@ -238,27 +243,37 @@ export class Many<Row> {
   }
 
   get(key: string): Row | undefined {
-    return this.next?.get(key) ?? this.known.get(key)
+    const next = this.next?.get(key)
+    return next === undefined ? this.known.get(key) : (next ?? undefined)
   }
 
   has(key: string): boolean {
-    return this.next?.has(key) === true || this.known.has(key)
+    return this.get(key) !== undefined
   }
 
   keys(): string[] {
-    return this.next ? [...new Set([...this.known.keys(), ...this.next.keys()])] : [...this.known.keys()]
+    if (!this.next) return [...this.known.keys()]
+    return [...new Set([...this.known.keys(), ...this.next.keys()])].filter((key) => this.has(key))
   }
 
-  /** Writes a row with the group: the whole of it. */
-  set(key: string, row: Row): void {
+  values(): Row[] {
+    return this.keys().map((key) => this.get(key) as Row)
+  }
+
+  get isKnown(): boolean {
+    return this.rows !== undefined
+  }
+
+  /** Writes a row with the group: the whole of it. Null removes it. */
+  set(key: string, row: Row | null): void {
     this.note(key, row)
     this.written ??= new Set()
-    if (this.written.size === 0) this.player.group?.write(this as Many<unknown>)
     this.written.add(key)
+    this.player.group?.write(this as Many<unknown>, row === null)
   }
 
-  /** Says that a row is there which another statement writes. */
-  note(key: string, row: Row): void {
+  /** Says what becomes of a row by what another statement writes. */
+  note(key: string, row: Row | null): void {
     if (this.next === undefined) {
       this.next = new Map()
       this.player.group?.touch(this as Many<unknown>)
@@ -266,15 +281,20 @@ export class Many<Row> {
     this.next.set(key, row)
   }
 
-  /** Another statement changes them in ways that are not followed here: they are read anew when they are asked for. */
-  forget(): void {
-    this.rows = undefined
-    this.next = undefined
+  /** What the group writes of these, */
+  *changed(): Iterable<Row> {
+    for (const key of this.written ?? []) {
+      const row = this.next?.get(key)
+      if (row) yield row
+    }
   }
 
-  /** What the group writes of these. */
-  *changed(): Iterable<Row> {
-    for (const key of this.written ?? []) yield this.next?.get(key) as Row
+  /** and removes. */
+  *removed(): Iterable<object> {
+    for (const key of this.written ?? []) {
+      const row = this.rows?.get(key)
+      if (row && this.next?.get(key) === null) yield { ...this.read.keyed(this), ...row }
+    }
   }
 
   take(rows: readonly (readonly unknown[])[]): void {
@@ -289,8 +309,10 @@ export class Many<Row> {
   commit(): void {
     if (this.next && this.rows) {
       for (const [key, row] of this.next) {
-        if (!this.rows.has(key)) this.player.grow(this as Many<unknown>, ROW_BYTES)
-        this.rows.set(key, row)
+        const by = Number(row !== null) - Number(this.rows.has(key))
+        this.player.grow(this as Many<unknown>, by * ROW_BYTES)
+        if (row === null) this.rows.delete(key)
+        else this.rows.set(key, row)
       }
     }
     this.discard()

@@ -1,7 +1,9 @@
+import type { Pool } from 'pg'
+import { purge } from '../db/purge.ts'
 import { freeze, type Json, thaw } from '../json.ts'
 import type { Statement } from './statement.ts'
 
-// Tables of player data, declared once. Reads, writes, COPY and purges are made from the declaration.
+// Tables, declared once. Reads, writes, COPY and purges are made from the declaration.
 
 /** How the values of a column reach Postgres and come back. Null is the table's business. */
 export interface Column<T> {
@@ -9,8 +11,10 @@ export interface Column<T> {
   readonly type: string
   /** The name in Postgres; the property's name in snake_case unless given. */
   readonly name?: string
-  /** The type that it is read as, where the driver would make something else of it. */
-  readonly readAs?: string
+  /** How it is read, in SQL on the row `t`; the plain column unless given. */
+  readonly readAs?: (name: string) => string
+  /** Read with the row, but set by Postgres or by statements of their own. */
+  readonly isReadOnly?: boolean
   /** Written with the row, but neither read with it nor remembered. */
   readonly isWriteOnly?: boolean
   /** As an element of an array literal. */
@@ -34,7 +38,7 @@ export const int: Column<number> = { type: 'int', encode: String, decode: same }
 export const bigint: Column<bigint> = { type: 'bigint', encode: String, decode: BigInt }
 export const boolean: Column<boolean> = { type: 'boolean', encode: (value) => (value ? 't' : 'f'), decode: same }
 /** A day, as `2026-11-21`. */
-export const date: Column<string> = { type: 'date', readAs: 'text', encode: same, decode: same }
+export const date: Column<string> = { type: 'date', readAs: (name) => `${name}::text`, encode: same, decode: same }
 /** A value that is stored as its JSON text. */
 export function json<T>(): Column<T> {
   return { type: 'text', encode: (value) => quote(JSON.stringify(value)), decode: (value) => JSON.parse(value) }
@@ -55,14 +59,28 @@ export function nullable<T>(column: Column<T>): Column<T | null> {
 
 export const named = <T>(name: string, column: Column<T>): Column<T> => ({ ...column, name })
 export const writeOnly = <T>(column: Column<T>): Column<T> => ({ ...column, isWriteOnly: true })
+/** What this SQL says of the row `t`. */
+export const readOnly = <T>(column: Column<T>, sql: string): Column<T> => ({
+  ...column,
+  isReadOnly: true,
+  readAs: () => sql,
+})
+/** A moment that Postgres sets. */
+export const moment: Column<Date> = {
+  type: 'float8',
+  readAs: (name) => `extract(epoch FROM ${name}) * 1000`,
+  isReadOnly: true,
+  encode: (at) => String(at.getTime()),
+  decode: (ms) => new Date(Number(ms)),
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: columns of every type.
 type Columns = Readonly<Record<string, Column<any>>>
 type RowOf<C extends Columns> = { readonly [P in keyof C]: C[P] extends Column<infer T> ? T : never }
 
 export interface TableOptions<K extends Columns, C extends Columns> {
-  /** The columns that name the owner: its environment and its id. */
-  readonly owner?: readonly [environment: string, id: string]
+  /** The columns that name the player: its environment and its id. Null for rows that are found without one. */
+  readonly owner?: readonly [environment: string, id: string] | null
   /** What names a row among those of its player, in the order of the primary key. */
   readonly key: K
   readonly columns: C
@@ -70,6 +88,13 @@ export interface TableOptions<K extends Columns, C extends Columns> {
   readonly kind: 'state' | 'append'
   /** Columns that Postgres computes from the row `r` as it is written, by their names. */
   readonly computed?: Readonly<Record<string, string>>
+  /**
+   * Whether a change gives its player a new version, so that rows may be remembered. Others are forgotten with the group,
+   * and written by statements of their own.
+   */
+  readonly isVersioned?: boolean
+  /** Which rows nobody needs any more, in SQL: they are removed now and then. */
+  readonly expired?: string
 }
 
 /** A property of a row with its column in Postgres. */
@@ -83,7 +108,10 @@ interface Field {
 let insertions = 0
 export const nextInsertion = (): number => insertions++
 
-/** Declares a table whose key begins with the environment and the player. */
+/** Tables that have rows which expire. */
+export const expiring: AnyTable[] = []
+
+/** Declares a table. Its key begins with the environment and the player, unless it has no owner. */
 export function table<K extends Columns, C extends Columns>(
   name: string,
   options: TableOptions<K, C>,
@@ -101,30 +129,45 @@ export interface Written<Row> {
 }
 
 export class Table<Row> {
-  readonly index = nextInsertion()
   readonly name: string
-  readonly owner: readonly [string, string]
-  readonly kind: 'state' | 'append'
+  /** Of what the write statement may insert. */
+  readonly index: number
+  readonly isVersioned: boolean
+  readonly key: readonly string[]
+  readonly owner: readonly Field[]
   readonly fields: readonly Field[]
-  private readonly keyLength: number
+  private readonly written: readonly Field[]
   private readonly writeOnly: readonly string[]
   private readonly computed: Readonly<Record<string, string>>
+  private readonly conflict: string
+  private readonly expired: string
 
-  constructor(
-    name: string,
-    { owner = ['environment_id', 'player_id'], key, columns, kind, computed = {} }: TableOptions<Columns, Columns>,
-  ) {
+  constructor(name: string, options: TableOptions<Columns, Columns>) {
+    const { owner = ['environment_id', 'player_id'], key, columns, kind, computed = {}, expired = 'false' } = options
     this.name = name
-    this.owner = owner
-    this.kind = kind
+    this.isVersioned = options.isVersioned ?? owner !== null
+    this.index = this.isVersioned ? nextInsertion() : -1
     this.computed = computed
+    this.expired = expired
+    if (options.expired) expiring.push(this)
+    this.key = Object.keys(key)
+    this.owner = ['environmentId', 'playerId'].flatMap((property, index) => {
+      const name = owner?.[index]
+      return name === undefined ? [] : [{ property, name, column: uuid as Column<unknown> }]
+    })
     this.fields = Object.entries({ ...key, ...columns }).map(([property, column]) => ({
       property,
       name: column.name ?? snakeCase(property),
       column,
     }))
-    this.keyLength = Object.keys(key).length
+    this.written = this.fields.filter(({ column }) => !column.isReadOnly)
     this.writeOnly = this.fields.filter(({ column }) => column.isWriteOnly).map(({ property }) => property)
+    const unique = [...this.owner, ...this.written.slice(0, this.key.length)].map(({ name }) => name)
+    const changing = [...this.written.slice(this.key.length).map(({ name }) => name), ...Object.keys(computed)]
+    this.conflict =
+      kind === 'append'
+        ? ''
+        : ` ON CONFLICT (${unique.join(', ')}) DO UPDATE SET ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}`
   }
 
   /** A row as it is remembered, once it is written. */
@@ -137,8 +180,7 @@ export class Table<Row> {
 
   /** Finds one row by these columns, which are its whole key unless `where` says what makes it the only one. */
   one<P extends keyof Row & string = keyof Row & string>(options: ReadOptions<Row, P> = {}): Read<Pick<Row, P>> {
-    const by = this.fields.slice(0, this.keyLength).map(({ property }) => property)
-    return new Read(this as never, { by, ...options } as never, null)
+    return new Read(this as never, { by: this.key, ...options } as never, null)
   }
 
   /** Finds all rows that have these columns in common. `rowKey` tells them apart. */
@@ -152,55 +194,79 @@ export class Table<Row> {
 
   /** The names of the columns for COPY, the owner's first; further ones have defaults that a caller replaces. */
   names(...further: readonly string[]): string {
-    return [...this.owner, ...this.fields.map(({ name }) => name), ...further].join(', ')
+    return [...[...this.owner, ...this.written].map(({ name }) => name), ...further].join(', ')
   }
 
   /** The part of the write statement that inserts rows for owners: those in the CTE `proven`, each with its number `n`. */
   insert(parameter: () => number): string {
-    const all = this.fields.map(({ name }) => name)
-    const parameters = [
-      `$${parameter()}::int[]`,
-      ...this.fields.map(({ column }) => `$${parameter()}::${column.type}[]`),
-    ]
-    const computed = Object.entries(this.computed)
-    const names = [...all, ...computed.map(([name]) => name)]
-    const values = [...all.map((name) => `r.${name}`), ...computed.map(([, expression]) => expression)]
-    const key = [...this.owner, ...all.slice(0, this.keyLength)]
-    const changing = names.slice(this.keyLength)
-    const conflict =
-      this.kind === 'append'
-        ? ''
-        : ` ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}`
-    return `INSERT INTO ${this.name} (${[...this.owner, ...names].join(', ')})
-      SELECT o.environment_id, o.player_id, ${values.join(', ')}
-      FROM proven AS o JOIN unnest(${parameters.join(', ')}) AS r(n, ${all.join(', ')}) ON r.n = o.n${conflict}`
+    const types = ['int', ...this.written.map(({ column }) => column.type)]
+    const rows = types.map((type) => `$${parameter()}::${type}[]`).join(', ')
+    const names = ['n', ...this.written.map(({ name }) => name)].join(', ')
+    return this.into('o.environment_id, o.player_id, ', `proven AS o JOIN unnest(${rows}) AS r(${names}) ON r.n = o.n`)
   }
 
   /** The values of {@link insert}, in the order of its parameters. */
   insertValues(rows: readonly Written<Row>[]): string[] {
     const values = [arrayOf(rows, ({ n }) => String(n))]
-    for (const { property, column } of this.fields)
+    for (const { property, column } of this.written)
       values.push(arrayOf(rows, ({ row }) => column.encode((row as Record<string, unknown>)[property])))
     return values
   }
 
-  /** A statement that removes the rows that have these columns in common with the given ones. */
-  remove<P extends keyof Row & string>(by: readonly P[], owners: readonly (OwnedRow & Pick<Row, P>)[]): Statement {
-    const fields = this.fieldsOf(by)
-    const columns = [...this.owner, ...fields.map(({ name }) => name)]
-    const types = ['uuid', 'uuid', ...fields.map(({ column }) => column.type)]
-    return {
-      name: `${this.name}-remove-${by.length}`,
-      text: `DELETE FROM ${this.name} t USING unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
-        AS k(${columns.join(', ')}) WHERE ${columns.map((name) => `t.${name} = k.${name}`).join(' AND ')}`,
-      values: [
-        arrayOf(owners, (owner) => owner.environmentId),
-        arrayOf(owners, (owner) => owner.playerId),
-        ...fields.map(({ property, column }) =>
-          arrayOf(owners, (owner) => column.encode((owner as unknown as Record<string, unknown>)[property])),
-        ),
-      ],
-    }
+  /** Inserts rows `r`, with what is given for their owners. */
+  private into(owner: string, from: string): string {
+    const values = [...this.written.map(({ name }) => `r.${name}`), ...Object.values(this.computed)]
+    return `INSERT INTO ${this.name} (${this.names(...Object.keys(this.computed))})
+      SELECT ${owner}${values.join(', ')} FROM ${from}${this.conflict}`
+  }
+
+  /** A statement of its own that writes rows; none when there are none. */
+  save(rows: readonly Row[]): Statement[] {
+    const owner = this.owner.map(({ name }) => `r.${name}, `).join('')
+    return this.statement('save', rows, [...this.owner, ...this.written], (from) => this.into(owner, from))
+  }
+
+  /** A statement that removes the rows that have these columns, and the owner, in common with the given ones. */
+  remove<P extends keyof Row & string = never>(rows: readonly Pick<Row, NoInfer<P>>[], by: readonly P[]): Statement[] {
+    const keys = [...this.owner, ...this.fieldsOf(by)]
+    const name = `remove-${by.join('-')}`
+    return this.statement(name, rows, keys, (from) => `DELETE FROM ${this.name} t USING ${from} WHERE ${match(keys)}`)
+  }
+
+  /** The same for a change of the row `t`, which may rest on further properties of the given rows `r`. */
+  update<P extends keyof Row & string = never, Q extends keyof Row & string = never>(
+    rows: readonly Pick<Row, NoInfer<P | Q>>[],
+    by: readonly P[],
+    { name, set, where = 'true', further = [] }: Update<Q>,
+  ): Statement[] {
+    const keys = [...this.owner, ...this.fieldsOf(by)]
+    const fields = [...keys, ...this.fieldsOf(further)]
+    return this.statement(
+      `${name}-${by.join('-')}`,
+      rows,
+      fields,
+      (from) => `UPDATE ${this.name} t SET ${set} FROM ${from} WHERE ${match(keys)} AND ${where}`,
+    )
+  }
+
+  private statement(
+    name: string,
+    rows: readonly unknown[],
+    fields: readonly Field[],
+    text: (from: string) => string,
+  ): Statement[] {
+    if (rows.length === 0) return []
+    const parameters = fields.map(({ column }, index) => `$${index + 1}::${column.type}[]`).join(', ')
+    const names = fields.map((field) => field.name).join(', ')
+    const values = fields.map(({ property, column }) =>
+      arrayOf(rows, (row) => column.encode((row as Record<string, unknown>)[property])),
+    )
+    return [{ name: `${this.name}-${name}`, text: text(`unnest(${parameters}) AS r(${names})`), values }]
+  }
+
+  /** Removes expired rows, a bounded number at a time; says how many. */
+  purge(pool: Pool): Promise<number> {
+    return purge(pool, this.name, this.expired)
   }
 
   fieldsOf(properties: readonly string[]): Field[] {
@@ -217,10 +283,26 @@ export interface OwnedRow {
   readonly playerId: string
 }
 
+/** A change of rows, in SQL. */
+export interface Update<Q> {
+  readonly name: string
+  readonly set: string
+  readonly where?: string
+  readonly further?: readonly Q[]
+}
+
+/** Where a read looks: a player, and the values of the read's columns. */
+interface Place {
+  readonly player: OwnedRow
+  readonly key: string
+}
+
 export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & string> {
   readonly by?: readonly (keyof Row & string)[]
   /** What else must hold of the row `t`, in SQL. */
   readonly where?: string
+  /** In which order rows are found, in SQL. */
+  readonly orderBy?: string
   /** The properties that are read; all that the table remembers unless given. */
   readonly columns?: readonly P[]
   /** False for rows that are large or seldom asked for: they are forgotten with the group. */
@@ -229,7 +311,7 @@ export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & str
 
 let reads = 0
 
-/** A way to find rows of a player. The rows are remembered under the read and the values of its columns. */
+/** A way to find rows. Those of a player are remembered under the read and the values of its columns. */
 export class Read<Row> {
   /** Numbers the reads, as places in a player's memory. */
   readonly index = reads++
@@ -243,7 +325,7 @@ export class Read<Row> {
 
   constructor(
     table: Table<Row>,
-    { by = [], where, columns, isKept = true }: ReadOptions<Row>,
+    { by = [], where = 'true', orderBy, columns, isKept = table.isVersioned }: ReadOptions<Row>,
     rowKey: ((row: Row) => string) | null,
   ) {
     this.table = table
@@ -251,29 +333,39 @@ export class Read<Row> {
     this.isKept = isKept
     this.by = table.fieldsOf(by)
     this.columns = columns ? table.fieldsOf(columns) : table.fields.filter(({ column }) => !column.isWriteOnly)
-    const keys = [...table.owner, ...this.by.map(({ name }) => name)]
-    const types = ['uuid', 'uuid', ...this.by.map(({ column }) => column.type)]
-    const selected = this.columns.map(({ name, column }) => `t.${name}${column.readAs ? `::${column.readAs}` : ''}`)
+    const keys = [...table.owner, ...this.by]
+    const selected = this.columns.map(({ name, column }) => column.readAs?.(`t.${name}`) ?? `t.${name}`)
     // LIMIT and OFFSET are fences: Postgres must not hash a whole table for a handful of keys.
-    this.text = `SELECT k.n::int, ${selected.join(', ')}
-      FROM unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
-        WITH ORDINALITY AS k(${keys.join(', ')}, n)
+    this.text = `SELECT r.n::int, f.*
+      FROM unnest(${keys.map(({ column }, index) => `$${index + 1}::${column.type}[]`).join(', ')})
+        WITH ORDINALITY AS r(${keys.map(({ name }) => name).join(', ')}, n)
       CROSS JOIN LATERAL (
-        SELECT * FROM ${table.name} t WHERE ${keys.map((name) => `t.${name} = k.${name}`).join(' AND ')}
-          ${where === undefined ? '' : `AND ${where}`} ${rowKey ? 'OFFSET 0' : 'LIMIT 1'}
-      ) t`
+        SELECT ${selected.join(', ')} FROM ${table.name} t WHERE ${match(keys)} AND ${where}
+          ${orderBy ? `ORDER BY ${orderBy}` : ''} ${rowKey ? 'OFFSET 0' : 'LIMIT 1'}
+      ) AS f`
   }
 
   /** Reads for several players and keys at once; the first column of a row is the number of its key, from 1. */
-  statement(asked: readonly { readonly owner: OwnedRow; readonly values: readonly string[] }[]): Statement {
+  statement(slots: readonly Place[]): Statement {
+    return { name: `${this.table.name}-read-${this.index}`, text: this.text, values: this.keys(slots) }
+  }
+
+  /** The columns that name rows, an array for each. */
+  private keys(slots: readonly Place[]): string[] {
+    const values = slots.map(({ key }) => key.split('\0'))
+    return [
+      ...this.table.owner.map(({ property }) => arrayOf(slots, ({ player }) => player[property as keyof OwnedRow])),
+      ...this.by.map((_, index) => arrayOf(values, (parts) => text.encode(parts[index] ?? ''))),
+    ]
+  }
+
+  /** What a place says of its rows, as texts. */
+  keyed({ player: { environmentId, playerId }, key }: Place): Record<string, unknown> {
+    const values = key.split('\0')
     return {
-      name: `${this.table.name}-read-${this.index}`,
-      text: this.text,
-      values: [
-        arrayOf(asked, ({ owner }) => owner.environmentId),
-        arrayOf(asked, ({ owner }) => owner.playerId),
-        ...this.by.map((_, index) => arrayOf(asked, ({ values }) => text.encode(values[index] ?? ''))),
-      ],
+      environmentId,
+      playerId,
+      ...Object.fromEntries(this.by.map(({ property }, index) => [property, values[index]])),
     }
   }
 
@@ -295,5 +387,7 @@ export function arrayOf<T>(items: readonly T[], encode: (item: T) => string): st
   }
   return `${literal}}`
 }
+
+const match = (keys: readonly Field[]): string => keys.map(({ name }) => `t.${name} = r.${name}`).join(' AND ')
 
 const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

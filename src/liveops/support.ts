@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { AuditLog } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
-import { Identities, type IdentityRef } from '../auth/identities.ts'
+import { askOwner, type IdentityRef, removeIdentity } from '../auth/identities.ts'
 import { RefreshTokens } from '../auth/refresh-tokens.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
 import { type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
@@ -12,14 +12,14 @@ import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { type Json, MAX_INT64 } from '../json.ts'
-import { Erasures } from '../players/erase.ts'
 import type { StorageValues } from '../players/requests.ts'
 import { askStanding, requireActive, type Status, setStatus } from '../players/standing.ts'
-import { bytesOf, putWithinLimits, Storage } from '../players/storage.ts'
+import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
 import { type Track, tierKey } from '../scenario/definition.ts'
 import { askActiveRun, askPlan, askRun, setRun } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
+import { Erasures } from './erase.ts'
 
 // What support does to a player: the same engine, locks and rules as the player's own calls, and one audit row for each.
 
@@ -139,9 +139,8 @@ export function unlinkIdentity(
   const command = act(call, {
     name: 'unlink_identity',
     decide(_player, group) {
-      const owner = group.of(Identities).ownerOf(ref)
-      if (owner?.playerId !== call.player.playerId) throw new Refusal('notFound')
-      group.of(Identities).remove(ref)
+      if (askOwner(group, ref)?.playerId !== call.player.playerId) throw new Refusal('notFound')
+      removeIdentity(group, ref)
       group.of(RefreshTokens).revokeAll(call.player)
       return { outcome: undefined, before: { provider, subject }, after: null }
     },
@@ -151,7 +150,7 @@ export function unlinkIdentity(
     locks: true,
     decide(group) {
       // The subject is locked before the player, as by a login.
-      group.of(Identities).askOwner(ref)
+      askOwner(group, ref)
       return group.waits ? LATER : command.decide(group)
     },
   }
@@ -362,9 +361,9 @@ function requireRun(player: Player, group: Group, scenarioId: string): string {
 export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<void> {
   const command = act(call, {
     name: 'set_storage',
-    ask: (player, group) => group.of(Storage).ask(player),
-    decide(player, group) {
-      putWithinLimits(group, player, values)
+    ask: askKeys,
+    decide(player) {
+      putWithinLimits(player, values)
       const keys = [...values.keys()]
       return { outcome: undefined, before: null, after: { keys } }
     },
@@ -375,9 +374,9 @@ export function setPlayerStorage(call: SupportCall, values: StorageValues): Comm
 export function deletePlayerStorage(call: SupportCall, keys: readonly string[]): Command<void> {
   return act(call, {
     name: 'delete_storage',
-    ask: (player, group) => group.of(Storage).ask(player),
-    decide(player, group) {
-      group.of(Storage).remove(player, keys)
+    ask: askKeys,
+    decide(player) {
+      removeValues(player, keys)
       return { outcome: undefined, before: { keys }, after: null }
     },
   })

@@ -3,9 +3,17 @@ import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
-import { columns } from '../commit/wanted.ts'
+import { nullable, table, text } from '../commit/table.ts'
 import { Stream } from '../events/append.ts'
 import { admitNew } from './standing.ts'
+
+export const profiles = table('players', {
+  owner: ['environment_id', 'id'],
+  key: {},
+  columns: { nickname: nullable(text), avatarUrl: nullable(text), region: nullable(text), language: nullable(text) },
+  kind: 'append',
+  isVersioned: false,
+})
 
 /** What is known of a player when it is created. */
 export interface NewProfile {
@@ -21,22 +29,10 @@ export type ProfileChange = Pick<NewProfile, 'nickname' | 'avatarUrl'>
 /** The players that a group creates. */
 class NewPlayers implements Part {
   static readonly stage = 'creates'
-  private readonly players: (PlayerRef & NewProfile)[] = []
-
-  add(player: PlayerRef & NewProfile): void {
-    this.players.push(player)
-  }
+  readonly rows: (PlayerRef & NewProfile)[] = []
 
   save(): Statement[] {
-    if (this.players.length === 0) return []
-    return [
-      {
-        name: 'players-create',
-        text: `INSERT INTO players (environment_id, id, nickname, avatar_url, region, language)
-          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])`,
-        values: columns(this.players, ['environmentId', 'playerId', 'nickname', 'avatarUrl', 'region', 'language']),
-      },
-    ]
+    return profiles.save(this.rows)
   }
 }
 
@@ -58,20 +54,14 @@ export class Profiles implements Part {
   }
 
   save(): Statement[] {
-    if (this.changes.size === 0) return []
-    return [
-      {
-        name: 'profiles-save',
-        // Most logins say what is there already, and then nothing is written.
-        text: `UPDATE players p
-          SET nickname = coalesce(k.nickname, p.nickname), avatar_url = coalesce(k.avatar_url, p.avatar_url)
-          FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(environment_id, id, nickname, avatar_url)
-          WHERE p.environment_id = k.environment_id AND p.id = k.id
-            AND (coalesce(k.nickname, p.nickname), coalesce(k.avatar_url, p.avatar_url))
-              IS DISTINCT FROM (p.nickname, p.avatar_url)`,
-        values: columns([...this.changes.values()], ['environmentId', 'playerId', 'nickname', 'avatarUrl']),
-      },
-    ]
+    return profiles.update([...this.changes.values()], [], {
+      name: 'change',
+      set: 'nickname = coalesce(r.nickname, t.nickname), avatar_url = coalesce(r.avatar_url, t.avatar_url)',
+      // Most logins say what is there already, and then nothing is written.
+      where: `(coalesce(r.nickname, t.nickname), coalesce(r.avatar_url, t.avatar_url))
+        IS DISTINCT FROM (t.nickname, t.avatar_url)`,
+      further: ['nickname', 'avatarUrl'],
+    })
   }
 }
 
@@ -83,7 +73,7 @@ export function addPlayer(
 ): Player {
   const player = group.create({ environmentId, playerId: uuidv7() })
   admitNew(player)
-  group.of(NewPlayers).add({ environmentId, playerId: player.playerId, ...profile })
+  group.of(NewPlayers).rows.push({ environmentId, playerId: player.playerId, ...profile })
   group.of(Stream).append({
     environmentId,
     type: 'player.created',

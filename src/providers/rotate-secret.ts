@@ -2,6 +2,7 @@ import type { ClientBase, Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
+import { purge } from '../db/purge.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
 import {
@@ -120,7 +121,5 @@ async function readReplaced(client: ClientBase, environmentId: string, name: str
 }
 
 /** Erases secrets whose time is over; says how many. They sign no more from that time on, erased or not. */
-export async function purgeExpiredSecrets(pool: Pool): Promise<number> {
-  const { rowCount } = await pool.query('DELETE FROM replaced_secrets WHERE expires_at <= now()')
-  return rowCount ?? 0
-}
+export const purgeExpiredSecrets = (pool: Pool): Promise<number> =>
+  purge(pool, 'replaced_secrets', 'expires_at <= now()')

@@ -25,9 +25,6 @@ export interface Secrets {
   open(sealed: string, context: SecretContext): string
 }
 
-/** The longest secret of a provider, in characters. */
-export const MAX_SECRET_LENGTH = 512
-
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16

@@ -1,9 +1,24 @@
 import { LRUCache } from 'lru-cache'
-import type { Group, Part } from '../commit/group.ts'
-import type { Row, Statement } from '../commit/statement.ts'
-import { arrayOf, int, text, uuid } from '../commit/table.ts'
+import type { Group } from '../commit/group.ts'
+import { keyOf } from '../commit/player.ts'
+import { int, named, table, text, uuid } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 import { type Definition, parseDefinition } from './definition.ts'
+
+const scenarios = table('scenarios', {
+  owner: null,
+  key: { environmentId: uuid, scenarioId: named('id', text) },
+  columns: { version: int, revision: text },
+  kind: 'state',
+})
+const scenarioVersions = table('scenario_versions', {
+  owner: null,
+  key: { environmentId: uuid, scenarioId: text, version: int },
+  columns: { definition: text },
+  kind: 'append',
+})
+const current = scenarios.one({ columns: ['version', 'revision'] })
+const published = scenarioVersions.one({ columns: ['definition'] })
 
 export interface ScenarioRef {
   readonly environmentId: string
@@ -16,11 +31,6 @@ interface Seen {
   readonly definition: Definition
 }
 
-interface Current {
-  readonly version: number
-  readonly revision: string
-}
-
 /** Each scenario as it was last seen. It is only a guess: a group reads which one is current, or proves it. */
 const lastSeen = new LRUCache<string, Seen>({ max: 500 })
 
@@ -28,14 +38,12 @@ const lastSeen = new LRUCache<string, Seen>({ max: 500 })
  * The scenarios of a group, each at the version that is current in its transaction: an edit counts at once, on every
  * instance, with no cache to invalidate.
  */
-export class Scenarios implements Part {
+export class Scenarios {
   static readonly stage = 'changes'
   static readonly isProvable = true
   private readonly group: Group
   /** Null for a scenario that is not there. */
   private readonly current = new Map<string, Definition | null>()
-  private readonly asked = new Map<string, ScenarioRef>()
-  private readonly missing = new Map<string, ScenarioRef & Current>()
 
   constructor(group: Group) {
     this.group = group
@@ -51,82 +59,29 @@ export class Scenarios implements Part {
     const current = this.current.get(key)
     if (current !== undefined) return current
     const seen = lastSeen.get(key)
-    if (this.group.mode !== 'proves' || !seen) {
-      this.group.waits = true
-      if (!this.missing.has(key)) this.asked.set(key, ref)
-      return seen?.definition
+    if (this.group.mode === 'proves' && seen) {
+      this.group.premises.set(key, { table: scenarios.name, environmentId, id: scenarioId, revision: seen.revision })
+      this.current.set(key, seen.definition)
+      return seen.definition
     }
-    this.group.premises.set(key, { table: 'scenarios', environmentId, id: scenarioId, revision: seen.revision })
-    this.current.set(key, seen.definition)
-    return seen.definition
+    const definition = this.read(ref, seen)
+    if (definition === undefined) return seen?.definition
+    this.current.set(key, definition)
+    return definition
   }
 
-  load(): Statement[] {
-    return [...this.readVersions(), ...this.readDefinitions()]
-  }
-
-  private readVersions(): Statement[] {
-    if (this.asked.size === 0) return []
-    const asked = [...this.asked]
-    this.asked.clear()
-    return [
-      {
-        name: 'scenarios-read',
-        text: `SELECT k.n::int, s.version, s.revision
-          FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS k(environment_id, id, n) CROSS JOIN LATERAL (
-            SELECT version, revision FROM scenarios s WHERE s.environment_id = k.environment_id AND s.id = k.id LIMIT 1
-          ) s`,
-        values: [
-          arrayOf(asked, ([, ref]) => uuid.encode(ref.environmentId)),
-          arrayOf(asked, ([, ref]) => text.encode(ref.scenarioId)),
-        ],
-        take: (rows: Row[]) => {
-          const found = new Map<number, Current>(rows.map(([n, version, revision]) => [n, { version, revision }]))
-          for (const [index, [key, ref]] of asked.entries()) {
-            const current = found.get(index + 1)
-            const seen = lastSeen.get(key)
-            if (current === undefined) this.current.set(key, null)
-            else if (current.revision === seen?.revision) this.current.set(key, seen.definition)
-            else this.missing.set(key, { ...ref, ...current })
-          }
-        },
-      },
-    ]
-  }
-
-  private readDefinitions(): Statement[] {
-    if (this.missing.size === 0) return []
-    const missing = [...this.missing]
-    this.missing.clear()
-    return [
-      {
-        name: 'definitions-read',
-        text: `SELECT k.n::int, v.definition
-          FROM unnest($1::uuid[], $2::text[], $3::int[]) WITH ORDINALITY AS k(environment_id, scenario_id, version, n)
-          CROSS JOIN LATERAL (
-            SELECT definition FROM scenario_versions v WHERE v.environment_id = k.environment_id
-              AND v.scenario_id = k.scenario_id AND v.version = k.version LIMIT 1
-          ) v`,
-        values: [
-          arrayOf(missing, ([, ref]) => uuid.encode(ref.environmentId)),
-          arrayOf(missing, ([, ref]) => text.encode(ref.scenarioId)),
-          arrayOf(missing, ([, ref]) => int.encode(ref.version)),
-        ],
-        take: (rows: Row[]) => {
-          for (const [n, definition] of rows) {
-            const entry = missing[n - 1]
-            if (entry) this.hold(...entry, definition)
-          }
-        },
-      },
-    ]
-  }
-
-  private hold(key: string, { scenarioId, version, revision }: ScenarioRef & Current, definition: string): void {
-    const parsed = parseDefinition(definition)
+  private read({ environmentId, scenarioId }: ScenarioRef, seen: Seen | undefined): Definition | null | undefined {
+    const scenario = this.group.unowned.one(current, keyOf(environmentId, scenarioId))
+    if (!scenario.isKnown) return undefined
+    if (!scenario.value) return null
+    const { version, revision } = scenario.value
+    if (revision === seen?.revision) return seen.definition
+    const stored = this.group.unowned.one(published, keyOf(environmentId, scenarioId, String(version)))
+    if (!stored.isKnown) return undefined
+    const parsed = parseDefinition(stored.value?.definition ?? '')
     if (!parsed.ok) throw new Error(`version ${version} of scenario ${scenarioId} does not parse`)
-    lastSeen.set(key, { revision, definition: parsed.definition })
-    this.current.set(key, parsed.definition)
+    lastSeen.set(`${environmentId}/${scenarioId}`, { revision, definition: parsed.definition })
+    return parsed.definition
   }
 }
 

@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
-import { purgeLoginLog } from '../../src/auth/login-log.ts'
+import { loginLog } from '../../src/auth/login-log.ts'
 import { type Json, members, print, RawJson } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks } from '../support/audit.ts'
@@ -1356,8 +1356,8 @@ describe('the log of logins', () => {
     await age(subjects[0], '30 days 1 minute')
     await age(subjects[1], '29 days 23 hours')
     const before = await query('SELECT id FROM login_log')
-    expect(await purgeLoginLog(game.app.pool)).toBe(1)
-    expect(await purgeLoginLog(game.app.pool)).toBe(0)
+    expect(await loginLog.purge(game.app.pool)).toBe(1)
+    expect(await loginLog.purge(game.app.pool)).toBe(0)
     expect(await query('SELECT id FROM login_log')).toHaveLength(before.length - 1)
     for (const [index, subject] of subjects.entries())
       expect(await query('SELECT id FROM login_log WHERE subject = $1', [subject])).toHaveLength(index === 0 ? 0 : 1)

@@ -1,7 +1,9 @@
+import { loginLog } from '../auth/login-log.ts'
 import type { Part } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
-import { columns } from '../commit/wanted.ts'
+import { profiles } from '../players/create-player.ts'
+import { storage } from '../players/storage.ts'
 
 /** The players of a group whose personal data is erased: profile, storage, and what logs and events say of them. */
 export class Erasures implements Part {
@@ -14,27 +16,16 @@ export class Erasures implements Part {
 
   save(): Statement[] {
     if (this.players.length === 0) return []
-    const values = columns(this.players, ['environmentId', 'playerId'])
+    const { players } = this
+    const values = [players.map(({ environmentId }) => environmentId), players.map(({ playerId }) => playerId)]
     const these = 'unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id)'
     return [
-      {
-        name: 'erase-profile',
-        text: `UPDATE players p SET nickname = NULL, avatar_url = NULL, region = NULL, language = NULL FROM ${these}
-          WHERE p.environment_id = k.environment_id AND p.id = k.player_id`,
-        values,
-      },
-      {
-        name: 'erase-storage',
-        text: `DELETE FROM player_storage s USING ${these}
-          WHERE s.environment_id = k.environment_id AND s.player_id = k.player_id`,
-        values,
-      },
-      {
-        name: 'erase-login-log',
-        text: `DELETE FROM login_log l USING ${these}
-          WHERE l.environment_id = k.environment_id AND l.player_id = k.player_id`,
-        values,
-      },
+      ...profiles.update(players, [], {
+        name: 'erase',
+        set: 'nickname = NULL, avatar_url = NULL, region = NULL, language = NULL',
+      }),
+      ...storage.remove(players, []),
+      ...loginLog.remove(players, ['environmentId', 'playerId']),
       {
         name: 'erase-login-log-by-subject',
         // Also of what came to no player: a webhook's answer that was invalid, a link to somebody else.
