@@ -1,9 +1,11 @@
+import { ACTIONS } from '../audit/actions.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, findTarget, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
+import type { Context } from '../graphql/context.ts'
 import { pageOf } from '../graphql/page.ts'
 import { elements } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findTarget, requireLink, requirePlatform } from './access.ts'
 import type { Role } from './callers.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
@@ -179,7 +181,7 @@ builder.queryFields((t) => ({
     description: "The SDK keys of the key's project, the latest first.",
     args: { environment: t.arg.string(), prefix: t.arg.string({ description: beginning }) },
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requireKeeper(context, 'sdk_key.read')
+      const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
       const { environment, prefix } = Fields.ofInput(args).read((fields) => ({
         environment: fields.optionalText('environment', { max: 32 }),
         prefix: readPrefix(fields),
@@ -198,7 +200,7 @@ builder.queryFields((t) => ({
     description: "The platform keys of the key's project, the latest first.",
     args: { role: t.arg({ type: RoleType }), prefix: t.arg.string({ description: beginning }) },
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requireKeeper(context, 'platform_key.read')
+      const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
       const prefix = Fields.ofInput(args).read(readPrefix)
       const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
       const where = { projectId, ...(args.role && { role: args.role }), ...prefix, ...beyond }
@@ -245,12 +247,13 @@ const readKeyId = (fields: Fields) => ({ keyId: fields.optionalId('id') ?? '', r
 
 async function revoke(context: Context, kind: KeyKind, sent: { readonly id: string }): Promise<void> {
   const attempt = { action: `${kind}_key.revoke`, target: sent.id }
-  const caller = await requireActor(context, 'admin', attempt)
+  const caller = await requirePlatform(context, 'admin', attempt)
   const input = Fields.ofInput(sent).read(readKeyId)
   await findTarget(context, caller, attempt, () => revokeKey(context.service.operatorPool, caller, { kind, ...input }))
 }
 
-const requireKeeper = (context: Context, action: string) => requireActor(context, 'admin', { action, target: 'keys' })
+const requireKeeper = (context: Context, action: string) =>
+  requirePlatform(context, 'admin', { action, target: 'keys' })
 
 builder.mutationFields((t) => ({
   createSdkKey: t.field({
@@ -258,7 +261,7 @@ builder.mutationFields((t) => ({
     description: 'Makes a key with which the game clients of an environment call.',
     args: { input: t.arg({ type: CreateSdkKeyInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireKeeper(context, 'sdk_key.create')
+      const caller = await requireKeeper(context, ACTIONS.createSdkKey)
       const { environment, reason } = Fields.ofInput(input).read((fields) => ({
         environment: fields.text('environment', { max: 32 }),
         reason: readReason(fields),
@@ -272,7 +275,7 @@ builder.mutationFields((t) => ({
     description: 'Makes a key of this project for operators, dashboards and tools.',
     args: { input: t.arg({ type: CreatePlatformKeyInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireKeeper(context, 'platform_key.create')
+      const caller = await requireKeeper(context, ACTIONS.createPlatformKey)
       return issuePlatformKey(context.service.operatorPool, caller, {
         role: input.role,
         reason: Fields.ofInput(input).read(readReason),
@@ -340,7 +343,7 @@ builder.mutationFields((t) => ({
     description: 'Attaches the subject that the webhook names to the calling player. Takes the SDK key, too.',
     args: { input: t.arg({ type: LinkCustomInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const { client, player } = await requireLink(context)
+      const { client, player } = await requireLink(context, ACTIONS.linkIdentity)
       const credentials = Fields.ofInput(input).read(readCredentials)
       return { identity: await linkCustom(context.service, client, player, credentials) }
     },

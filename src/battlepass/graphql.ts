@@ -1,6 +1,7 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlayer } from '../auth/access.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { thaw } from '../json.ts'
 import type { Track } from '../scenario/definition.ts'
@@ -147,7 +148,7 @@ builder.mutationFields((t) => ({
     description: 'Adds xp to a pass (spec 4.1).',
     args: { input: t.arg({ type: AddXpInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.add_xp')
+      const player = await requirePlayer(context, ACTIONS.addXp)
       const xp = Fields.ofInput(input).read((fields) => ({ ...readAddXp(fields), idempotencyKey: readKey(fields) }))
       return context.service.run(addXp(player, xp))
     },
@@ -157,7 +158,7 @@ builder.mutationFields((t) => ({
     description: 'Claims one tier of one track. However often it is sent, the tier is granted once (spec 4.1).',
     args: { input: t.arg({ type: ClaimTierInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.claim_tier')
+      const player = await requirePlayer(context, ACTIONS.claimTier)
       const tier = Fields.ofInput(input).read((fields) => ({
         ...readClaimTier(fields),
         idempotencyKey: readKey(fields),
@@ -170,7 +171,7 @@ builder.mutationFields((t) => ({
     description: 'Claims every tier of a pass that can be claimed now.',
     args: { input: t.arg({ type: ClaimAllInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.claim_all')
+      const player = await requirePlayer(context, ACTIONS.claimAll)
       return context.service.run(claimAll(player, Fields.ofInput(input).read(readClaimAll)))
     },
   }),
@@ -179,7 +180,7 @@ builder.mutationFields((t) => ({
     description: 'Buys premium for a pass from the wallet (spec 4.1).',
     args: { input: t.arg({ type: PurchasePremiumInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'battle_pass.purchase_premium')
+      const player = await requirePlayer(context, ACTIONS.purchasePremium)
       return context.service.run(purchasePremium(player, Fields.ofInput(input).read(readPurchasePremium)))
     },
   }),

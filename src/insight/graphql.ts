@@ -1,7 +1,7 @@
+import { requirePlatform } from '../auth/access.ts'
 import { TrackType } from '../battlepass/graphql.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requirePlatform } from '../graphql/context.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { checkStep, HOURS_KEPT_DAYS, readRange } from './range.ts'
 import {

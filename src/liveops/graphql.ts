@@ -1,10 +1,12 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { findTarget, requirePlatform } from '../auth/access.ts'
 import type { AddXpResult } from '../battlepass/add-xp.ts'
 import type { ClaimResult } from '../battlepass/claim-tier.ts'
 import { AddXpResultType, ClaimTierResultType, TrackType } from '../battlepass/graphql.ts'
 import { readNodeInput } from '../battlepass/wire.ts'
 import { Fields, isId } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, findTarget, requireActor, requirePlatform } from '../graphql/context.ts'
+import type { Context } from '../graphql/context.ts'
 import { FOREIGN_CURSOR, pageOf, readForwardPage } from '../graphql/page.ts'
 import { MAX_INT64 } from '../json.ts'
 import { findPlayer, searchPlayers } from '../players/find-player.ts'
@@ -115,7 +117,7 @@ async function readCall<Input>(
   reader: (fields: Fields) => Input,
 ): Promise<{ call: SupportCall; input: Input }> {
   const attempt = { action: `player.${action}`, target: sent.playerId }
-  const caller = await requireActor(context, 'operator', attempt)
+  const caller = await requirePlatform(context, 'operator', attempt)
   const { playerId, reason, input } = Fields.ofInput(sent).read((fields) => ({
     playerId: fields.optionalId('playerId') ?? '',
     reason: fields.text('reason', { max: MAX_REASON }),
@@ -482,8 +484,8 @@ builder.queryFields((t) => ({
       to: t.arg({ type: 'DateTime', description: 'The first moment that does not count any more.' }),
     },
     resolve: async (query, _root, args, context) => {
-      const attempt = { action: 'audit_log.read', target: 'audit_log' }
-      const { projectId } = await requireActor(context, 'admin', attempt)
+      const attempt = { action: ACTIONS.readAuditLog, target: 'audit_log' }
+      const { projectId } = await requirePlatform(context, 'admin', attempt)
       const { action, target, actor, from, to } = Fields.ofInput(args).read((fields) => ({
         action: fields.optionalText('action', { max: 128 }),
         target: fields.optionalText('target', { max: 255 }),

@@ -1,6 +1,7 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlayer } from '../auth/access.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { admitPlayer, type Status } from './standing.ts'
@@ -165,7 +166,7 @@ builder.mutationFields((t) => ({
     description: "Merges values into the calling player's storage, all or nothing.",
     args: { input: t.arg({ type: SetStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'storage.set')
+      const player = await requirePlayer(context, ACTIONS.setStorage)
       const values = Fields.ofInput(input).read(readStorageValues)
       await context.service.run(setStorage(player, values))
       return { storage: [...values].map(([key, value]) => ({ key, value })) }
@@ -176,7 +177,7 @@ builder.mutationFields((t) => ({
     description: "Removes keys from the calling player's storage. Those that it does not have are no fault.",
     args: { input: t.arg({ type: DeleteStorageInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'storage.delete')
+      const player = await requirePlayer(context, ACTIONS.deleteStorage)
       const keys = Fields.ofInput(input).read(readKeys)
       await context.service.run(deleteStorage(player, keys))
       return { keys }

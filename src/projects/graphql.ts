@@ -1,8 +1,9 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlatform } from '../auth/access.ts'
 import { ROLES, type Role } from '../auth/callers.ts'
 import { RoleType } from '../auth/graphql.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requireActor, requirePlatform } from '../graphql/context.ts'
 import { createEnvironment, readEnvironmentName, readProjectName, renameProject } from './projects.ts'
 
 const MAX_REASON = 500
@@ -109,7 +110,7 @@ builder.mutationFields((t) => ({
     description: 'Makes an environment: a world of its own, with no keys, providers, scenarios or players yet.',
     args: { input: t.arg({ type: CreateEnvironmentInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'environment.create', target: input.name })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.createEnvironment, target: input.name })
       const environment = Fields.ofInput(input).read((fields) => ({
         name: readEnvironmentName(fields),
         reason: readReason(fields),
@@ -122,7 +123,7 @@ builder.mutationFields((t) => ({
     description: "Renames the key's project.",
     args: { input: t.arg({ type: RenameProjectInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'project.rename', target: 'project' })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.renameProject, target: 'project' })
       const project = Fields.ofInput(input).read((fields) => ({
         name: readProjectName(fields),
         reason: readReason(fields),

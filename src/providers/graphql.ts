@@ -1,3 +1,5 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlatform } from '../auth/access.ts'
 import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
 import { WebhookAttemptType } from '../auth/graphql.ts'
 import {
@@ -12,7 +14,6 @@ import {
 import { readCredentials } from '../auth/wire.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { requireActor, requirePlatform } from '../graphql/context.ts'
 import { StepType } from '../insight/graphql.ts'
 import { checkStep, HOURS_KEPT_DAYS, readRange } from '../insight/range.ts'
 import { print, RawJson } from '../json.ts'
@@ -164,7 +165,7 @@ builder.mutationFields((t) => ({
     description: 'Sets login providers. It counts for the very next login, on every instance.',
     args: { input: t.arg({ type: SetAuthProvidersInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'auth_providers.set', target: 'providers' })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.setProviders, target: 'providers' })
       const { environment, authProviders, reason } = Fields.ofInput(input).read((fields) => ({
         environment: fields.text('environment', { max: 32 }),
         authProviders: fields.object('authProviders'),
@@ -180,8 +181,7 @@ builder.mutationFields((t) => ({
       'Replaces the secret of a custom provider, from the very next login on. For an overlap the secret of before signs, too: `X-Signature` is made with the new one, `webhook-signature` has a signature with each.',
     args: { input: t.arg({ type: RotateProviderSecretInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const action = 'auth_providers.rotate_secret'
-      const caller = await requireActor(context, 'admin', { action, target: input.name })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.rotateSecret, target: input.name })
       const rotation = Fields.ofInput(input).read((fields) => ({
         environment: fields.text('environment', { max: 32 }),
         name: fields.text('name', { max: 32 }),
@@ -198,7 +198,8 @@ builder.mutationFields((t) => ({
     description: 'Asks a webhook as a login would, and tells how it went. No player is made, found or logged in.',
     args: { input: t.arg({ type: TestAuthProviderInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const { projectId } = await requireActor(context, 'admin', { action: 'auth_providers.test', target: 'providers' })
+      const attempt = { action: ACTIONS.testProvider, target: 'providers' }
+      const { projectId } = await requirePlatform(context, 'admin', attempt)
       const environment = Fields.ofInput(input).read((fields) => fields.text('environment', { max: 32 }))
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       return rehearseLogin(context.service, { projectId, environmentId }, Fields.ofInput(input).read(readCredentials))

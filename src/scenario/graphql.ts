@@ -1,8 +1,10 @@
 import type { EnumRef, SchemaTypes } from '@pothos/core'
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { Fault } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requireActor, requirePlatform, requirePlayer } from '../graphql/context.ts'
+import type { Context } from '../graphql/context.ts'
 import { pageOf, readForwardPage } from '../graphql/page.ts'
 import { MAX_INT32 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -757,7 +759,7 @@ builder.mutationFields((t) => ({
     description: 'Starts the run of a scenario, or resumes the one that is active.',
     args: { input: t.arg({ type: StartRunInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'run.start')
+      const player = await requirePlayer(context, ACTIONS.startRun)
       const scenarioId = Fields.ofInput(input).read(readScenarioId)
       return context.service.run(startRun(player, { scenarioId }))
     },
@@ -767,7 +769,7 @@ builder.mutationFields((t) => ({
     description: 'Crosses a handle of an active node that the client runs.',
     args: { input: t.arg({ type: CrossHandleInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, 'run.cross_handle')
+      const player = await requirePlayer(context, ACTIONS.crossHandle)
       return context.service.run(crossHandle(player, Fields.ofInput(input).read(readCrossHandle)))
     },
   }),
@@ -777,7 +779,10 @@ builder.mutationFields((t) => ({
       'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     args: { input: t.arg({ type: PublishScenarioInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'scenario.publish', target: input.scenarioId })
+      const caller = await requirePlatform(context, 'admin', {
+        action: ACTIONS.publishScenario,
+        target: input.scenarioId,
+      })
       const { definition, reason, ...place } = Fields.ofInput(input).read((fields) => ({
         ...readVersionedScenario(fields),
         definition: fields.text('definition', { max: Number.MAX_SAFE_INTEGER, min: 0 }).trim(),
@@ -794,7 +799,10 @@ builder.mutationFields((t) => ({
       'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. With an older version and the same place it goes back to that version.',
     args: { input: t.arg({ type: CloneScenarioInput, required: true }) },
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'scenario.clone', target: input.toScenarioId })
+      const caller = await requirePlatform(context, 'admin', {
+        action: ACTIONS.cloneScenario,
+        target: input.toScenarioId,
+      })
       const { toEnvironment, toScenarioId, version, reason, ...place } = Fields.ofInput(input).read((fields) => ({
         ...readVersionedScenario(fields),
         toEnvironment: fields.text('toEnvironment', { max: 32 }),
