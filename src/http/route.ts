@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { type Access, accessOf, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
-import { Refusal } from '../errors.ts'
 import { Fields } from '../fields.ts'
 import type { Json } from '../json.ts'
 import type { Service } from '../service.ts'
 import { readBody, readJsonObject } from './body.ts'
-import { requireClient, requirePlatform, requirePlayer } from './caller.ts'
 import { closedOf, json, noContent, type Reply } from './respond.ts'
 
 /** What every handler works with. */
@@ -17,14 +16,22 @@ export interface RestContext {
 /** One line of the contents page: who may call what, and what answers. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** In Hono's form: `/platform/v1/projects/:projectId`. */
+  /** With what varies: `/platform/v1/projects/:projectId`. */
   readonly path: string
+  /** What browsers of this origin open, and no other page calls: it has no OPTIONS. */
+  readonly isPage?: boolean
   readonly respond: (
     context: RestContext,
     request: IncomingMessage,
     params: Readonly<Record<string, string>>,
     response: ServerResponse,
-  ) => Promise<Reply>
+  ) => Reply | Promise<Reply>
+}
+
+/** A call's credentials. What is no string was sent several times, which Node lets pass for the SDK key alone. */
+function accessFor({ service }: RestContext, { headers }: IncomingMessage): Access {
+  const { authorization, 'x-sdk-key': sdkKey } = headers
+  return accessOf(service, { authorization, sdkKey: typeof sdkKey === 'string' ? sdkKey : null }, 'invalidToken')
 }
 
 export interface PlayerRequest {
@@ -39,20 +46,14 @@ export interface PlayerRequest {
 /** Without an answer it is a 204. */
 export type PlayerHandler = (request: PlayerRequest) => Promise<Json | undefined>
 
-/** How the audit log is told of an operator that calls what is a player's own. */
-const playersOwn =
-  ({ service }: RestContext, action: string) =>
-  (caller: PlatformCaller): Promise<void> =>
-    service.auditDenied(caller, action, 'players')
-
 /** A call of a player: bearer token, JSON object in, JSON out. One that changes something has an action to write down. */
 export function playerPost(path: string, handler: PlayerHandler, action?: string): Route {
   return {
     method: 'POST',
     path,
     async respond(context, request, _params, response) {
-      const denied = action === undefined ? undefined : playersOwn(context, action)
-      const caller = await requirePlayer(context.service, request.headers.authorization, denied)
+      const found = requirePlayer(accessFor(context, request), action)
+      const caller = found instanceof Promise ? await found : found
       const fields = await readFields(context, request)
       const { service } = context
       return reply(
@@ -77,7 +78,7 @@ export function clientPost(path: string, handler: ClientHandler): Route {
     method: 'POST',
     path,
     async respond(context, request) {
-      const client = await requireClient(context.service, request.headers)
+      const client = await accessFor(context, request).client()
       const fields = await readFields(context, request)
       return reply(await handler({ client, fields, service: context.service }))
     },
@@ -92,9 +93,7 @@ export function linkPost(path: string, handler: LinkHandler, action: string): Ro
     method: 'POST',
     path,
     async respond(context, request) {
-      const client = await requireClient(context.service, request.headers)
-      const caller = await requirePlayer(context.service, request.headers.authorization, playersOwn(context, action))
-      if (caller.environmentId !== client.environmentId) throw new Refusal('invalidToken')
+      const { client, player: caller } = await requireLink(accessFor(context, request), action)
       const fields = await readFields(context, request)
       return reply(await handler({ client, caller, fields, service: context.service }))
     },
@@ -137,10 +136,9 @@ export function platform(
     path,
     async respond(context, request, params) {
       const { service, maxBodyBytes } = context
-      const denied = (caller: PlatformCaller) =>
-        audited ? service.auditDenied(caller, audited.action, audited.target(params)) : Promise.resolve()
-      const { projectId = '' } = params
-      const caller = await requirePlatform(service, request.headers.authorization, { projectId, role, denied })
+      const attempt = audited && { action: audited.action, target: audited.target(params) }
+      const access = accessFor(context, request)
+      const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = async () => readJsonObject(await readBody(request, maxBodyBytes))
       return json(await handler({ caller, params, query, body, service }))
