@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { getRequestListener } from '@hono/node-server'
 import type { Pool } from 'pg'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
 import { createWatch } from './auth/watch.ts'
@@ -21,9 +20,10 @@ import { createRedisBus } from './events/redis-bus.ts'
 import { purgeOldEvents } from './events/retention.ts'
 import { readPersistedOperations } from './graphql/persisted-operations.ts'
 import { createGraphql } from './graphql/yoga.ts'
-import { createDocs } from './http/docs.ts'
+import { docsRoutes } from './http/docs.ts'
 import { createHealth } from './http/health.ts'
-import { createRest } from './http/rest.ts'
+import type { Route } from './http/route.ts'
+import { createWayIn, lacksHost, type WayIn } from './http/way-in.ts'
 import { createFolding } from './insight/fold.ts'
 import { rollUpHours } from './insight/hours.ts'
 import { type Logger, sparing } from './log.ts'
@@ -147,14 +147,15 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0 && !stopping,
     isDegraded: () => !bus.isConnected(),
   })
-  const docs = createDocs({ enabled: config.docs, log })
-  const rest = createRest({
-    routes,
-    context: { service, maxBodyBytes: config.maxBodyBytes },
-    log,
-    metrics,
-    allowedOrigins: config.allowedOrigins,
-  })
+  const createWay = (routes: readonly Route[]) =>
+    createWayIn({
+      routes,
+      context: { service, maxBodyBytes: config.maxBodyBytes },
+      log,
+      metrics,
+      allowedOrigins: config.allowedOrigins,
+    })
+  const wayIn = createWay([...routes, ...health.routes, ...(config.docs ? docsRoutes(log) : [])])
   const prisma = createPrisma(operatorPool)
   const watch = createWatch({
     pool,
@@ -170,27 +171,22 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
     prisma,
     persisted,
   })
-  const serveRest = getRequestListener(rest.fetch)
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
-    const path = request.url?.split('?', 1)[0] ?? '/'
     if (stopping) response.setHeader('connection', 'close')
-    if (path === '/graphql') void graphql.serve(request, response)
-    else if (!health.serve(path, request, response) && !docs.serve(path, request, response))
-      void serveRest(request, response)
+    const isGraphql = request.url?.split('?', 1)[0] === '/graphql' && !lacksHost(request)
+    void (isGraphql ? graphql : wayIn).serve(request, response)
   }
 
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, serve)
+  const server = openServer(wayIn, serve)
   const connections = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
   server.on('upgrade', (request, socket, head) => graphql.upgrade(request, socket, head))
-  const metricsServer =
-    config.metricsPort === null
-      ? undefined
-      : createServer((request, response) => health.serveMetrics(request, response))
+  const metricsWay = createWay(health.metricsRoutes)
+  const metricsServer = config.metricsPort === null ? undefined : openServer(metricsWay, metricsWay.serve)
 
   const folding = createFolding({ pool, onError: warn })
 
@@ -255,6 +251,15 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       await pool.end()
     },
   }
+}
+
+/** What it cannot read is answered by the way in, too: a missing host, a faulty head, one that takes too long. */
+function openServer(
+  { serveError, serveExpectation }: WayIn,
+  serve: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const limits = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false }
+  return createServer(limits, serve).on('clientError', serveError).on('checkExpectation', serveExpectation)
 }
 
 function listenOn(server: Server, port: number, host: string): Promise<number> {

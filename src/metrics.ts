@@ -5,6 +5,14 @@ export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
+  const answers = new Map<string, Map<number, number>>()
+  const requestSeconds = new Histogram({
+    name: 'tierway_http_request_seconds',
+    help: 'Time from a request to its answer.',
+    labelNames: ['route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
   return {
     registry,
     requests: new Counter({
@@ -12,14 +20,21 @@ export function createMetrics() {
       help: 'Answers by route and status.',
       labelNames: ['route', 'status'],
       registers,
+      collect() {
+        this.reset()
+        for (const [route, counts] of answers) for (const [status, count] of counts) this.inc({ route, status }, count)
+      },
     }),
-    requestSeconds: new Histogram({
-      name: 'tierway_http_request_seconds',
-      help: 'Time from a request to its answer.',
-      labelNames: ['route'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers,
-    }),
+    /** What counts a route's answers: in plain numbers, as prom-client would look its labels up with each. */
+    answersOf(route: string): (status: number, milliseconds: number) => void {
+      const counts = answers.get(route) ?? new Map<number, number>()
+      answers.set(route, counts)
+      const seconds = requestSeconds.labels(route)
+      return (status, milliseconds) => {
+        counts.set(status, (counts.get(status) ?? 0) + 1)
+        seconds.observe(milliseconds / 1000)
+      }
+    },
     groupSize: new Histogram({
       name: 'tierway_group_commands',
       help: 'Commands per group commit.',

@@ -1,3 +1,4 @@
+import { ACTIONS } from './audit/actions.ts'
 import { linkCustom, loginCustom } from './auth/custom-login.ts'
 import { endSession } from './auth/refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './auth/requests.ts'
@@ -35,7 +36,7 @@ export const routes: readonly Route[] = [
     async ({ client, caller, input, service }) => {
       await linkCustom(service, client, caller, input)
     },
-    'identity.link',
+    ACTIONS.linkIdentity,
   ),
   clientPost('/sdk/v1/authorization/refresh', refreshRequest, ({ client, input, service }) =>
     refreshTokens(service, client, input.refreshToken),
@@ -61,14 +62,14 @@ export const routes: readonly Route[] = [
   // Provider settings (spec 4.3)
   platform('GET', '/platform/v1/projects/:projectId/auth-providers', 'viewer', getAuthProviders),
   platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'admin', putAuthProviders, {
-    action: 'auth_providers.set',
+    action: ACTIONS.setProviders,
     target: () => 'providers',
   }),
 
   // Scenarios, for designers
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'viewer', getScenario),
   platform('PUT', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'admin', putScenario, {
-    action: 'scenario.publish',
+    action: ACTIONS.publishScenario,
     target: ({ scenarioId = '' }) => scenarioId,
   }),
 ]

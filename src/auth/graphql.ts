@@ -1,11 +1,13 @@
+import { ACTIONS } from '../audit/actions.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, findTarget, requireActor, requireLink, requirePlatform } from '../graphql/context.ts'
+import type { Context } from '../graphql/context.ts'
 import { pageOf } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf, type Sent } from '../graphql/shapes.ts'
 import { MAX_SUBJECT } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, playerId, providerName, reason } from '../request/common.ts'
 import { described, mapped, oneOf, optional, shape, text, uuid } from '../request/shape.ts'
+import { findTarget, requireLink, requirePlatform } from './access.ts'
 import { ROLES, type Role } from './callers.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
@@ -168,7 +170,7 @@ builder.queryFields((t) => ({
     description: "The SDK keys of the key's project, the latest first.",
     args: argsOf(sdkKeysRequest),
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requireKeeper(context, 'sdk_key.read')
+      const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
       const { environment, prefix } = sdkKeysRequest.readInput(args)
       const place =
         environment === null
@@ -184,7 +186,7 @@ builder.queryFields((t) => ({
     description: "The platform keys of the key's project, the latest first.",
     args: argsOf(platformKeysRequest),
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requireKeeper(context, 'platform_key.read')
+      const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
       const { role, prefix } = platformKeysRequest.readInput(args)
       const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
       const where = { projectId, ...(role && { role }), ...prefix, ...beyond }
@@ -217,14 +219,15 @@ async function revoke(
   sent: Sent<typeof revokeKeyRequest.fields>,
 ): Promise<{ id: string }> {
   const attempt = { action: `${kind}_key.revoke`, target: sent.id }
-  const caller = await requireActor(context, 'admin', attempt)
+  const caller = await requirePlatform(context, 'admin', attempt)
   const { id: keyId, reason } = revokeKeyRequest.readInput(sent)
   const revoking = { kind, keyId, reason }
   await findTarget(context, caller, attempt, () => revokeKey(context.service.operatorPool, caller, revoking))
   return { id: sent.id }
 }
 
-const requireKeeper = (context: Context, action: string) => requireActor(context, 'admin', { action, target: 'keys' })
+const requireKeeper = (context: Context, action: string) =>
+  requirePlatform(context, 'admin', { action, target: 'keys' })
 
 builder.mutationFields((t) => ({
   createSdkKey: t.field({
@@ -232,7 +235,7 @@ builder.mutationFields((t) => ({
     description: 'Makes a key with which the game clients of an environment call.',
     args: inputOf('CreateSdkKeyInput', createSdkKeyRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireKeeper(context, 'sdk_key.create')
+      const caller = await requireKeeper(context, ACTIONS.createSdkKey)
       const { environment, reason } = createSdkKeyRequest.readInput(input)
       const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
       return issueSdkKey(context.service.operatorPool, caller, { environmentId, reason })
@@ -243,7 +246,7 @@ builder.mutationFields((t) => ({
     description: 'Makes a key of this project for operators, dashboards and tools.',
     args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireKeeper(context, 'platform_key.create')
+      const caller = await requireKeeper(context, ACTIONS.createPlatformKey)
       return issuePlatformKey(context.service.operatorPool, caller, createPlatformKeyRequest.readInput(input))
     },
   }),
@@ -274,7 +277,7 @@ builder.mutationFields((t) => ({
     description: 'Attaches the subject that the webhook names to the calling player. Takes the SDK key, too.',
     args: inputOf('LinkCustomInput', linkCustomRequest),
     resolve: async (_root, { input }, context) => {
-      const { client, player } = await requireLink(context)
+      const { client, player } = await requireLink(context, ACTIONS.linkIdentity)
       const credentials = linkCustomRequest.readInput(input)
       return { identity: await linkCustom(context.service, client, player, credentials) }
     },

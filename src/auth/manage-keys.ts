@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
 import { actorOf, writeAudit } from '../audit/audit-log.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
@@ -19,7 +20,7 @@ export function issueSdkKey(
     const made = await createSdkKey(client, environmentId, actorOf(caller))
     await writeAudit(client, caller, {
       environmentId,
-      action: 'sdk_key.create',
+      action: ACTIONS.createSdkKey,
       target: made.id,
       before: null,
       after: { prefix: made.prefix },
@@ -38,7 +39,7 @@ export function issuePlatformKey(
     const made = await createPlatformKey(client, caller.projectId, role, actorOf(caller))
     await writeAudit(client, caller, {
       environmentId: null,
-      action: 'platform_key.create',
+      action: ACTIONS.createPlatformKey,
       target: made.id,
       before: null,
       after: { prefix: made.prefix, role },

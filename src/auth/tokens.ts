@@ -10,9 +10,11 @@ export const ACCESS_TOKEN_SECONDS = 86_400
 
 const ALGORITHM = 'EdDSA'
 const TOKEN_TYPE = 'at+jwt'
-/** Ours are some 450 bytes. Whatever is much longer is not worth hashing. */
+/** Ours are some 450 bytes. Whatever is much longer is neither verified nor kept. */
 const MAX_TOKEN_LENGTH = 4096
 const CACHED_TOKENS = 50_000
+/** Tokens are told apart by their signature: to hash one whole costs more than all the rest of finding its player. */
+const SIGNATURE_LENGTH = 86
 /** An id as we write it. The database would fail on any other. */
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -28,8 +30,13 @@ export interface TokenKey {
 export interface Tokens {
   /** An access token for a player. The same `tokenId` and time make the same token, while the same key signs. */
   issueAccessToken(player: NewAccessToken): Promise<string>
-  /** The player that a token names. Refuses with `invalid token` whatever is not entirely as we issue it. */
-  verifyAccessToken(token: string): Promise<PlayerCaller>
+  /**
+   * The player that a token names. Refuses with `invalid token` whatever is not entirely as we issue it. `sent` is the
+   * text that carried it, under which it is known from then on.
+   */
+  verifyAccessToken(token: string, sent?: string): Promise<PlayerCaller>
+  /** The player of a text whose token was verified before and has not expired. */
+  known(sent: string): PlayerCaller | undefined
   /** The public keys, for `/.well-known/jwks.json`. */
   readonly jwks: { readonly keys: readonly JWK[] }
 }
@@ -62,7 +69,14 @@ export async function createTokens({ keys, issuer, audience }: TokenOptions): Pr
   }
   // One verification costs more than all the rest of a request. An entry never outlives its token, and a player's
   // standing is no part of it: that is read with every call.
-  const verified = new LRUCache<string, PlayerCaller>({ max: CACHED_TOKENS })
+  const verified = new LRUCache<string, { readonly sent: string; readonly caller: PlayerCaller }>({
+    max: CACHED_TOKENS,
+  })
+
+  function known(sent: string): PlayerCaller | undefined {
+    const found = verified.get(sent.slice(-SIGNATURE_LENGTH))
+    return found?.sent === sent && found.caller.expiresAt > Date.now() ? found.caller : undefined
+  }
 
   async function verify(token: string): Promise<PlayerCaller> {
     const { payload } = await jwtVerify(
@@ -102,13 +116,15 @@ export async function createTokens({ keys, issuer, audience }: TokenOptions): Pr
         .sign(signingKey)
     },
 
-    async verifyAccessToken(token) {
-      const known = verified.get(token)
-      if (known && known.expiresAt > Date.now()) return known
+    known,
+
+    async verifyAccessToken(token, sent = token) {
+      const before = known(sent)
+      if (before) return before
       if (token.length > MAX_TOKEN_LENGTH) throw new Refusal('invalidToken')
       try {
         const caller = await verify(token)
-        verified.set(token, caller)
+        if (sent.length <= 2 * MAX_TOKEN_LENGTH) verified.set(sent.slice(-SIGNATURE_LENGTH), { sent, caller })
         return caller
       } catch (cause) {
         throw new Refusal('invalidToken', { cause })

@@ -1,6 +1,7 @@
+import { requirePlatform } from '../auth/access.ts'
 import { type Fault, invalidRequest, Refusal, refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requirePlatform } from '../graphql/context.ts'
+import type { Context } from '../graphql/context.ts'
 import { type PageArgs, readPage } from '../graphql/page.ts'
 import { argsOf, enumType } from '../graphql/shapes.ts'
 import { members, RawJson } from '../json.ts'

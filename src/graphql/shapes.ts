@@ -1,8 +1,10 @@
 import type { EnumRef, InputFieldRef } from '@pothos/core'
+import { requirePlayer } from '../auth/access.ts'
+import type { PlayerCaller } from '../auth/callers.ts'
 import type { PlayerCall } from '../players/player-call.ts'
 import type { Field, Fields, InputType, Shape } from '../request/shape.ts'
 import { builder } from './builder.ts'
-import { type Context, requirePlayer } from './context.ts'
+import type { Context } from './context.ts'
 
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never
 
@@ -66,22 +68,25 @@ const mapFields = <T>(fields: Fields, map: (field: Field<unknown>) => T): Record
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]))
 
 /** The arguments and the resolver of a query that players make. */
-export const playerQuery = <F extends Fields, Outcome>({ request, action, command }: PlayerCall<F, Outcome>) => ({
-  args: argsOf(request),
-  resolve: async (_root: unknown, args: object, context: Context): Promise<Outcome> => {
-    const player = await requirePlayer(context, action)
-    return context.service.run(command(player, request.readInput(args)))
-  },
+export const playerQuery = <F extends Fields, Outcome>(call: PlayerCall<F, Outcome>) => ({
+  args: argsOf(call.request),
+  resolve: (_root: unknown, args: object, context: Context): Promise<Outcome> => runAs(context, call, args),
 })
 
 /** The same for a mutation, whose input type is made with it. */
-export const playerMutation = <F extends Fields, Outcome>(
-  name: string,
-  { request, action, command }: PlayerCall<F, Outcome>,
-) => ({
-  args: inputOf(name, request),
-  resolve: async (_root: unknown, { input }: { input: Sent<F> }, context: Context): Promise<Outcome> => {
-    const player = await requirePlayer(context, action)
-    return context.service.run(command(player, request.readInput(input)))
-  },
+export const playerMutation = <F extends Fields, Outcome>(name: string, call: PlayerCall<F, Outcome>) => ({
+  args: inputOf(name, call.request),
+  resolve: (_root: unknown, { input }: { input: Sent<F> }, context: Context): Promise<Outcome> =>
+    runAs(context, call, input),
 })
+
+/** Runs a call as the player that makes it: at once for a token that is known. */
+function runAs<F extends Fields, Outcome>(
+  context: Context,
+  { request, action, command }: PlayerCall<F, Outcome>,
+  sent: object,
+): Promise<Outcome> {
+  const run = (player: PlayerCaller) => context.service.run(command(player, request.readInput(sent)))
+  const found = requirePlayer(context, action)
+  return found instanceof Promise ? found.then(run) : run(found)
+}

@@ -4,12 +4,11 @@ import { type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { findClient } from '../auth/keys.ts'
+import { accessOf } from '../auth/access.ts'
 import type { Watch, Watched } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
-import { findCaller } from '../http/caller.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Service } from '../service.ts'
@@ -90,10 +89,11 @@ export function createSocketServer(options: SocketOptions) {
     async onConnect({ connectionParams, extra }) {
       const authorization = readAuthorization(connectionParams)
       const sdkKey = readText(connectionParams?.sdkKey)
+      const access = accessOf(service, { authorization, sdkKey }, 'forbidden')
       try {
-        if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await findClient(service.pool, sdkKey)).keyId })
+        if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await access.client()).keyId })
         if (authorization === null) return true
-        const caller = await findCaller(service, authorization)
+        const caller = await access.caller()
         // Before the acknowledgement: whoever would be closed a second later had better wait longer each time.
         if (await watch.check(caller)) return false
         hold(extra, caller)

@@ -2,13 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
-import { findClient } from '../auth/keys.ts'
+import { accessOf } from '../auth/access.ts'
 import type { Watch } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import { REFUSALS } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
-import { findCaller } from '../http/caller.ts'
 import { closedOf } from '../http/respond.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -94,26 +93,23 @@ export async function createGraphql(options: GraphqlOptions) {
     context: ({ request, authorization, sdkKey, res, closed }) => {
       const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
       const key = sdkKey !== undefined ? sdkKey : (request?.headers.get('x-sdk-key') ?? null)
-      let caller: ReturnType<Context['caller']> | undefined
+      const access = accessOf(service, { authorization: sent, sdkKey: key }, 'forbidden')
       let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
-      const whoCalls = () => {
-        caller ??= findCaller(service, sent)
-        return caller
+      const beginStorageAnswer = async () => {
+        const caller = await access.caller()
+        return service.beginStorageAnswer(
+          caller.kind === 'player' ? caller.playerId : caller.keyId,
+          () => closed ?? (res ? closedOf(res) : new AbortController().signal),
+        )
       }
       return {
+        ...access,
         service,
-        feeds: feedsFor(whoCalls, request === undefined),
+        feeds: feedsFor(access.caller, request === undefined),
         prisma,
         lastEventId: request?.headers.get('last-event-id') || null,
-        caller: whoCalls,
-        client: () => findClient(service.pool, key),
         storageAnswer: () => {
-          storageAnswer ??= whoCalls().then((found) =>
-            service.beginStorageAnswer(
-              found.kind === 'player' ? found.playerId : found.keyId,
-              () => closed ?? (res ? closedOf(res) : new AbortController().signal),
-            ),
-          )
+          storageAnswer ??= beginStorageAnswer()
           return storageAnswer
         },
       }

@@ -26,11 +26,11 @@ function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let body: Buffer = Buffer.of()
     let length = 0
-    request.on('data', (chunk: Buffer) => {
+    request.on('data', function take(chunk: Buffer) {
       const from = length
       length += chunk.length
       if (length > maxBytes) {
-        request.pause()
+        request.off('data', take).pause()
         reject(new Refusal('payloadTooLarge'))
       } else if (from === 0) {
         body = chunk

@@ -1,15 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { Refusal } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { refusalReply } from './respond.ts'
+import type { Reply } from './respond.ts'
+import type { Route } from './route.ts'
 
 /** What the page takes from the package swagger-ui-dist. The build copies it, so that no installation needs the package. */
 export const ASSETS = ['swagger-ui-bundle.js', 'swagger-ui.css'] as const
@@ -35,7 +35,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const SECURITY = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
+const SECURITY = ['x-content-type-options', 'nosniff', 'referrer-policy', 'no-referrer']
 
 const START = `SwaggerUIBundle({
   url: 'openapi.json',
@@ -76,62 +76,43 @@ interface File {
  * The contract of the REST surface to browse, at `/docs`, without the internet. It tells nothing that `/openapi.json` does
  * not, so it is there in production, too.
  */
-export function createDocs({ enabled, log }: { enabled: boolean; log: Logger }) {
-  const folder = enabled ? findAssets() : undefined
-  if (enabled && !folder) log.warn('the page at /docs is off: its files are missing; `npm run build` copies them')
-  let loaded: Promise<ReadonlyMap<string, File>> | undefined
+export function docsRoutes(log: Logger): Route[] {
+  const folder = findAssets()
+  if (folder === undefined) log.warn('the page at /docs is off: its files are missing; `npm run build` copies them')
+  return folder === undefined ? [] : routesOf(folder)
+}
 
-  /** Answers when the path is one of the page's; false leaves the request to others. */
-  function serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
-    if (folder === undefined || !PATHS.has(path)) return false
-    if (request.method !== 'GET' && request.method !== 'HEAD') refuse(response, 'methodNotAllowed')
-    else if (path === '/docs/') response.writeHead(308, { location: '../docs' }).end()
-    else
-      answer(folder, path, request, response).catch((error: unknown) => {
-        loaded = undefined
-        log.error({ err: error, path }, 'a file of the page could not be read')
-        refuse(response, 'internalError')
-      })
-    return true
-  }
+function routesOf(folder: string): Route[] {
+  let loaded: ReturnType<typeof load> | undefined
 
-  async function answer(from: string, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    loaded ??= load(from)
+  async function respond(path: string, { headers: sent, url }: IncomingMessage): Promise<Reply> {
+    loaded ??= load(folder).catch((error: unknown) => {
+      loaded = undefined
+      throw error
+    })
     const file = (await loaded).get(path)
     if (!file) throw new Error('there is no such file')
-    const zip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+    const zip = /\bgzip\b/.test(String(sent['accept-encoding'] ?? ''))
     const etag = `"${file.hash}${zip ? '-gzip' : ''}"`
-    const named = request.url?.endsWith(`?${file.hash}`)
-    const headers = {
-      ...SECURITY,
-      etag,
-      vary: 'accept-encoding',
-      'cache-control': named ? 'public, max-age=31536000, immutable' : 'no-cache',
-      ...(path === '/docs' && { 'content-security-policy': PAGE_POLICY }),
-    }
-    if (request.headers['if-none-match']?.split(',').some((known) => known.trim().replace(/^W\//, '') === etag)) {
-      response.writeHead(304, headers).end()
-      return
-    }
-    const body = zip ? file.zipped : file.plain
-    response.writeHead(200, {
-      ...headers,
-      'content-type': file.type,
-      'content-length': body.length,
-      ...(zip && { 'content-encoding': 'gzip' }),
-    })
-    response.end(body)
+    const cache = url?.endsWith(`?${file.hash}`) ? 'public, max-age=31536000, immutable' : 'no-cache'
+    const headers = [...SECURITY, 'etag', etag, 'vary', 'accept-encoding', 'cache-control', cache]
+    if (path === '/docs') headers.push('content-security-policy', PAGE_POLICY)
+    if (sent['if-none-match']?.split(',').some((known) => known.trim().replace(/^W\//, '') === etag))
+      return { status: 304, body: null, headers }
+    headers.push('content-type', file.type)
+    if (zip) headers.push('content-encoding', 'gzip')
+    return { status: 200, body: zip ? file.zipped : file.plain, headers }
   }
 
-  return { serve }
+  const paths = ['/docs', ...[...ASSETS, 'start.js'].map((name) => `/docs/${name}`)]
+  const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, isPage: true, respond })
+  return [
+    ...paths.map((path) => get(path, (_context, request) => respond(path, request))),
+    get('/docs/', () => ({ status: 308, body: '', headers: ['location', '../docs'] })),
+  ]
 }
 
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css' }
-const PATHS: ReadonlySet<string> = new Set([
-  '/docs',
-  '/docs/',
-  ...[...ASSETS, 'start.js'].map((name) => `/docs/${name}`),
-])
 
 function findAssets(): string | undefined {
   const folders = [copiedAssets, packagedAssets].flatMap((find) => {
@@ -164,11 +145,4 @@ async function toFile(name: string, plain: Buffer): Promise<File> {
     zipped: await promisify(gzip)(plain),
     hash: createHash('sha256').update(plain).digest('hex').slice(0, 16),
   }
-}
-
-function refuse(response: ServerResponse, kind: 'methodNotAllowed' | 'internalError'): void {
-  const requestId = randomUUID()
-  const { status, body, headers } = refusalReply(new Refusal(kind), requestId)
-  const allow = kind === 'methodNotAllowed' && { allow: 'GET, HEAD' }
-  response.writeHead(status, { ...headers, ...allow, 'x-request-id': requestId }).end(body)
 }

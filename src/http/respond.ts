@@ -2,20 +2,23 @@ import type { ServerResponse } from 'node:http'
 import type { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 
-/** An answer before it is sent: its headers are gathered on the way. */
+/** An answer before it is sent. */
 export interface Reply {
   readonly status: number
-  /** Null for an answer without one (204). */
-  readonly body: string | null
-  readonly headers: Record<string, string>
+  /** Null for an answer without one (204, 304). */
+  readonly body: string | Buffer | null
+  /** Names and values in turn, as `writeHead` takes them without copying. */
+  readonly headers: readonly string[]
 }
 
+export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
+const NO_STORE = ['cache-control', 'no-store'] as const
+const JSON_HEADERS = [...JSON_TYPE, ...NO_STORE]
 /** Seconds after which a client should try again when the service is unavailable. */
-const RETRY_AFTER_SECONDS = '1'
+const RETRY_AFTER = ['retry-after', '1'] as const
 
 export function json(body: Json, status = 200): Reply {
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
-  return { status, body: print(body), headers }
+  return { status, body: print(body), headers: JSON_HEADERS }
 }
 
 /** Aborts once an answer was taken, or nobody waits for it any more. */
@@ -28,7 +31,7 @@ export function closedOf(response: ServerResponse): AbortSignal {
 
 /** Done, and nothing to say. */
 export function noContent(): Reply {
-  return { status: 204, body: null, headers: { 'cache-control': 'no-store' } }
+  return { status: 204, body: null, headers: NO_STORE }
 }
 
 /** A refusal in its REST form: `{error, code, requestId}`, and `details` for a 400. */
@@ -36,6 +39,5 @@ export function refusalReply(refusal: Refusal, requestId: string): Reply {
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
   const body = { error: refusal.message, code: refusal.code, requestId, ...(refusal.status === 400 && { details }) }
   const reply = json(body, refusal.status)
-  if (refusal.status === 503) reply.headers['retry-after'] = RETRY_AFTER_SECONDS
-  return reply
+  return refusal.status === 503 ? { ...reply, headers: [...reply.headers, ...RETRY_AFTER] } : reply
 }

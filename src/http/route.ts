@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Access, accessOf, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
-import { type Fault, Refusal, refuseFaults } from '../errors.ts'
+import { type Fault, refuseFaults } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { PlayerCall } from '../players/player-call.ts'
 import type { Fields, RequestOf, Shape } from '../request/shape.ts'
 import { type JsonSource, type Source, withMember } from '../request/source.ts'
 import type { Service } from '../service.ts'
 import { readBody, readJson } from './body.ts'
-import { requireClient, requirePlatform, requirePlayer } from './caller.ts'
 import { closedOf, json, noContent, type Reply } from './respond.ts'
 
 /** What every handler works with. */
@@ -19,21 +19,23 @@ export interface RestContext {
 /** One line of the contents page: who may call what, and what answers. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** In Hono's form: `/platform/v1/projects/:projectId`. */
+  /** With what varies: `/platform/v1/projects/:projectId`. */
   readonly path: string
+  /** What browsers of this origin open, and no other page calls: it has no OPTIONS. */
+  readonly isPage?: boolean
   readonly respond: (
     context: RestContext,
     request: IncomingMessage,
     params: Readonly<Record<string, string>>,
     response: ServerResponse,
-  ) => Promise<Reply>
+  ) => Reply | Promise<Reply>
 }
 
-/** How the audit log is told of an operator that calls what is a player's own. */
-const playersOwn =
-  ({ service }: RestContext, action: string) =>
-  (caller: PlatformCaller): Promise<void> =>
-    service.auditDenied(caller, action, 'players')
+/** A call's credentials. What is no string was sent several times, which Node lets pass for the SDK key alone. */
+function accessFor({ service }: RestContext, { headers }: IncomingMessage): Access {
+  const { authorization, 'x-sdk-key': sdkKey } = headers
+  return accessOf(service, { authorization, sdkKey: typeof sdkKey === 'string' ? sdkKey : null }, 'invalidToken')
+}
 
 /** A call of a player: bearer token, JSON object in, JSON out. */
 export function playerPost<F extends Fields>(path: string, call: PlayerCall<F, unknown>): Route {
@@ -63,8 +65,8 @@ export function playerRead<F extends Fields>(
     path,
     async respond(context, request, _params, response) {
       const { service } = context
-      const denied = action === undefined ? undefined : playersOwn(context, action)
-      const caller = await requirePlayer(service, request.headers.authorization, denied)
+      const found = requirePlayer(accessFor(context, request), action)
+      const caller = found instanceof Promise ? await found : found
       const body = await readSource(context, request)
       const faults: Fault[] = []
       const source = isKeyed ? withKey(body, request.headers['idempotency-key'], faults) : body
@@ -104,7 +106,7 @@ export function clientPost<F extends Fields>(
     method: 'POST',
     path,
     async respond(context, request) {
-      const client = await requireClient(context.service, request.headers)
+      const client = await accessFor(context, request).client()
       const input = shape.read(await readSource(context, request))
       return reply(await handler({ client, input, service: context.service }))
     },
@@ -122,9 +124,7 @@ export function linkPost<F extends Fields>(
     method: 'POST',
     path,
     async respond(context, request) {
-      const client = await requireClient(context.service, request.headers)
-      const caller = await requirePlayer(context.service, request.headers.authorization, playersOwn(context, action))
-      if (caller.environmentId !== client.environmentId) throw new Refusal('invalidToken')
+      const { client, player: caller } = await requireLink(accessFor(context, request), action)
       const input = shape.read(await readSource(context, request))
       return reply(await handler({ client, caller, input, service: context.service }))
     },
@@ -167,10 +167,9 @@ export function platform(
     path,
     async respond(context, request, params) {
       const { service } = context
-      const denied = (caller: PlatformCaller) =>
-        audited ? service.auditDenied(caller, audited.action, audited.target(params)) : Promise.resolve()
-      const { projectId = '' } = params
-      const caller = await requirePlatform(service, request.headers.authorization, { projectId, role, denied })
+      const attempt = audited && { action: audited.action, target: audited.target(params) }
+      const access = accessFor(context, request)
+      const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = () => readSource(context, request)
       return json(await handler({ caller, params, query, body, service }))

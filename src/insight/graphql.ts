@@ -1,7 +1,7 @@
+import { requirePlatform } from '../auth/access.ts'
 import { TrackType } from '../battlepass/graphql.ts'
 import { refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
-import { requirePlatform } from '../graphql/context.ts'
 import { argsOf } from '../graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, nodeId, scenarioId } from '../request/common.ts'

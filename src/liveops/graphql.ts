@@ -1,10 +1,12 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { findTarget, requirePlatform } from '../auth/access.ts'
 import type { AddXpResult } from '../battlepass/add-xp.ts'
 import { type ClaimResult, track } from '../battlepass/claim-tier.ts'
 import { AddXpResultType, ClaimTierResultType } from '../battlepass/graphql.ts'
 import type { Command } from '../commit/command.ts'
 import { type Fault, invalidRequest } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, findTarget, requireActor, requirePlatform } from '../graphql/context.ts'
+import type { Context } from '../graphql/context.ts'
 import { forwardPage, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, inputOf, type Sent } from '../graphql/shapes.ts'
 import { isUuid, MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
@@ -147,7 +149,7 @@ function support<F extends SupportFields, Outcome>(
     args: inputOf(name, request),
     resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
       const attempt = { action: `player.${action}`, target: String(sent.playerId) }
-      const caller = await requireActor(context, 'operator', attempt)
+      const caller = await requirePlatform(context, 'operator', attempt)
       const input = request.readInput(sent)
       const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
       const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
@@ -311,8 +313,8 @@ builder.queryFields((t) => ({
     description: "What operators changed, or tried to, in the key's project: the latest first.",
     args: argsOf(auditLogRequest),
     resolve: async (query, _root, args, context) => {
-      const attempt = { action: 'audit_log.read', target: 'audit_log' }
-      const { projectId } = await requireActor(context, 'admin', attempt)
+      const attempt = { action: ACTIONS.readAuditLog, target: 'audit_log' }
+      const { projectId } = await requirePlatform(context, 'admin', attempt)
       const { action, target, actor, from, to } = readSpan(auditLogRequest, args)
       const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
       const where = {

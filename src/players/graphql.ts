@@ -1,5 +1,5 @@
+import { requirePlayer } from '../auth/access.ts'
 import { builder } from '../graphql/builder.ts'
-import { requirePlayer } from '../graphql/context.ts'
 import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'

@@ -1,7 +1,8 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlatform } from '../auth/access.ts'
 import { ROLES, type Role } from '../auth/callers.ts'
 import { RoleType } from '../auth/graphql.ts'
 import { builder } from '../graphql/builder.ts'
-import { requireActor, requirePlatform } from '../graphql/context.ts'
 import { inputOf } from '../graphql/shapes.ts'
 import { createEnvironment, createEnvironmentRequest, renameProject, renameProjectRequest } from './projects.ts'
 
@@ -91,7 +92,7 @@ builder.mutationFields((t) => ({
     description: 'Makes an environment: a world of its own, with no keys, providers, scenarios or players yet.',
     args: inputOf('CreateEnvironmentInput', createEnvironmentRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'environment.create', target: input.name })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.createEnvironment, target: input.name })
       const environment = createEnvironmentRequest.readInput(input)
       return { id: await createEnvironment(context.service.operatorPool, caller, environment) }
     },
@@ -101,7 +102,7 @@ builder.mutationFields((t) => ({
     description: "Renames the key's project.",
     args: inputOf('RenameProjectInput', renameProjectRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'project.rename', target: 'project' })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.renameProject, target: 'project' })
       const project = renameProjectRequest.readInput(input)
       await renameProject(context.service.operatorPool, caller, project)
       return { id: caller.projectId }

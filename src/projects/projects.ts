@@ -1,5 +1,6 @@
 import type { ClientBase, Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
+import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -70,7 +71,7 @@ export function createEnvironment(
     await insertEnvironment(client, { projectId, id, name })
     await writeAudit(client, caller, {
       environmentId: id,
-      action: 'environment.create',
+      action: ACTIONS.createEnvironment,
       target: name,
       before: null,
       after: { name },
@@ -92,7 +93,7 @@ export function renameProject(
     await client.query('UPDATE projects SET name = $2 WHERE id = $1', [projectId, name])
     await writeAudit(client, caller, {
       environmentId: null,
-      action: 'project.rename',
+      action: ACTIONS.renameProject,
       target: projectId,
       before: { name: before },
       after: { name },

@@ -1,3 +1,5 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlatform } from '../auth/access.ts'
 import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
 import { WebhookAttemptType } from '../auth/graphql.ts'
 import {
@@ -12,7 +14,6 @@ import {
 import { credentials } from '../auth/requests.ts'
 import { refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
-import { requireActor, requirePlatform } from '../graphql/context.ts'
 import { argsOf, inputOf } from '../graphql/shapes.ts'
 import { StepType } from '../insight/graphql.ts'
 import { HOURS_KEPT_DAYS, readRanged, stepFaults } from '../insight/range.ts'
@@ -150,7 +151,7 @@ builder.mutationFields((t) => ({
     description: 'Sets login providers. It counts for the very next login, on every instance.',
     args: inputOf('SetAuthProvidersInput', setAuthProvidersRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'auth_providers.set', target: 'providers' })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.setProviders, target: 'providers' })
       const { reason } = setAuthProvidersRequest.readInput(input)
       const settings = readSettings(new InputSource(input))
       return { authProviders: await setAuthProviders(context.service, caller, settings, reason) }
@@ -162,8 +163,8 @@ builder.mutationFields((t) => ({
       'Replaces the secret of a custom provider, from the very next login on. For an overlap the secret of before signs, too: `X-Signature` is made with the new one, `webhook-signature` has a signature with each.',
     args: inputOf('RotateProviderSecretInput', rotateSecretRequest),
     resolve: async (_root, { input }, context) => {
-      const action = 'auth_providers.rotate_secret'
-      const caller = await requireActor(context, 'admin', { action, target: input.name })
+      const action = ACTIONS.rotateSecret
+      const caller = await requirePlatform(context, 'admin', { action, target: input.name })
       const rotation = rotateSecretRequest.readInput(input)
       return rotateProviderSecret(context.service, caller, rotation)
     },
@@ -173,7 +174,10 @@ builder.mutationFields((t) => ({
     description: 'Asks a webhook as a login would, and tells how it went. No player is made, found or logged in.',
     args: inputOf('TestAuthProviderInput', testProviderRequest),
     resolve: async (_root, { input }, context) => {
-      const { projectId } = await requireActor(context, 'admin', { action: 'auth_providers.test', target: 'providers' })
+      const { projectId } = await requirePlatform(context, 'admin', {
+        action: ACTIONS.testProvider,
+        target: 'providers',
+      })
       const { environment, ...credentials } = testProviderRequest.readInput(input)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       return rehearseLogin(context.service, { projectId, environmentId }, credentials)

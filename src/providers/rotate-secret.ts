@@ -1,5 +1,6 @@
 import type { ClientBase, Pool } from 'pg'
 import { uuidv7 } from 'uuidv7'
+import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { purge } from '../db/purge.ts'
@@ -89,7 +90,7 @@ export async function rotateProviderSecret(
     const provider = viewOfCustom(await findStored(client, environmentId, name))
     await writeAudit(client, caller, {
       environmentId,
-      action: 'auth_providers.rotate_secret',
+      action: ACTIONS.rotateSecret,
       target: name,
       before: viewOfCustom(before),
       after: { ...provider, secretChanged: isNew },

@@ -1,4 +1,5 @@
 import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -172,7 +173,7 @@ export async function setAuthProviders(
     if (changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)) {
       await writeAudit(client, caller, {
         environmentId,
-        action: 'auth_providers.set',
+        action: ACTIONS.setProviders,
         target: environment,
         before: toJson(viewOf(environment, stored), []),
         after: toJson(

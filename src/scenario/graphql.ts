@@ -1,7 +1,9 @@
 import type { EnumRef, SchemaTypes } from '@pothos/core'
+import { ACTIONS } from '../audit/actions.ts'
+import { requirePlatform } from '../auth/access.ts'
 import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
-import { type Context, requireActor, requirePlatform } from '../graphql/context.ts'
+import type { Context } from '../graphql/context.ts'
 import { forwardPage, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { MAX_INT32 } from '../json.ts'
@@ -692,7 +694,10 @@ builder.mutationFields((t) => ({
       'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     args: inputOf('PublishScenarioInput', publishRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'scenario.publish', target: input.scenarioId })
+      const caller = await requirePlatform(context, 'admin', {
+        action: ACTIONS.publishScenario,
+        target: input.scenarioId,
+      })
       const { definition, reason, ...place } = publishRequest.readInput(input)
       const scenario = await findScenario(context, caller.projectId, place)
       const published = await publishScenario(context.service.operatorPool, scenario, definition, { caller, reason })
@@ -705,7 +710,10 @@ builder.mutationFields((t) => ({
       'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. With an older version and the same place it goes back to that version.',
     args: inputOf('CloneScenarioInput', cloneRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireActor(context, 'admin', { action: 'scenario.clone', target: input.toScenarioId })
+      const caller = await requirePlatform(context, 'admin', {
+        action: ACTIONS.cloneScenario,
+        target: input.toScenarioId,
+      })
       const { toEnvironment, toScenarioId, version, reason, ...place } = cloneRequest.readInput(input)
       const target = { environment: toEnvironment, scenarioId: toScenarioId }
       const cloned = await cloneScenario(context.service.operatorPool, caller, {

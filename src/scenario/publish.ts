@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -68,7 +69,7 @@ export async function publishScenario(
       const { caller, reason, source } = publisher
       await writeAudit(client, caller, {
         environmentId: ref.environmentId,
-        action: source ? 'scenario.clone' : 'scenario.publish',
+        action: source ? ACTIONS.cloneScenario : ACTIONS.publishScenario,
         target: ref.scenarioId,
         before: current.rows[0] ? nameVersion(current.rows[0]) : null,
         after: { ...nameVersion(written.rows[0]), source },

@@ -104,6 +104,17 @@ describe('a forged token is refused (spec 5)', () => {
     }
   })
 
+  it('with the signature of one that was let in, whoever it says that it is', async () => {
+    const other = await game.player()
+    const [head, , signature] = player.token.split('.')
+    expect((await call(`Bearer ${player.token}`)).status).toBe(200)
+    const payload = base64url({ ...decodeJwt(player.token), sub: other.playerId })
+    await expectRefused(`Bearer ${head}.${payload}.${signature}`)
+    await expectRefused(`Basic ${player.token}`)
+    await expectRefused(player.token)
+    expect((await call(`Bearer ${player.token}`)).status).toBe(200)
+  })
+
   it('signed with HS256 and the public key, in each form that it has', async () => {
     const [jwk] = await publicKeys()
     const publicKey = createPublicKey({ key: jwk, format: 'jwk' })

@@ -1,0 +1,16 @@
+/** What the audit log names by more than one file: a call, and what is written down of it, or of who may not. */
+export const ACTIONS = {
+  linkIdentity: 'identity.link',
+  publishScenario: 'scenario.publish',
+  cloneScenario: 'scenario.clone',
+  setProviders: 'auth_providers.set',
+  rotateSecret: 'auth_providers.rotate_secret',
+  testProvider: 'auth_providers.test',
+  createSdkKey: 'sdk_key.create',
+  readSdkKeys: 'sdk_key.read',
+  createPlatformKey: 'platform_key.create',
+  readPlatformKeys: 'platform_key.read',
+  createEnvironment: 'environment.create',
+  renameProject: 'project.rename',
+  readAuditLog: 'audit_log.read',
+} as const

@@ -1,0 +1,129 @@
+import type { Pool } from 'pg'
+import type { AuditDenied } from '../audit/denied.ts'
+import { Refusal, type RefusalKind } from '../errors.ts'
+import { type ClientRef, type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from './callers.ts'
+import { findClient, findPlatformCaller, isPlatformKey } from './keys.ts'
+import type { Tokens } from './tokens.ts'
+
+// Who calls, and what it may do: the same for REST, GraphQL and sockets.
+
+export type Caller = PlayerCaller | PlatformCaller
+
+/** What finding a caller takes. */
+interface Registry {
+  readonly tokens: Tokens
+  readonly pool: Pool
+  readonly auditDenied: AuditDenied
+}
+
+/** What came with a call. */
+export interface Credentials {
+  readonly authorization: string | null | undefined
+  readonly sdkKey: string | null | undefined
+}
+
+/** A call whose credentials are looked at when they are asked for. */
+export interface Access {
+  /** Who calls, found once; refuses a call without credentials, or with ones that do not hold. */
+  readonly caller: () => Caller | Promise<Caller>
+  /** What the SDK key names; refuses a call without one, or with one that does not hold. */
+  readonly client: () => Promise<ClientRef>
+  readonly auditDenied: AuditDenied
+  /** How a credential of the wrong kind is refused: the one thing in which the surfaces differ (decisions 10). */
+  readonly wrongKind: RefusalKind
+}
+
+/** What a call would change, as the audit log names it when it is denied. */
+export interface Attempt {
+  readonly action: string
+  readonly target: string
+}
+
+export function accessOf(registry: Registry, { authorization, sdkKey }: Credentials, wrongKind: RefusalKind): Access {
+  let caller: ReturnType<Access['caller']> | undefined
+  return {
+    caller() {
+      caller ??= findCaller(registry, authorization)
+      return caller
+    },
+    client: () => findClient(registry.pool, sdkKey),
+    auditDenied: registry.auditDenied,
+    wrongKind,
+  }
+}
+
+const BEARER = /^Bearer +([^\s]+)$/i
+
+/** At once for a token that was seen before. */
+function findCaller({ tokens, pool }: Registry, authorization: Credentials['authorization']): Caller | Promise<Caller> {
+  if (!authorization) throw new Refusal('invalidToken')
+  const known = tokens.known(authorization)
+  if (known) return known
+  const token = BEARER.exec(authorization)?.[1]
+  if (token === undefined) throw new Refusal('invalidToken')
+  return isPlatformKey(token) ? findPlatformCaller(pool, token) : tokens.verifyAccessToken(token, authorization)
+}
+
+/**
+ * The player that calls. Whether it is banned or deleted is read with the call itself. An operator is refused, and
+ * written down with the action when it would have changed something.
+ */
+export function requirePlayer(access: Access, action?: string): PlayerCaller | Promise<PlayerCaller> {
+  const attempt = action === undefined ? undefined : { action, target: 'players' }
+  const check = (caller: Caller) =>
+    caller.kind === 'player' ? caller : deny(access, caller, access.wrongKind, attempt)
+  const caller = access.caller()
+  return caller instanceof Promise ? caller.then(check) : check(caller)
+}
+
+/** The player that calls with an SDK key beside its token: both are of one environment. */
+export async function requireLink(
+  access: Access,
+  action: string,
+): Promise<{ client: ClientRef; player: PlayerCaller }> {
+  const client = await access.client()
+  const player = await requirePlayer(access, action)
+  if (player.environmentId !== client.environmentId) throw new Refusal('invalidToken')
+  return { client, player }
+}
+
+/**
+ * The operator that calls, with a role that includes the needed one, of this project where one is named. Whoever else
+ * tries is refused, and written down when it would have changed something.
+ */
+export async function requirePlatform(
+  access: Access,
+  role: Role,
+  attempt?: Attempt,
+  projectId?: string,
+): Promise<PlatformCaller> {
+  const caller = await access.caller()
+  if (caller.kind !== 'platform') return deny(access, caller, access.wrongKind, attempt)
+  const isOwn = projectId === undefined || caller.projectId === projectId
+  return isOwn && roleIncludes(caller.role, role) ? caller : deny(access, caller, 'forbidden', attempt)
+}
+
+async function deny(access: Access, caller: Caller, kind: RefusalKind, attempt: Attempt | undefined): Promise<never> {
+  if (attempt) await access.auditDenied(caller, attempt.action, attempt.target)
+  throw new Refusal(kind)
+}
+
+const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])
+
+/**
+ * Looks for an object that an operator names by its id. One of another project is one that does not exist, to the
+ * operator and to its own project's audit log, which has every such attempt.
+ */
+export async function findTarget<T>(
+  { auditDenied }: Access,
+  caller: PlatformCaller,
+  { action, target }: Attempt,
+  find: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof Refusal && UNKNOWN.has(error.kind)) await auditDenied(caller, action, target)
+    throw error
+  }
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import findMyWay from 'find-my-way'
+import { toRefusal } from '../db/failures.ts'
+import { causeOf, invalidRequest, Refusal } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { type Reply, refusalReply } from './respond.ts'
+import type { RestContext, Route } from './route.ts'
+
+export interface WayInOptions {
+  readonly routes: readonly Route[]
+  readonly context: RestContext
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly allowedOrigins: readonly string[]
+}
+
+/** What a caller may name a request, so that it can never break a log or a header. */
+const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
+const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, x-request-id, x-sdk-key'
+/** Whoever still sends what nobody reads gets this long to notice its answer. */
+const LINGER_MS = 500
+
+/** What answers at a path, by method. */
+interface Place {
+  readonly path: string
+  readonly respond: ReadonlyMap<string, Route['respond']>
+  /** What a 405 lists, and a preflight allows. */
+  readonly methods: string
+  /** What OPTIONS lists; null where it is refused like any other method. */
+  readonly allow: string | null
+  readonly count: (status: number, milliseconds: number) => void
+}
+
+type Params = Readonly<Record<string, string>>
+
+/** The one way in over HTTP: finds the route, runs it, renders whatever it throws, and writes the answer in one write. */
+export function createWayIn({ routes, context, log, metrics, allowedOrigins }: WayInOptions) {
+  const router = findMyWay({
+    // As long as Node takes them: what is wrong with one is told by whoever reads it.
+    maxParamLength: Number.MAX_SAFE_INTEGER,
+    querystringParser: () => ({}),
+  })
+  // One tree for all methods, so that a path that is there is told from a method that is not.
+  for (const path of new Set(routes.map((route) => route.path))) {
+    router.on('GET', path, () => undefined, placeOf(path, metrics, routes))
+  }
+  const nowhere = placeOf('*', metrics, [])
+
+  function find(url: string): { readonly place: Place; readonly params: Params } {
+    // What is badly encoded is taken to the letter.
+    const found = router.find('GET', url) ?? (url.includes('%') ? router.find('GET', url.replaceAll('%', '%25')) : null)
+    const params = (found?.params ?? {}) as Params
+    for (const name in params) if (params[name] === '') return { place: nowhere, params }
+    return { place: found?.store ?? nowhere, params }
+  }
+
+  /** Refuses a request that was found faulty before. */
+  async function serve(request: IncomingMessage, response: ServerResponse, fault: Refusal | undefined): Promise<void> {
+    const started = performance.now()
+    const sent = request.headers['x-request-id']
+    const requestId = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+    const { place, params } = fault ? { place: nowhere, params: {} } : find(request.url ?? '')
+    let reply: Reply
+    try {
+      if (fault) throw fault
+      const replying = respond(place, params, request, response)
+      reply = replying instanceof Promise ? await replying : replying
+    } catch (error) {
+      reply = refuse(place, error, requestId)
+    }
+    const { status, body } = reply
+    const headers = [...reply.headers, 'x-request-id', requestId]
+    if (body !== null) headers.push('content-length', String(Buffer.byteLength(body)))
+    const { origin } = request.headers
+    if (isAllowed(origin)) {
+      headers.push('access-control-allow-origin', origin)
+      headers.push('access-control-expose-headers', 'x-request-id, retry-after', 'vary', 'origin')
+    }
+    if (!request.complete) letBy(request, response)
+    response.writeHead(status, headers).end(body)
+    place.count(status, performance.now() - started)
+  }
+
+  function respond(
+    place: Place,
+    params: Params,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Reply | Promise<Reply> {
+    const { method = '' } = request
+    const found = place.respond.get(method)
+    if (found) return found(context, request, params, response)
+    if (place === nowhere) throw new Refusal('notFound')
+    if (method !== 'OPTIONS' || place.allow === null) throw new Refusal('methodNotAllowed')
+    const headers = ['allow', place.allow]
+    if (isAllowed(request.headers.origin)) {
+      headers.push('access-control-allow-methods', place.methods, 'access-control-allow-headers', ALLOWED_HEADERS)
+      headers.push('access-control-max-age', '600')
+    }
+    return { status: 204, body: null, headers }
+  }
+
+  /** A bug is logged whole and answered with nothing of it. */
+  function refuse({ path, methods }: Place, error: unknown, requestId: string): Reply {
+    const refusal = toRefusal(error)
+    if (refusal?.status === 503) log.warn({ path, requestId, cause: causeOf(refusal) }, refusal.message)
+    if (!refusal) log.error({ path, requestId, err: error }, 'internal error')
+    const reply = refusalReply(refusal ?? new Refusal('internalError'), requestId)
+    return reply.status === 405 ? { ...reply, headers: [...reply.headers, 'allow', methods] } : reply
+  }
+
+  const isAllowed = (origin: string | undefined): origin is string =>
+    origin !== undefined && allowedOrigins.includes(origin)
+
+  const refused = new WeakSet<Duplex>()
+
+  /** Answers, for Node's `clientError`, what is no request: there is no response for it, only the socket. */
+  function serveError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (!refused.has(socket)) refuseSocket(error, socket)
+    refused.add(socket)
+  }
+
+  function refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
+    // The answer that the socket is taken by, as Node's own handler looks at it.
+    const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }
+    // The call before is answered first, or its caller would take this answer for its own.
+    if (answer?.req.complete) answer.once('close', () => refuseSocket(error, socket))
+    else if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) socket.destroy()
+    else {
+      const requestId = randomUUID()
+      const { status, headers, body } = refuse(nowhere, refusalOf(error), requestId)
+      const all = [...headers, 'x-request-id', requestId, 'content-length', String(Buffer.byteLength(body ?? ''))]
+      const lines = all.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+      const date = new Date().toUTCString()
+      nowhere.count(status, 0)
+      // What cannot be parsed any more is let by for a moment; what only was late could still become a call.
+      const isOver = error.code?.startsWith('HPE_')
+      if (isOver) setTimeout(() => socket.destroy(), LINGER_MS).unref()
+      socket.end(
+        `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}date: ${date}\r\nconnection: close\r\n\r\n${body}`,
+        () => isOver || socket.destroy(),
+      )
+    }
+  }
+
+  return {
+    /** Never fails. */
+    serve: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+      serve(request, response, faultOf(request)),
+    /** For Node's `checkExpectation`: what a request expects beside `100-continue`. */
+    serveExpectation: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+      serve(request, response, new Refusal('expectationFailed')),
+    serveError,
+  }
+}
+
+export type WayIn = ReturnType<typeof createWayIn>
+
+function placeOf(path: string, metrics: Metrics, routes: readonly Route[]): Place {
+  const here = routes.filter((route) => route.path === path)
+  const respond = new Map<string, Route['respond']>(here.map((route) => [route.method, route.respond]))
+  const get = respond.get('GET')
+  if (get) respond.set('HEAD', get)
+  const all = [...respond.keys()].sort().join(', ')
+  const isPage = here.some((route) => route.isPage)
+  return {
+    path,
+    respond,
+    methods: isPage ? all : here.map(({ method }) => method).join(', '),
+    allow: isPage ? null : `${all}, OPTIONS`,
+    count: metrics.answersOf(path),
+  }
+}
+
+let goodHost: string | undefined
+
+/** What is wrong with a request before it is looked for: its target is no path, or its host none. */
+function faultOf(request: IncomingMessage): Refusal | undefined {
+  const { url = '', headers } = request
+  // The whole address is a proxy's form of it, which every server takes (RFC 9112, 3.2.2).
+  if (url[0] !== '/' && !(/^https?:/.test(url) && URL.canParse(url)))
+    return invalidRequest({ path: 'target', message: 'must be a path' })
+  const { host } = headers
+  if (host === goodHost && host !== undefined) return undefined
+  if (host === undefined ? lacksHost(request) : /[/?#@\\]/.test(host) || !URL.canParse(`http://${host}`))
+    return invalidRequest({ path: 'host', message: 'must be the name or address of a host' })
+  // The next one is the same, nearly always.
+  goodHost = host
+  return undefined
+}
+
+/** Whether it names no host, as all but the oldest form of requests must. */
+export function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion !== '1.0'
+}
+
+function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
+  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal('headersTooLarge')
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new Refusal('payloadTooLarge')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('requestTimeout')
+  return invalidRequest({ path: '', message: 'the request must be HTTP' })
+}
+
+/** Lets what is left of a body by for a moment: who still sends when the connection closes does not read its answer. */
+function letBy(request: IncomingMessage, response: ServerResponse): void {
+  if (!request.headers['content-length'] && !request.headers['transfer-encoding']) return
+  response.once('finish', () => {
+    const timer = setTimeout(() => request.socket.destroySoon(), LINGER_MS).unref()
+    request.once('close', () => clearTimeout(timer)).resume()
+  })
+}

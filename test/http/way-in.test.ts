@@ -1,0 +1,408 @@
+import { type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { routes } from '../../src/routes.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { checkAnswer } from '../support/openapi.ts'
+import { until } from '../support/until.ts'
+
+const ORIGIN = 'https://dashboard.example.com'
+const PROGRESS = '/sdk/v1/battlepass/progress'
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const body = '{"scenarioId":"season","nodeId":"pass"}'
+
+/** What machines ask, beside the contents page. */
+const MACHINES = [
+  '/livez',
+  '/readyz',
+  '/metrics',
+  '/.well-known/jwks.json',
+  '/openapi.json',
+  '/schemas/scenario.json',
+] as const
+const PAGES = ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/start.js'] as const
+
+let game: Game
+let player: TestPlayer
+
+beforeAll(async () => {
+  game = await startGame({ ALLOWED_ORIGINS: ORIGIN })
+  await game.publish('season', season())
+  player = await game.player()
+})
+afterAll(() => game?.stop())
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
+}
+
+/** Sends a request as it stands, past any URL parser. */
+function send(method: string, path: string, headers: Record<string, string> = {}, sent = ''): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const call = request(game.baseUrl, { method, path, headers }, async (response) => {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
+    })
+    call.on('error', reject).end(sent)
+  })
+}
+
+/** The places of the contents page, with something for what varies. */
+const PLACES = [...new Set(routes.map(({ path }) => path))].map((path) => ({
+  path: path.replaceAll(/:\w+/g, 'x'),
+  methods: routes.filter((route) => route.path === path).map(({ method }) => method),
+}))
+
+/** An error in the form of the contract, under the id that its header names. */
+function expectError({ status, headers, text }: Answer, kind: [status: number, error: string]): void {
+  const answer = JSON.parse(text)
+  expect([status, answer.error]).toEqual(kind)
+  expect(answer.code).toBe(kind[1].replaceAll(' ', '_'))
+  expect(answer.requestId).toBe(headers['x-request-id'])
+  expect(headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(headers['content-length']).toBe(String(Buffer.byteLength(text)))
+  checkAnswer('GET', '/none', { status, headers: new Headers(), text, body: answer })
+}
+
+describe('CORS of REST', () => {
+  const allowed = (headers: Answer['headers']) =>
+    Object.fromEntries(Object.entries(headers).filter(([name]) => /^access-control-|^vary$/.test(name)))
+  const OPEN = {
+    'access-control-allow-origin': ORIGIN,
+    'access-control-expose-headers': 'x-request-id, retry-after',
+    vary: 'origin',
+  }
+
+  it('lets a listed origin read every answer, also a refusal, without credentials', async () => {
+    const authorization = `Bearer ${player.token}`
+    for (const answer of [
+      await send('POST', PROGRESS, { origin: ORIGIN, authorization }, body),
+      await send('POST', PROGRESS, { origin: ORIGIN }, body),
+      await send('GET', PROGRESS, { origin: ORIGIN }),
+      await send('GET', '/nowhere', { origin: ORIGIN }),
+      await send('GET', '/openapi.json', { origin: ORIGIN }),
+    ])
+      expect(allowed(answer.headers)).toEqual(OPEN)
+  })
+
+  it('answers the preflight of a listed origin with what it may send', async () => {
+    for (const { path, methods } of PLACES) {
+      const { status, headers, text } = await send('OPTIONS', path, {
+        origin: ORIGIN,
+        'access-control-request-method': 'POST',
+      })
+      expect([path, status, text]).toEqual([path, 204, ''])
+      expect(allowed(headers)).toEqual({
+        ...OPEN,
+        'access-control-allow-methods': methods.join(', '),
+        'access-control-allow-headers': 'authorization, content-type, idempotency-key, x-request-id, x-sdk-key',
+        'access-control-max-age': '600',
+      })
+    }
+  })
+
+  it('lets no other origin in, however it is written, and tells a caller without one nothing', async () => {
+    const others = ['https://evil.example', 'null', `${ORIGIN}.evil.example`, ORIGIN.toUpperCase(), `${ORIGIN}/`, '']
+    for (const headers of [...others.map((origin) => ({ origin })), {}]) {
+      for (const method of ['POST', 'OPTIONS'])
+        expect(allowed((await send(method, PROGRESS, headers)).headers)).toEqual({})
+    }
+  })
+})
+
+describe('every place', () => {
+  it.each(PLACES)('$path tells by OPTIONS what it allows, and refuses the rest by 405', async ({ path, methods }) => {
+    const options = await send('OPTIONS', path)
+    const listed = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].sort()
+    expect([options.status, options.text, options.headers.allow?.split(', ').sort()]).toEqual([204, '', listed])
+    expect(options.headers['x-request-id']).toMatch(UUID)
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
+      if (methods.includes(method as 'GET')) continue
+      const answer = await send(method, path)
+      expectError(answer, [405, 'method not allowed'])
+      expect(answer.headers.allow).toBe(methods.join(', '))
+    }
+  })
+
+  it.each(MACHINES)('%s is for GET and HEAD, and tells so', async (path) => {
+    const options = await send('OPTIONS', path)
+    expect([options.status, options.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS'])
+    expectError(await send('POST', path), [405, 'method not allowed'])
+  })
+
+  it.each([...MACHINES, ...PAGES])('%s answers HEAD with the headers of GET and no body', async (path) => {
+    const [get, head] = [await send('GET', path), await send('HEAD', path)]
+    expect([get.status, get.text.length > 0]).toEqual([200, true])
+    expect([head.status, head.text]).toEqual([200, ''])
+    expect(get.headers['content-length']).toBe(String(Buffer.byteLength(get.text)))
+    const stable = ({ date: _, 'x-request-id': id, 'content-length': length, ...others }: Answer['headers']) => {
+      expect(id).toMatch(UUID)
+      // Metrics grow from one look to the next.
+      return { ...others, length: path === '/metrics' ? '' : length }
+    }
+    expect(stable(head.headers)).toEqual(stable(get.headers))
+  })
+
+  it('of operators answers HEAD with the headers of GET and no body, also when it refuses', async () => {
+    const path = `/platform/v1/projects/${game.projectId}/scenarios/season?environment=production`
+    for (const headers of [{ authorization: `Bearer ${game.platformKey}` }, {}] as Record<string, string>[]) {
+      const id = { ...headers, 'x-request-id': 'same' }
+      const [get, head] = [await send('GET', path, id), await send('HEAD', path, id)]
+      const { date: _, ...expected } = get.headers
+      expect([head.status, head.text]).toEqual([get.status, ''])
+      expect(head.headers).toMatchObject(expected)
+    }
+  })
+
+  it('is spelt one way: anything else is 404, with the id under which it is told', async () => {
+    for (const path of [
+      '/',
+      '/nowhere',
+      `${PROGRESS}/`,
+      `/${PROGRESS}`,
+      PROGRESS.toUpperCase(),
+      PROGRESS.replace('/pro', '%2fpro'),
+      '/livez/',
+      '/platform/v1/projects//auth-providers',
+      `/platform/v1/projects/${game.projectId}/scenarios/`,
+      '/sdk/v1/%E0%A4%A',
+      '/%',
+      '/%00',
+    ])
+      expectError(await send('POST', path, { 'x-request-id': `of ${path.length}`.replace(' ', '-') }), [
+        404,
+        'not found',
+      ])
+    expectError(await send('OPTIONS', '/nowhere'), [404, 'not found'])
+  })
+})
+
+describe('the id of an answer', () => {
+  const idOf = async (sent: string, path = PROGRESS) =>
+    (await send('POST', path, { 'x-request-id': sent })).headers['x-request-id']
+
+  it('is the one that was sent, when it is sane, wherever it was sent', async () => {
+    for (const path of [PROGRESS, '/nowhere', '/livez', '/docs'])
+      for (const id of ['a', 'client-1:a.b_c', 'x'.repeat(128)]) expect(await idOf(id, path)).toBe(id)
+  })
+
+  it('is a new one otherwise', async () => {
+    const ids = await Promise.all(['', 'has space', 'x'.repeat(129), '<script>', 'a,b', 'é'].map((id) => idOf(id)))
+    for (const id of ids) expect(id).toMatch(UUID)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+})
+
+/** What a connection says until it has ended, or until enough was heard, chunk by chunk. */
+interface Talk {
+  readonly socket: Socket
+  readonly chunks: string[]
+  readonly ended: () => boolean
+}
+
+function talk(text: string): Talk {
+  const { hostname, port } = new URL(game.baseUrl)
+  const socket = connect(Number(port), hostname)
+  const chunks: string[] = []
+  let ended = false
+  socket.on('data', (chunk) => chunks.push(chunk.toString('latin1')))
+  socket.on('error', () => undefined)
+  socket.on('end', () => {
+    ended = true
+  })
+  socket.on('close', () => {
+    ended = true
+  })
+  socket.write(text, 'latin1')
+  return { socket, chunks, ended: () => ended }
+}
+
+function parse(text: string): Answer {
+  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [line = '', ...lines] = head.split('\r\n')
+  const headers = Object.fromEntries(
+    lines.map((one) => [one.slice(0, one.indexOf(':')).toLowerCase(), one.slice(one.indexOf(':') + 2)]),
+  )
+  return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]), headers, text: rest.join('\r\n\r\n') }
+}
+
+const head = (line: string, ...headers: string[]): string => `${[line, ...headers].join('\r\n')}\r\n\r\n`
+
+describe('what is malformed is told as JSON, under an id', () => {
+  /** Answered as any other request: the connection stays. */
+  const FAULTY: Record<string, [sent: string, path: string]> = {
+    'a host with a space': [head('GET /livez HTTP/1.1', 'host: a b'), 'host'],
+    'a host of percent signs': [head('GET /livez HTTP/1.1', 'host: %%%'), 'host'],
+    'a bracket for a host': [head(`POST ${PROGRESS} HTTP/1.1`, 'host: [', 'content-length: 0'), 'host'],
+    'a host with a port that cannot be': [head('GET /docs HTTP/1.1', 'host: localhost:99999'), 'host'],
+    'a host with a path': [head('GET /livez HTTP/1.1', 'host: a/b'), 'host'],
+    'a host with a user': [head('GET /livez HTTP/1.1', 'host: a@b'), 'host'],
+    'an empty host': [head('GET /livez HTTP/1.1', 'host:'), 'host'],
+    'no host': [head('GET /livez HTTP/1.1'), 'host'],
+    'no host, for GraphQL': [head('GET /graphql HTTP/1.1'), 'host'],
+    'an asterisk for a path': [head('OPTIONS * HTTP/1.1', 'host: a'), 'target'],
+    'an address that is none': [head('GET http://[/livez HTTP/1.1', 'host: a'), 'target'],
+    'an address of another kind': [head('GET ftp://a/livez HTTP/1.1', 'host: a'), 'target'],
+  }
+
+  it.each(Object.entries(FAULTY))('%s', async (_what, [sent, path]) => {
+    const { socket, chunks } = talk(sent)
+    await until('it is answered', () => chunks.length > 0)
+    const answer = parse(chunks.join(''))
+    expectError(answer, [400, 'invalid request'])
+    expect(JSON.parse(answer.text).details).toMatchObject([{ path }])
+    expect(answer.headers['x-request-id']).toMatch(UUID)
+    socket.destroy()
+  })
+
+  /** No request at all: the connection ends with the answer. */
+  const BROKEN: Record<string, [sent: string, answer: [number, string]]> = {
+    'a request line that is none': [head('garbage'), [400, 'invalid request']],
+    'an unknown method': [head('FOO / HTTP/1.1', 'host: a'), [400, 'invalid request']],
+    'another protocol': [head('GET / HTTP/9.9', 'host: a'), [400, 'invalid request']],
+    'a space in the path': [head('GET /a b HTTP/1.1', 'host: a'), [400, 'invalid request']],
+    'a header without a colon': [head('GET / HTTP/1.1', 'host: a', 'bad header'), [400, 'invalid request']],
+    'a length that is no number': [
+      head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: x'),
+      [400, 'invalid request'],
+    ],
+    'two ways to tell the length': [
+      head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 5', 'transfer-encoding: chunked'),
+      [400, 'invalid request'],
+    ],
+    'headers of more than Node takes': [
+      head('GET / HTTP/1.1', 'host: a', `x: ${'x'.repeat(200_000)}`),
+      [431, 'headers too large'],
+    ],
+    TLS: ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', [400, 'invalid request']],
+  }
+
+  it.each(Object.entries(BROKEN))('%s, and the connection ends', async (_what, [sent, kind]) => {
+    const { socket, chunks, ended } = talk(sent)
+    await until('it has ended', ended)
+    const answer = parse(chunks.join(''))
+    expectError(answer, kind)
+    expect(answer.headers).toMatchObject({ connection: 'close', 'cache-control': 'no-store', date: expect.any(String) })
+    expect(answer.headers['x-request-id']).toMatch(UUID)
+    socket.destroy()
+  })
+
+  it('a body whose chunks are none ends the call that waits for it', async () => {
+    const authorization = `authorization: Bearer ${player.token}`
+    const start = head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', authorization, 'transfer-encoding: chunked')
+    const { chunks, ended } = talk(`${start}zz\r\n`)
+    await until('it has ended', ended)
+    expectError(parse(chunks.join('')), [400, 'invalid request'])
+  })
+
+  it('what follows a call is told after the answer of that call', async () => {
+    const call = head(
+      `POST ${PROGRESS} HTTP/1.1`,
+      'host: a',
+      `authorization: Bearer ${player.token}`,
+      `content-length: ${body.length}`,
+    )
+    const { chunks, ended } = talk(`${call}${body}garbage\r\n\r\n`)
+    await until('it has ended', ended)
+    const [first, second] = chunks.join('').split(/(?=HTTP\/1\.1 )/)
+    expect(parse(first ?? '')).toMatchObject({ status: 200, text: expect.stringMatching(/^\{"level":1,/) })
+    expectError(parse(second ?? ''), [400, 'invalid request'])
+  })
+
+  it('an expectation that nobody meets', async () => {
+    expectError(await send('POST', PROGRESS, { expect: 'miracles' }, body), [417, 'expectation failed'])
+  })
+
+  it('and is counted', async () => {
+    const { values } = await game.app.metrics.requests.get()
+    const statuses = values.filter(({ labels }) => labels.route === '*').map(({ labels }) => labels.status)
+    expect(statuses).toEqual(expect.arrayContaining([400, 404, 417, 431]))
+  })
+})
+
+describe('what is unusual and right is served', () => {
+  it('a whole address for a path, as proxies send it', async () => {
+    const { status, text } = await send(
+      'POST',
+      `http://tierway.example${PROGRESS}?a=1`,
+      { authorization: `Bearer ${player.token}` },
+      body,
+    )
+    expect([status, JSON.parse(text).level]).toEqual([200, 1])
+  })
+
+  it('HTTP/1.0, without a host', async () => {
+    const { chunks, ended } = talk(head('GET /livez HTTP/1.0'))
+    await until('it has ended', ended)
+    expect(parse(chunks.join(''))).toMatchObject({ status: 200, text: '{"status":"live"}' })
+  })
+
+  it.each(['a_b', '[::1]:80', '127.0.0.1', 'xn--bcher-kva.example:4000'])('the host %s', async (host) => {
+    expect((await send('GET', '/livez', { host })).status).toBe(200)
+  })
+})
+
+describe('an answer is one write', () => {
+  const CALLS: Record<string, (token: string) => string> = {
+    'a call': (token) =>
+      head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', `authorization: Bearer ${token}`, `content-length: ${body.length}`) +
+      body,
+    'a refusal': () => head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 0'),
+    'a 404': () => head('GET /nowhere HTTP/1.1', 'host: a'),
+    'a preflight': () => head(`OPTIONS ${PROGRESS} HTTP/1.1`, 'host: a', `origin: ${ORIGIN}`),
+    'a state of health': () => head('GET /readyz HTTP/1.1', 'host: a'),
+    'what is no request': () => head('garbage'),
+  }
+
+  it.each(Object.entries(CALLS))('%s', async (_what, call) => {
+    const { socket, chunks } = talk(call(player.token))
+    await until('it is answered', () => chunks.length > 0)
+    const { headers, text } = parse(chunks[0] ?? '')
+    if (headers.allow === undefined) expect(headers['content-length']).toBe(String(Buffer.byteLength(text)))
+    expect(headers['transfer-encoding']).toBeUndefined()
+    socket.destroy()
+  })
+})
+
+describe('a body that nobody reads', () => {
+  it('costs its sender neither the answer nor the connection when it ends soon', async () => {
+    const { socket, chunks } = talk(head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 300000'))
+    await until('it is refused', () => chunks.length > 0)
+    expectError(parse(chunks.join('')), [401, 'invalid token'])
+    chunks.length = 0
+    socket.write(' '.repeat(300_000))
+    socket.write(head('GET /livez HTTP/1.1', 'host: a'))
+    await until('the next is answered', () => chunks.length > 0)
+    expect(parse(chunks.join('')).status).toBe(200)
+    socket.destroy()
+  })
+
+  it('does not keep a connection that never ends it', async () => {
+    const talks = times(3, () => talk(head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 300000')))
+    await until('all have ended', () => talks.every(({ ended }) => ended()))
+    for (const { chunks } of talks) expectError(parse(chunks.join('')), [401, 'invalid token'])
+  })
+})
+
+describe('who may not', () => {
+  it('is refused and written down, a player that calls what is for operators as well', async () => {
+    const path = `/platform/v1/projects/${game.projectId.toUpperCase()}/auth-providers`
+    expectError(await send('PUT', path, { authorization: `Bearer ${player.token}` }, '{}'), [401, 'invalid token'])
+    expectError(await send('POST', '/sdk/v1/storage/set', { authorization: `Bearer ${game.platformKey}` }, '{}'), [
+      401,
+      'invalid token',
+    ])
+    const { rows } = await game.app.pool.query("SELECT action, target FROM audit_log WHERE action LIKE '%.denied'")
+    expect(rows).toHaveLength(2)
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        { action: 'auth_providers.set.denied', target: 'providers' },
+        { action: 'storage.set.denied', target: 'players' },
+      ]),
+    )
+  })
+})
