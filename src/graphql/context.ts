@@ -11,6 +11,8 @@ import type { Service } from '../service.ts'
 export interface ServerContext {
   /** What an answer over HTTP is written to. */
   readonly res?: ServerResponse
+  /** Names a request over HTTP, in its answer and in the log. */
+  readonly requestId?: string
   /** Of an operation over a WebSocket: it was answered. */
   readonly closed?: AbortSignal
   readonly authorization?: string | null
@@ -22,6 +24,8 @@ export interface Context {
   readonly service: Service
   readonly feeds: Feeds
   readonly prisma: PrismaClient
+  /** Undefined over a WebSocket. */
+  readonly requestId: string | undefined
   /** Where a client of server-sent events comes back to: the cursor of the last event that it has. */
   readonly lastEventId: string | null
   /** Who calls; refuses a call without credentials, or with ones that do not hold. */
