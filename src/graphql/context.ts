@@ -24,6 +24,8 @@ export interface Context {
   readonly service: Service
   readonly feeds: Feeds
   readonly prisma: PrismaClient
+  /** What the resolver of the one root field has come to, when that is known already. */
+  readonly outcome?: () => unknown
   /** Undefined over a WebSocket. */
   readonly requestId: string | undefined
   /** Where a client of server-sent events comes back to: the cursor of the last event that it has. */

@@ -18,6 +18,7 @@ import {
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { isId } from '../fields.ts'
+import type { Context } from './context.ts'
 import { FOREIGN_CURSOR, faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
 declare global {
@@ -42,6 +43,8 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const isRoot = kind === 'Query' || kind === 'Mutation'
     if (!isPaged && !isRoot) return resolver
     return (parent, args: PageArgs, context, info) => {
+      const { outcome } = context as Pick<Context, 'outcome'>
+      if (isRoot && outcome) return outcome()
       const faults = isRoot ? faultsBelow(info, kind === 'Mutation' ? (args as MutationArgs).input : undefined) : []
       // Nothing is changed for an answer that could not be paged.
       if (faults.length > 0 && kind === 'Mutation') throw invalidRequest(...faults)

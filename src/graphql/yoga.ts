@@ -24,6 +24,7 @@ import {
   persistedOperations,
   type SentOperation,
 } from './persisted-operations.ts'
+import { preparedOperations } from './prepared.ts'
 import { createServe } from './serve.ts'
 import { createSocketServer } from './socket.ts'
 import { serverSentEvents } from './sse.ts'
@@ -127,6 +128,7 @@ export async function createGraphql(options: GraphqlOptions) {
       persistedOperations(findDocument),
       ...documentLimits(config),
       documents.plugin,
+      preparedOperations(),
       maskedExecution(log),
       tidyResults(tidy),
       fanOut(metrics),
