@@ -22,8 +22,8 @@ export interface LoadSetup {
 /** It says `connected` when the connections of a load are made, and begins to call when it is told to `go`. */
 export type Step = 'connected' | 'go'
 
-/** `empty` sends what `xp` sends, to a server that does nothing with it. */
-export type Call = 'xp' | 'progress' | 'claim' | 'premium' | 'empty'
+/** `graphqlXp` is `xp` over GraphQL; `empty` sends what `xp` sends, to a server that does nothing with it. */
+export type Call = 'xp' | 'graphqlXp' | 'progress' | 'claim' | 'premium' | 'empty'
 
 export interface Load {
   /** Several are instances behind a balancer: the calls of each player go to one after the other. */
@@ -52,13 +52,33 @@ export interface Tally {
   readonly firstFailure: string | null
 }
 
+const GIVES_XP: ReadonlySet<Call> = new Set(['xp', 'graphqlXp'])
+
 const PATHS: Readonly<Record<Call, string>> = {
   xp: '/sdk/v1/battlepass/xp',
+  graphqlXp: '/graphql',
   progress: '/sdk/v1/battlepass/progress',
   claim: '/sdk/v1/battlepass/claim',
   premium: '/sdk/v1/battlepass/premium',
   empty: '/',
 }
+
+/** Asks for all that REST answers. */
+const ADD_XP = JSON.stringify(`mutation addXp($input: AddXpInput!) {
+  addXp(input: $input) {
+    level
+    xp
+    leveledUp
+    maxLevel
+    plan {
+      runId
+      status
+      crossed { nodeId handle }
+      entered { nodeId type data }
+      granted { amount currency itemId }
+    }
+  }
+}`)
 
 interface Request {
   readonly text: string
@@ -96,7 +116,7 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
     const player = players[index]
     if (!player || round >= rounds || turn - first >= calls) return undefined
     turns.set(name, turn + 1)
-    const amount = call === 'xp' ? (fixed ?? 10 + (turn % 90)) : 0
+    const amount = GIVES_XP.has(call) ? (fixed ?? 10 + (turn % 90)) : 0
     const body = bodyOf(player, amount, round)
     const text = `POST ${PATHS[call]} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${player.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     // Neighbours call different instances, and each player another one than in the round before.
@@ -111,14 +131,21 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
         return `{${place},"runId":"${runId}","level":${round + 1},"track":"free"}`
       case 'premium':
         return `{${place},"runId":"${runId}","idempotencyKey":"purchase-${runId}"}`
+      case 'graphqlXp':
+        return `{"query":${ADD_XP},"variables":{"input":${xpOf(runId, amount)}}}`
       default:
-        return `{${place},"runId":"${runId}","amount":${amount},"source":"match"}`
+        return xpOf(runId, amount)
     }
+  }
+
+  function xpOf(runId: string, amount: number): string {
+    return `{${place},"runId":"${runId}","amount":${amount},"source":"match"}`
   }
 }
 
 function isSuccess(call: Call, { status, body }: Reply): boolean {
   if (status !== 200) return false
+  if (call === 'graphqlXp') return !body.includes('"errors"')
   if (call === 'claim') return body.includes('"success":true') && body.includes('"alreadyClaimed":false')
   return call !== 'premium' || body.includes('"success":true')
 }
@@ -160,7 +187,7 @@ async function run(load: Load): Promise<Tally> {
       now = answered
       if (isSuccess(call, reply)) {
         xp += request.amount
-        if (call === 'xp' && reply.body.includes('"leveledUp":true')) levelUps += 1
+        if (GIVES_XP.has(call) && reply.body.includes('"leveledUp":true')) levelUps += 1
       } else {
         failed += 1
         firstFailure ??= `${reply.status} ${reply.body.slice(0, 300)}`

@@ -74,6 +74,7 @@ const NODE = 'pass'
 const POSTGRES = ['max_connections=200']
 
 const XP = 'add xp'
+const GRAPHQL = `${XP} over GraphQL`
 const CLAIM = 'claim a tier'
 const PREMIUM = 'buy premium'
 const PROGRESS = 'read progress'
@@ -172,18 +173,29 @@ async function main(): Promise<void> {
   const greet = (server: Server, set: string, calls = owners.get(set)?.players.length) =>
     load({ ports: [server.port], call: 'progress', players: set, ...warm, seconds: 60, calls })
 
+  /** What a row calls: a server for a set of players. */
+  interface Called {
+    readonly server: Server
+    readonly set: string
+    readonly leavesJobs: boolean
+  }
+
+  const rowOf = (name: string, call: Call, at: readonly number[], { server, set, leavesJobs }: Called): Row => ({
+    name,
+    at,
+    async warmUp() {
+      await greet(server, set)
+      await load({ ports: [server.port], call, players: set, ...warm })
+    },
+    measure: (connections) => cell([server], { call, players: set, connections, ...timed }, leavesJobs),
+  })
+
   /** A row of the service, and the same of the single statement. */
   function both(name: string, call: Call, at: readonly number[], [ours, theirs]: readonly [string, string]): Row[] {
-    const row = (of: string, server: Server, set: string, leavesJobs: boolean): Row => ({
-      name: of,
-      at,
-      async warmUp() {
-        await greet(server, set)
-        await load({ ports: [server.port], call, players: set, ...warm })
-      },
-      measure: (connections) => cell([server], { call, players: set, connections, ...timed }, leavesJobs),
-    })
-    return [row(name, service, ours, call !== 'progress'), row(peerOf(name), peer, theirs, false)]
+    return [
+      rowOf(name, call, at, { server: service, set: ours, leavesJobs: call !== 'progress' }),
+      rowOf(peerOf(name), call, at, { server: peer, set: theirs, leavesJobs: false }),
+    ]
   }
 
   function purchases(name: string, server: Server, set: string, leavesJobs: boolean): Row {
@@ -233,6 +245,7 @@ async function main(): Promise<void> {
   const hotLoad = { call: 'xp', players: 'hot', amount: 1 } as const
   const rows: Row[] = selected([
     ...both(XP, 'xp', CONNECTIONS, ['ours', 'peer']),
+    rowOf(GRAPHQL, 'graphqlXp', [32, 256], { server: service, set: 'ours', leavesJobs: true }),
     {
       name: PRISMA,
       at: CONNECTIONS,
@@ -381,6 +394,7 @@ function report(figures: Figures, rows: readonly Row[], columns: readonly number
   printSection('CPU of service and Postgres ÷ single statement', [
     ...ratios([...both.map((name) => [name, name, peerOf(name)] as const), [TWINS, TWINS, peerOf(XP)]], all),
   ])
+  printSection('CPU of the service, GraphQL ÷ REST', [...ratios([[XP, GRAPHQL, XP]], service)])
   printSection(`CPU of the service ÷ an empty node:http POST at ${EMPTY_AT} connections`, [
     ...ratios(
       [XP, CLAIM, PROGRESS].map((name) => [name, name, EMPTY] as const),

@@ -9,6 +9,8 @@ import type { Service } from '../service.ts'
 export interface ServerContext {
   /** What an answer over HTTP is written to. */
   readonly res?: ServerResponse
+  /** Names a request over HTTP, in its answer and in the log. */
+  readonly requestId?: string
   /** Of an operation over a WebSocket: it was answered. */
   readonly closed?: AbortSignal
   readonly authorization?: string | null
@@ -20,6 +22,10 @@ export interface Context extends Access {
   readonly service: Service
   readonly feeds: Feeds
   readonly prisma: PrismaClient
+  /** What the resolver of the one root field has come to, when that is known already. */
+  readonly outcome?: () => unknown
+  /** Undefined over a WebSocket. */
+  readonly requestId: string | undefined
   /** Where a client of server-sent events comes back to: the cursor of the last event that it has. */
   readonly lastEventId: string | null
   /** What the answer carries of storage. */

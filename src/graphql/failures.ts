@@ -1,28 +1,45 @@
 import { randomUUID } from 'node:crypto'
 import { PothosValidationError } from '@pothos/core'
-import { GraphQLError } from 'graphql'
-import { createGraphQLError, type Plugin } from 'graphql-yoga'
+import { type ExecutionResult, GraphQLError } from 'graphql'
+import { createGraphQLError, handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
 import { toRefusal } from '../db/failures.ts'
 import { isUnreadableArgument } from '../db/prisma.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import type { Context, ServerContext } from './context.ts'
 
 /**
  * A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing.
  * What the log tells of has an id there and in the answer.
  */
-export function mask(error: unknown, log: Logger): Error {
+export function mask(error: unknown, log: Logger, requestId: string = randomUUID()): GraphQLError {
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (original instanceof GraphQLError) return ofVariable(error, original)
   const refusal = toRefusal(original) ?? badPage(original) ?? new Refusal('internalError')
   const masked = refusalError(refusal, error)
   if (refusal.status !== 500 && refusal.status !== 503) return masked
-  const requestId = randomUUID()
   masked.extensions.requestId = requestId
   const told = { path: `/graphql ${masked.path?.join('.') ?? ''}`.trim(), requestId }
   if (refusal.status === 500) log.error({ ...told, err: original }, refusal.message)
   else log.warn({ ...told, cause: causeOf(refusal) }, refusal.message)
   return masked
+}
+
+/** Masks what goes wrong while an operation runs, under the id of its request. Yoga masks the rest, with no request. */
+export function maskedExecution(log: Logger): Plugin<Partial<Context>> {
+  const masking =
+    ({ requestId }: Partial<Context>) =>
+    ({ result, setResult }: { result: ExecutionResult; setResult: (result: ExecutionResult) => void }) => {
+      if (result.errors) setResult({ ...result, errors: result.errors.map((error) => mask(error, log, requestId)) })
+    }
+  return {
+    onExecute: ({ args }) => ({
+      onExecuteDone: (done) => handleStreamOrSingleExecutionResult(done, masking(args.contextValue)),
+    }),
+    onSubscribe: ({ args }) => ({
+      onSubscribeResult: (done) => handleStreamOrSingleExecutionResult(done as never, masking(args.contextValue)),
+    }),
+  }
 }
 
 /**
@@ -90,8 +107,8 @@ export function createTidyErrors({ suggest }: { suggest: boolean }): TidyErrors 
   }
 }
 
-/** Tidies what leaves over HTTP. */
-export function tidyResults(tidy: TidyErrors): Plugin {
+/** Tidies what leaves over HTTP by Yoga. */
+export function tidyResults(tidy: TidyErrors): Plugin<object, ServerContext> {
   return {
     onResultProcess({ result }) {
       for (const one of Array.isArray(result) ? result : [result]) {

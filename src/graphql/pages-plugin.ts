@@ -19,6 +19,7 @@ import {
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
+import type { Context } from './context.ts'
 import { faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
 declare global {
@@ -43,9 +44,9 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const isRoot = kind === 'Query' || kind === 'Mutation'
     if (!isPaged && !isRoot) return resolver
     return (parent, args: PageArgs, context, info) => {
-      const faults = isRoot
-        ? [...faultsBelow(info, kind === 'Mutation' ? (args as MutationArgs).input : undefined)]
-        : []
+      const { outcome } = context as Pick<Context, 'outcome'>
+      if (isRoot && outcome) return outcome()
+      const faults = isRoot ? faultsBelow(info, kind === 'Mutation' ? (args as MutationArgs).input : undefined) : []
       // Nothing is changed for an answer that could not be paged.
       if (faults.length > 0 && kind === 'Mutation') throw invalidRequest(...faults)
       const withoutPage = async () => resolver(parent, { ...args, ...NO_PAGE }, context, info)
@@ -94,42 +95,58 @@ function withPageInfo(info: GraphQLResolveInfo): GraphQLResolveInfo {
   return { ...info, fieldNodes: [{ ...first, selectionSet: { kind: Kind.SELECTION_SET, selections } }, ...more] }
 }
 
-/** Where a look below a root field is: what it has to look with, and the path of the field. */
-interface Place {
-  readonly info: GraphQLResolveInfo
-  /** What a mutation is asked with; undefined of a query. */
-  readonly input: Input | undefined
+/** What is wrong with the pages that are asked for, in the root field itself and everywhere below it. */
+function faultsBelow(info: GraphQLResolveInfo, input: Input | undefined): Fault[] {
+  return info.fieldNodes
+    .flatMap((node) => listsBelow(info, node))
+    .flatMap(({ field, node, path }) => {
+      const args: PageArgs = getArgumentValues(field, node, info.variableValues)
+      const faults = [...faultsOfPage(args), ...(input ? faultsOfCursors(field, args, input) : [])]
+      return faults.map((fault) => ({ ...fault, path: path + fault.path }))
+    })
+}
+
+/** A connection that is asked for, and where: the path ends with a point, or is empty. */
+interface List {
+  readonly field: GraphQLField<unknown, unknown>
+  readonly node: FieldNode
   readonly path: string
 }
 
-/** What is wrong with the pages that are asked for, in the root field itself and everywhere below it. */
-function* faultsBelow(info: GraphQLResolveInfo, input: Input | undefined): Generator<Fault> {
-  for (const node of info.fieldNodes) yield* faultsOf({ info, input, path: '' }, info.parentType, node)
+/** Found once for a document that is kept: most of what players ask for has no list. */
+const lists = new WeakMap<FieldNode, readonly List[]>()
+
+function listsBelow(info: GraphQLResolveInfo, node: FieldNode): readonly List[] {
+  const known = lists.get(node)
+  if (known) return known
+  const found = [...listsOf(info, info.parentType, node, '')]
+  lists.set(node, found)
+  return found
 }
 
-function* faultsOf(place: Place, parent: GraphQLNamedType, node: FieldNode): Generator<Fault> {
+function* listsOf(info: GraphQLResolveInfo, parent: GraphQLNamedType, node: FieldNode, path: string): Generator<List> {
   const field = 'getFields' in parent ? parent.getFields()[node.name.value] : undefined
   if (!field || !('args' in field)) return
   const type = getNamedType(field.type)
-  if (isConnection(type.name)) {
-    const args: PageArgs = getArgumentValues(field, node, place.info.variableValues)
-    const faults = [...faultsOfPage(args), ...(place.input ? faultsOfCursors(field, args, place.input) : [])]
-    for (const fault of faults) yield { ...fault, path: place.path + fault.path }
-  }
-  if (node.selectionSet) yield* faultsAmong(place, type, node.selectionSet)
+  if (isConnection(type.name)) yield { field, node, path }
+  if (node.selectionSet) yield* listsAmong(info, type, node.selectionSet, path)
 }
 
-function* faultsAmong(place: Place, parent: GraphQLNamedType, { selections }: SelectionSetNode): Generator<Fault> {
+function* listsAmong(
+  info: GraphQLResolveInfo,
+  parent: GraphQLNamedType,
+  { selections }: SelectionSetNode,
+  path: string,
+): Generator<List> {
   for (const selection of selections) {
     if (selection.kind === 'Field') {
-      const path = `${place.path}${(selection.alias ?? selection.name).value}.`
-      yield* faultsOf({ ...place, path }, parent, selection)
+      yield* listsOf(info, parent, selection, `${path}${(selection.alias ?? selection.name).value}.`)
       continue
     }
-    const fragment = selection.kind === 'FragmentSpread' ? place.info.fragments[selection.name.value] : selection
+    const fragment = selection.kind === 'FragmentSpread' ? info.fragments[selection.name.value] : selection
     const condition = fragment?.typeCondition?.name.value
-    const type = condition === undefined ? parent : place.info.schema.getType(condition)
-    if (fragment && type) yield* faultsAmong(place, type, fragment.selectionSet)
+    const type = condition === undefined ? parent : info.schema.getType(condition)
+    if (fragment && type) yield* listsAmong(info, type, fragment.selectionSet, path)
   }
 }
 

@@ -87,20 +87,23 @@ function createCheck(config: Config, schema: GraphQLSchema): (document: string) 
   }
 }
 
+/** The text of a document that may be run. */
+export interface FoundDocument {
+  readonly text: string
+  readonly isPersisted: boolean
+}
+
 /**
  * Gives the document that a client asks for: the one that it names by hash, else the one that it sends. With `only`,
  * what counts is that the document is a known one, whether it was named or sent. Undefined when there is neither, and
  * for what the protocol itself will refuse.
  */
-export function createFindDocument({
-  operations,
-  only,
-  count,
-}: {
-  operations: PersistedOperations
-  only: boolean
-  count: (isPersisted: boolean) => void
-}): (sent: SentOperation) => string | undefined {
+export function createFind(
+  operations: PersistedOperations,
+  only: boolean,
+): (sent: SentOperation) => FoundDocument | undefined {
+  const texts = new Set(operations.values())
+
   return (sent) => {
     const hash = hashOf(sent)
     // Over a WebSocket there must be a text, so an empty one is none.
@@ -109,18 +112,16 @@ export function createFindDocument({
     if (known !== undefined) {
       if (query !== undefined && query !== known)
         throw invalidRequest({ path: 'query', message: 'must be absent, or the very document of the hash' })
-      count(true)
-      return known
+      return { text: known, isPersisted: true }
     }
     if (query === undefined) {
       if (hash !== undefined) throw new Refusal('persistedQueryNotFound')
       return undefined
     }
-    const isPersisted = operations.size > 0 && operations.has(sha256(query))
+    const isPersisted = texts.has(query)
     if (only && !isPersisted)
       throw new Refusal(hash === undefined ? 'persistedQueryRequired' : 'persistedQueryNotFound')
-    count(isPersisted)
-    return query
+    return { text: query, isPersisted }
   }
 }
 

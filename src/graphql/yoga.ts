@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type CORSOptions, createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
-import { LRUCache } from 'lru-cache'
+import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import { accessOf } from '../auth/access.ts'
 import type { Watch } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
-import { REFUSALS } from '../errors.ts'
 import type { Feeds } from '../events/feed.ts'
 import { closedOf } from '../http/respond.ts'
 import type { Logger } from '../log.ts'
@@ -15,9 +13,18 @@ import { schema } from '../schema.ts'
 import type { Service } from '../service.ts'
 import type { Context, ServerContext } from './context.ts'
 import { documentLimits } from './document-limits.ts'
-import { createTidyErrors, mask, tidyResults } from './failures.ts'
+import { KeptDocuments } from './documents.ts'
+import { createTidyErrors, mask, maskedExecution, tidyResults } from './failures.ts'
 import { fanOut } from './fan-out.ts'
-import { createFindDocument, type PersistedOperations, persistedOperations } from './persisted-operations.ts'
+import {
+  createFind,
+  type FoundDocument,
+  type PersistedOperations,
+  persistedOperations,
+  type SentOperation,
+} from './persisted-operations.ts'
+import { preparedOperations } from './prepared.ts'
+import { createServe } from './serve.ts'
 import { createSocketServer } from './socket.ts'
 import { serverSentEvents } from './sse.ts'
 
@@ -32,10 +39,16 @@ export interface GraphqlOptions {
   readonly persisted: PersistedOperations
 }
 
-/** Documents kept as they were parsed, beside persisted ones. Anybody may send some: a thousand take half a gigabyte. */
-const KEPT_DOCUMENTS = 100
-
-const ALLOWED_HEADERS = ['authorization', 'content-type', 'last-event-id', 'x-request-id', 'x-sdk-key']
+/** What a call says of itself, over whatever transport. */
+interface Call {
+  readonly authorization: string | null
+  readonly sdkKey: string | null
+  readonly lastEventId: string | null
+  readonly requestId: string | undefined
+  readonly isSocket: boolean
+  /** Aborts once nobody waits for the answer any more. */
+  readonly closed: () => AbortSignal
+}
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
@@ -60,11 +73,36 @@ export async function createGraphql(options: GraphqlOptions) {
   })
 
   const tidy = createTidyErrors({ suggest: config.introspection })
-  const findDocument = createFindDocument({
-    operations: persisted,
-    only: config.persistedOperationsOnly,
-    count: (isPersisted) => metrics.documents.inc({ kind: isPersisted ? 'persisted' : 'other' }),
-  })
+  const find = createFind(persisted, config.persistedOperationsOnly)
+  const count = ({ isPersisted }: FoundDocument) => metrics.documents.inc({ kind: isPersisted ? 'persisted' : 'other' })
+  const findDocument = (sent: SentOperation): string | undefined => {
+    const found = find(sent)
+    if (found) count(found)
+    return found?.text
+  }
+  const documents = new KeptDocuments(persisted)
+
+  /** What resolvers work with, for one call. */
+  function createContext({ authorization, sdkKey, lastEventId, requestId, isSocket, closed }: Call): Context {
+    const access = accessOf(service, { authorization, sdkKey }, 'forbidden')
+    let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
+    const beginStorageAnswer = async () => {
+      const caller = await access.caller()
+      return service.beginStorageAnswer(caller.kind === 'player' ? caller.playerId : caller.keyId, closed)
+    }
+    return {
+      ...access,
+      service,
+      feeds: feedsFor(access.caller, isSocket),
+      prisma,
+      requestId,
+      lastEventId,
+      storageAnswer: () => {
+        storageAnswer ??= beginStorageAnswer()
+        return storageAnswer
+      },
+    }
+  }
 
   const streams = serverSentEvents()
   const yoga = createYoga<ServerContext, Context>({
@@ -74,11 +112,10 @@ export async function createGraphql(options: GraphqlOptions) {
     batching: false,
     multipart: false,
     logging: false,
-    parserAndValidationCache: {
-      documentCache: new LRUCache({ max: persisted.size + KEPT_DOCUMENTS }),
-      errorCache: new LRUCache({ max: KEPT_DOCUMENTS }),
-    },
-    cors: (request: Request) => cors(request.headers.get('origin'), config.allowedOrigins),
+    // Bodies are read before, up to a limit of ours, and origins are let in there.
+    maxRequestBodySize: false,
+    cors: false,
+    parserAndValidationCache: { documentCache: documents, errorCache: documents.errorCache },
     graphiql: config.graphiql && { title: 'Tierway', subscriptionsProtocol: 'WS', defaultQuery: DEFAULT_QUERY },
     ...(config.graphiql && (await graphiqlPage(log))),
     maskedErrors: { maskError: (error) => mask(error, log) },
@@ -86,50 +123,36 @@ export async function createGraphql(options: GraphqlOptions) {
       jsonOnly(),
       persistedOperations(findDocument),
       ...documentLimits(config),
+      documents.plugin,
+      preparedOperations(),
+      maskedExecution(log),
       tidyResults(tidy),
       fanOut(metrics),
       streams.plugin,
     ],
-    context: ({ request, authorization, sdkKey, res, closed }) => {
-      const sent = authorization !== undefined ? authorization : (request?.headers.get('authorization') ?? null)
-      const key = sdkKey !== undefined ? sdkKey : (request?.headers.get('x-sdk-key') ?? null)
-      const access = accessOf(service, { authorization: sent, sdkKey: key }, 'forbidden')
-      let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
-      const beginStorageAnswer = async () => {
-        const caller = await access.caller()
-        return service.beginStorageAnswer(
-          caller.kind === 'player' ? caller.playerId : caller.keyId,
-          () => closed ?? (res ? closedOf(res) : new AbortController().signal),
-        )
-      }
-      return {
-        ...access,
-        service,
-        feeds: feedsFor(access.caller, request === undefined),
-        prisma,
+    context: ({ request, authorization, sdkKey, requestId, res, closed }) =>
+      createContext({
+        authorization: authorization ?? request?.headers.get('authorization') ?? null,
+        sdkKey: sdkKey ?? request?.headers.get('x-sdk-key') ?? null,
         lastEventId: request?.headers.get('last-event-id') || null,
-        storageAnswer: () => {
-          storageAnswer ??= beginStorageAnswer()
-          return storageAnswer
-        },
-      }
-    },
+        requestId,
+        isSocket: request === undefined,
+        closed: () => closed ?? (res ? closedOf(res) : new AbortController().signal),
+      }),
   })
 
   const sockets = createSocketServer({ yoga, config, service, watch, metrics, log, tidy, findDocument })
 
-  function serve(request: IncomingMessage, response: ServerResponse): unknown {
-    // Yoga builds a whole address from it, and would answer with the stack of what it cannot build.
-    if (!URL.canParse(`http://${request.headers.host ?? 'localhost'}`))
-      return refuse(response, ...REFUSALS.invalidRequest)
-    if (request.method === 'POST') {
-      const length = request.headers['content-length']
-      // Yoga reads a body whole, so its length must be known to be bounded.
-      if (length === undefined) return refuse(response, 411, 'length required')
-      if (Number(length) > config.maxBodyBytes) return refuse(response, ...REFUSALS.payloadTooLarge)
-    }
-    return yoga.handle(request, response)
-  }
+  const contextOf = ({ headers }: IncomingMessage, response: ServerResponse, requestId: string) =>
+    createContext({
+      authorization: headers.authorization ?? null,
+      sdkKey: headers['x-sdk-key']?.toString() ?? null,
+      lastEventId: null,
+      requestId,
+      isSocket: false,
+      closed: () => closedOf(response),
+    })
+  const serve = createServe({ yoga, config, log, metrics, documents, find, count, tidy, contextOf })
 
   return {
     serve,
@@ -139,19 +162,6 @@ export async function createGraphql(options: GraphqlOptions) {
       await Promise.all([sockets.stop(), feeds.close().then(streams.stop)])
     },
   }
-}
-
-/** By origin, since Yoga takes an empty list for "all" and answers a single entry to everybody. */
-function cors(origin: string | null, allowed: readonly string[]): CORSOptions {
-  if (origin === null || !allowed.includes(origin)) return false
-  // Two entries make Yoga vary its answer by origin.
-  return { origin: [origin, origin], methods: ['GET', 'POST'], allowedHeaders: ALLOWED_HEADERS, credentials: false }
-}
-
-function refuse(response: ServerResponse, status: number, text: string): void {
-  const code = text.toUpperCase().replaceAll(' ', '_')
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
-  response.end(JSON.stringify({ errors: [{ message: text, extensions: { code } }] }))
 }
 
 /** The page of the GraphiQL package, so that it works without the internet. */

@@ -6,6 +6,7 @@ import { toRefusal } from '../db/failures.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { requestIdOf } from './request-id.ts'
 import { type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
 
@@ -17,8 +18,6 @@ export interface WayInOptions {
   readonly allowedOrigins: readonly string[]
 }
 
-/** What a caller may name a request, so that it can never break a log or a header. */
-const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, x-request-id, x-sdk-key'
 /** Whoever still sends what nobody reads gets this long to notice its answer. */
 const LINGER_MS = 500
@@ -60,8 +59,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   /** Refuses a request that was found faulty before. */
   async function serve(request: IncomingMessage, response: ServerResponse, fault: Refusal | undefined): Promise<void> {
     const started = performance.now()
-    const sent = request.headers['x-request-id']
-    const requestId = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+    const requestId = requestIdOf(request)
     const { place, params } = fault ? { place: nowhere, params: {} } : find(request.url ?? '')
     let reply: Reply
     try {

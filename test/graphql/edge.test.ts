@@ -706,7 +706,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     expect(await runsOf(player)).toBe(0)
   })
 
-  it('refuses a body over 1 MiB with 413, and one of an unknown length with 411', async () => {
+  it('refuses a body over 1 MiB with 413, whether or not its length is told, and takes any other', async () => {
     const player = await game.player()
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${player.token}` }
     const query = '{ me { id } }'
@@ -717,13 +717,32 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     expect((await send(game, { headers, body: padded(1_048_576) })).status).toBe(200)
     const over = await send(game, { headers, body: padded(1_048_577) })
     expect([over.status, JSON.parse(over.text).errors[0].extensions.code]).toEqual([413, 'PAYLOAD_TOO_LARGE'])
-    const chunked = request(`${game.baseUrl}/graphql`, { method: 'POST', headers })
-    chunked.on('error', () => undefined)
-    chunked.write(padded(100))
-    chunked.end(padded(2_000_000))
-    const [response] = await once(chunked, 'response')
-    expect(response.statusCode).toBe(411)
-    response.resume()
+    const chunked = async (...chunks: readonly (string | Buffer)[]) => {
+      const sent = request(`${game.baseUrl}/graphql`, { method: 'POST', headers })
+      for (const chunk of chunks) sent.write(chunk)
+      const [response] = await once(sent.end(), 'response')
+      let text = ''
+      for await (const chunk of response) text += chunk
+      return [response.statusCode, text]
+    }
+    const body = padded(100)
+    const whole = await chunked(body)
+    expect(whole).toEqual([200, JSON.stringify({ data: { me: { id: player.playerId } } })])
+    expect(await chunked(body.slice(0, 7), body.slice(7))).toEqual(whole)
+    expect(await chunked(padded(1_048_576))).toEqual(whole)
+    const refused = [413, '{"errors":[{"message":"payload too large","extensions":{"code":"PAYLOAD_TOO_LARGE"}}]}']
+    expect(await chunked(padded(1_048_577))).toEqual(refused)
+    expect(await chunked(body, padded(2_000_000))).toEqual(refused)
+  })
+
+  it('refuses a body that is not UTF-8, as REST does', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const body = Buffer.from('{"query":"{ __typename }","operationName":"\xff"}', 'latin1')
+    const { status, text } = await send(game, { headers, body })
+    expect([status, JSON.parse(text).errors[0].extensions]).toEqual([
+      400,
+      { code: 'INVALID_REQUEST', details: [{ path: '', message: 'the body must be valid UTF-8' }] },
+    ])
   })
 
   it('refuses a host that is none, and says nothing of itself', async () => {

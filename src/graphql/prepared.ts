@@ -1,0 +1,187 @@
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  getArgumentValues,
+  getOperationAST,
+  getVariableValues,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql'
+import { isPromise, type Plugin } from 'graphql-yoga'
+import type { Context } from './context.ts'
+
+/** Makes what a field answers of what its resolver gave. Throws where anything but plain values is met. */
+type Complete = (value: unknown) => unknown
+
+/** An operation of one field, below which all is plain: values that are there, and resolvers that look at nothing else. */
+interface Prepared {
+  readonly operation: OperationDefinitionNode
+  readonly field: GraphQLField<unknown, unknown>
+  readonly node: FieldNode
+  readonly name: string
+  readonly complete: Complete
+  /** Of every call, but for its variables. */
+  readonly info: Omit<GraphQLResolveInfo, 'variableValues' | 'rootValue'>
+}
+
+/** Null where it is not that simple. Of documents that are kept, each is looked at once. */
+const known = new WeakMap<OperationDefinitionNode, Prepared | null>()
+
+/**
+ * Runs the small operations of players by functions that are made once for each, without a promise, a path or an `info`
+ * for each field: a third of the work. They know no errors. Whatever goes wrong is told by the executor, which is given
+ * what the resolver came to and does all the rest again.
+ */
+export function preparedOperations(): Plugin<Context> {
+  return {
+    onExecute({ args: { schema, document, operationName }, executeFn, setExecuteFn }) {
+      const prepared = prepare(schema, document, operationName)
+      if (prepared) setExecuteFn((args: ExecutionArgs) => run(prepared, args, executeFn))
+    },
+  }
+}
+
+async function run(
+  { operation, field, node, name, complete, info }: Prepared,
+  args: ExecutionArgs,
+  execute: (args: ExecutionArgs) => unknown,
+): Promise<unknown> {
+  const { schema, rootValue, contextValue } = args
+  const variableValues = getVariableValues(
+    schema,
+    operation.variableDefinitions ?? [],
+    args.variableValues ?? {},
+  ).coerced
+  if (!variableValues) return execute(args)
+  let values: Record<string, unknown>
+  try {
+    values = getArgumentValues(field, node, variableValues)
+  } catch {
+    return execute(args)
+  }
+  let outcome: Context['outcome']
+  try {
+    const value = await field.resolve?.(rootValue, values, contextValue, { ...info, rootValue, variableValues })
+    outcome = () => value
+    return { data: { [name]: complete(value) } }
+  } catch (error) {
+    outcome ??= () => {
+      throw error
+    }
+    return execute({ ...args, contextValue: { ...(contextValue as Context), outcome } })
+  }
+}
+
+function prepare(schema: GraphQLSchema, document: DocumentNode, operationName: unknown): Prepared | null {
+  const operation = getOperationAST(document, operationName as string | null | undefined)
+  if (!operation) return null
+  const before = known.get(operation)
+  if (before !== undefined) return before
+  const prepared = prepareNew(schema, operation)
+  known.set(operation, prepared)
+  return prepared
+}
+
+function prepareNew(schema: GraphQLSchema, operation: OperationDefinitionNode): Prepared | null {
+  const [node, ...more] = plainFields(operation) ?? []
+  const parentType = schema.getRootType(operation.operation)
+  const field = node && parentType?.getFields()[node.name.value]
+  const complete = field && completerOf(field.type, node)
+  if (!parentType || !complete || more.length > 0) return null
+  const name = responseName(node)
+  const path = { prev: undefined, key: name, typename: parentType.name }
+  const { name: fieldName, type: returnType } = field
+  const info = { fieldName, fieldNodes: [node], returnType, parentType, path, schema, fragments: {}, operation }
+  return { operation, field, node, name, complete, info }
+}
+
+function completerOf(type: GraphQLOutputType, node: FieldNode): Complete | undefined {
+  const isRequired = isNonNullType(type)
+  const complete = completerOfValue(isRequired ? type.ofType : type, node)
+  return (
+    complete &&
+    ((value) => {
+      if (value !== null && value !== undefined) return complete(value)
+      if (isRequired) throw new TypeError('a value is missing')
+      return null
+    })
+  )
+}
+
+function completerOfValue(type: GraphQLOutputType, node: FieldNode): Complete | undefined {
+  if (isLeafType(type)) {
+    return (value) => {
+      const printed = isOdd(value) ? null : type.serialize(value)
+      if (printed === null || printed === undefined) throw new TypeError('a value cannot be printed')
+      return printed
+    }
+  }
+  if (isListType(type)) {
+    const complete = completerOf(type.ofType, node)
+    return (
+      complete &&
+      ((value) => {
+        if (!Array.isArray(value)) throw new TypeError('a value is no list')
+        return value.map(complete)
+      })
+    )
+  }
+  if (!isObjectType(type) || type.isTypeOf) return undefined
+  const members = plainFields(node)?.map((member) => memberOf(type, member))
+  if (!members?.every((member) => member !== undefined)) return undefined
+  return (value) => {
+    if (typeof value !== 'object' || isOdd(value)) throw new TypeError('a value is no object')
+    const answer: Record<string, unknown> = {}
+    for (const [name, read] of members) answer[name] = read(value as Source)
+    return answer
+  }
+}
+
+type Source = Readonly<Record<string, unknown>>
+
+/** The name in the answer, and how it is read from the object that the field is of. */
+function memberOf(type: GraphQLObjectType, node: FieldNode): [string, (source: Source) => unknown] | undefined {
+  const key = node.name.value
+  if (key === '__typename') return [responseName(node), () => type.name]
+  const field = type.getFields()[key]
+  const complete = field && isPlain(field) && completerOf(field.type, node)
+  if (!complete) return undefined
+  const resolve = field.resolve as ((source: Source) => unknown) | undefined
+  return [responseName(node), (source) => complete(resolve ? resolve(source) : source[key])]
+}
+
+/** What the executor would wait for, call or throw. */
+function isOdd(value: unknown): boolean {
+  if (typeof value === 'function' || value instanceof Error) return true
+  if (!isPromise(value)) return false
+  // It is asked for again.
+  value.catch(() => undefined)
+  return true
+}
+
+/** What a resolver takes says what it looks at: one that takes its parent alone knows neither caller nor arguments. */
+const isPlain = ({ args, resolve }: GraphQLField<unknown, unknown>): boolean =>
+  args.length === 0 && (resolve === undefined || resolve.length === 1)
+
+/** The fields of a selection; undefined with fragments, directives, or a name twice. */
+function plainFields({ selectionSet }: OperationDefinitionNode | FieldNode): readonly FieldNode[] | undefined {
+  const nodes = selectionSet?.selections ?? []
+  const names = new Set<string>(['__proto__'])
+  for (const node of nodes) {
+    if (node.kind !== Kind.FIELD || node.directives?.length || names.has(responseName(node))) return undefined
+    names.add(responseName(node))
+  }
+  return nodes as readonly FieldNode[]
+}
+
+const responseName = ({ alias, name }: FieldNode): string => (alias ?? name).value
