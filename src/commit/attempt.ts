@@ -123,7 +123,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
       await decideLong()
     }
 
-    let proof: Proof = { isHeld: true, unproven: new Set(), clockMs: group.clockMs }
+    let proof: Proof = { unproven: new Set(), outdated: [], clockMs: group.clockMs }
     const statements: Statement[] = []
     let changed: readonly Player[] = []
     if (mode === 'proves' || group.writes) {
@@ -183,11 +183,10 @@ function keep(
   { memory, isReadOnly }: AttemptOptions,
   group: Group,
   changed: readonly Player[],
-  { isHeld, unproven }: Proof,
+  { unproven, outdated }: Proof,
 ): void {
   group.keep((player) => !unproven.has(player))
-  // When it was a scenario or the clock that did not hold, the players may.
-  for (const player of isHeld ? unproven : []) {
+  for (const player of outdated) {
     // A group of writes may have it by now, and sees for itself.
     if (isReadOnly && player.isInFlight) continue
     player.forget()

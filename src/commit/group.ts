@@ -63,6 +63,8 @@ export class Group implements Holder {
   /** Players whose commands were decided on remembered rows. */
   readonly players = new Set<Player>()
   readonly premises = new Map<string, Premise>()
+  /** Rows that are taken for absent, all of one read: it proves that they are. */
+  readonly absent: One<unknown>[] = []
   /** The version that the group gives to the players that it changes. */
   version = ''
   private readonly parts = new Map<PartType<Part>, Part>()
@@ -178,6 +180,11 @@ export class Group implements Holder {
   }
 
   ask(slot: Slot): void {
+    if (this.mode === 'proves' && slot instanceof One && slot.read.isMostlyAbsent) {
+      slot.note(null)
+      this.absent.push(slot)
+      return
+    }
     this.waits = true
     if (this.mode !== 'proves') this.asked.push(slot)
     else if (!slot.read.isKept) this.passing.push(slot)
@@ -265,7 +272,7 @@ export class Group implements Holder {
     return [...byRead].map(([read, set]) => {
       const slots = [...set]
       return {
-        ...read.statement(slots.map(({ player, key }) => ({ owner: player, values: key.split('\0') }))),
+        ...read.statement(slots),
         take(rows: Row[]) {
           const found = slots.map((): Row[] => [])
           for (const row of rows) found[row[0] - 1]?.push(row)

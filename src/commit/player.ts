@@ -42,7 +42,7 @@ export class Player implements PlayerRef {
   heldBy: Holder | undefined
   /** Some group of writes has it, so nobody else may rest on its rows. */
   isInFlight = false
-  /** Its number among the players that the group changes, from 1. */
+  /** Its number among the players that the group changes, from 1; among those that it only checks, from -1 downwards. */
   n = 0
   /** Created by the group, so that it has no rows. */
   isNew = false

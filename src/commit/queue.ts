@@ -54,9 +54,9 @@ export interface Queue {
   close(): void
 }
 
-/** Whether a call needs more than memory has: a lock, or the answer that its key may have. */
+/** Whether a call needs more than memory has. */
 function goesLong({ isLong, command }: Entry): boolean {
-  return isLong || command.locks === true || (command.once?.key ?? null) !== null
+  return isLong || command.locks === true
 }
 
 const MAX_BATCH_BYTES = 8 * 2 ** 20

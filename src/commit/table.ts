@@ -217,6 +217,12 @@ export interface OwnedRow {
   readonly playerId: string
 }
 
+/** Where a read looks: a player, and the values of the read's columns. */
+interface Place {
+  readonly player: OwnedRow
+  readonly key: string
+}
+
 export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & string> {
   readonly by?: readonly (keyof Row & string)[]
   /** What else must hold of the row `t`, in SQL. */
@@ -225,6 +231,8 @@ export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & str
   readonly columns?: readonly P[]
   /** False for rows that are large or seldom asked for: they are forgotten with the group. */
   readonly isKept?: boolean
+  /** Mostly there is no such row: groups that rest on memory take it for absent, and prove that as they write. */
+  readonly isMostlyAbsent?: boolean
 }
 
 let reads = 0
@@ -237,44 +245,58 @@ export class Read<Row> {
   /** Null when it finds one row. */
   readonly rowKey: ((row: Row) => string) | null
   readonly isKept: boolean
+  readonly isMostlyAbsent: boolean
   private readonly by: readonly Field[]
   private readonly columns: readonly Field[]
+  private readonly where: string
   private readonly text: string
 
   constructor(
     table: Table<Row>,
-    { by = [], where, columns, isKept = true }: ReadOptions<Row>,
+    { by = [], where, columns, isKept = true, isMostlyAbsent = false }: ReadOptions<Row>,
     rowKey: ((row: Row) => string) | null,
   ) {
     this.table = table
     this.rowKey = rowKey
     this.isKept = isKept
+    this.isMostlyAbsent = isMostlyAbsent
     this.by = table.fieldsOf(by)
     this.columns = columns ? table.fieldsOf(columns) : table.fields.filter(({ column }) => !column.isWriteOnly)
     const keys = [...table.owner, ...this.by.map(({ name }) => name)]
     const types = ['uuid', 'uuid', ...this.by.map(({ column }) => column.type)]
+    const matches = keys.map((name) => `t.${name} = k.${name}`).join(' AND ')
+    this.where = where === undefined ? matches : `${matches} AND ${where}`
     const selected = this.columns.map(({ name, column }) => `t.${name}${column.readAs ? `::${column.readAs}` : ''}`)
     // LIMIT and OFFSET are fences: Postgres must not hash a whole table for a handful of keys.
     this.text = `SELECT k.n::int, ${selected.join(', ')}
       FROM unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
         WITH ORDINALITY AS k(${keys.join(', ')}, n)
       CROSS JOIN LATERAL (
-        SELECT * FROM ${table.name} t WHERE ${keys.map((name) => `t.${name} = k.${name}`).join(' AND ')}
-          ${where === undefined ? '' : `AND ${where}`} ${rowKey ? 'OFFSET 0' : 'LIMIT 1'}
+        SELECT * FROM ${table.name} t WHERE ${this.where} ${rowKey ? 'OFFSET 0' : 'LIMIT 1'}
       ) t`
   }
 
+  /** Selects the numbers of those rows that are there, out of the {@link keys} and a number for each. */
+  present(parameter: () => number): string {
+    const names = [...this.table.owner, ...this.by.map(({ name }) => name), 'n']
+    const types = ['uuid', 'uuid', ...this.by.map(({ column }) => column.type), 'int']
+    return `SELECT k.n FROM unnest(${types.map((type) => `$${parameter()}::${type}[]`).join(', ')}) AS k(${names.join(', ')})
+      CROSS JOIN LATERAL (SELECT FROM ${this.table.name} t WHERE ${this.where} LIMIT 1) AS t`
+  }
+
   /** Reads for several players and keys at once; the first column of a row is the number of its key, from 1. */
-  statement(asked: readonly { readonly owner: OwnedRow; readonly values: readonly string[] }[]): Statement {
-    return {
-      name: `${this.table.name}-read-${this.index}`,
-      text: this.text,
-      values: [
-        arrayOf(asked, ({ owner }) => owner.environmentId),
-        arrayOf(asked, ({ owner }) => owner.playerId),
-        ...this.by.map((_, index) => arrayOf(asked, ({ values }) => text.encode(values[index] ?? ''))),
-      ],
-    }
+  statement(slots: readonly Place[]): Statement {
+    return { name: `${this.table.name}-read-${this.index}`, text: this.text, values: this.keys(slots) }
+  }
+
+  /** The columns that name rows, an array for each. */
+  keys(slots: readonly Place[]): string[] {
+    const values = slots.map(({ key }) => key.split('\0'))
+    return [
+      arrayOf(slots, ({ player }) => player.environmentId),
+      arrayOf(slots, ({ player }) => player.playerId),
+      ...this.by.map((_, index) => arrayOf(values, (parts) => text.encode(parts[index] ?? ''))),
+    ]
   }
 
   /** A row from its columns behind the number. */

@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
 import type { Row, Statement } from './statement.ts'
-import { arrayOf, text } from './table.ts'
+import { arrayOf, type Read, text } from './table.ts'
 
 /** Which players were proven, once the statement has been answered. */
 export interface Proof {
-  /** Whether the scenarios and the clock were as remembered. When they were not, nobody was proven. */
-  readonly isHeld: boolean
   readonly unproven: ReadonlySet<Player>
+  /**
+   * Those of them who have another version. The others may be as remembered: it was a scenario, the clock or a row taken
+   * for absent that was not.
+   */
+  readonly outdated: readonly Player[]
   /** The database's clock, in milliseconds since 1970. */
   readonly clockMs: number
 }
@@ -21,7 +24,9 @@ const CLOCK_TOLERANCE_MS = 1_000
  * players whose version is still the remembered one, and writes the rows of these players only. It answers the numbers of
  * those who were not proven. Players whose commands changed nothing are proven without a new version.
  *
- * An UPDATE that has waited for another one looks at the row again, and compares the version of then.
+ * An UPDATE that has waited for another one looks at the row again, and compares the version of then. Whether rows that
+ * were taken for absent are there is looked up in the snapshot from before the wait. That is enough, since such a row
+ * comes only with a new version of its player: one that the snapshot misses fails the comparison.
  */
 export function writeStatement(
   group: Group,
@@ -29,6 +34,9 @@ export function writeStatement(
 ): { statement: Statement; changed: readonly Player[] } {
   const changed = group.changed()
   const checked = group.mode === 'locks' ? [] : [...group.players].filter((player) => changed[player.n - 1] !== player)
+  for (let index = 0; index < checked.length; index += 1) (checked[index] as Player).n = -1 - index
+  // Of a player whose commands all wait for rows, nothing is proven.
+  const absent = group.absent.filter(({ player }) => group.players.has(player))
   const tables = [...group.rows()].sort(([a], [b]) => a.index - b.index)
   const insertions = group.insertions()
   const premises = group.mode === 'locks' ? [] : [...group.premises.values()]
@@ -37,10 +45,11 @@ export function writeStatement(
     isChecking: checked.length > 0,
     isProving: group.mode !== 'locks',
     restsOn: premises[0]?.table,
+    absent: absent[0]?.read,
   }
-  let bits = (kind.isChecking ? 1 : 0) | (kind.isProving ? 2 : 0) | (kind.restsOn ? 4 : 0) | (kind.isWriting ? 8 : 0)
-  for (const [table] of tables) bits |= 16 << table.index
-  for (const { index } of insertions) bits |= 16 << index
+  const traits = [kind.isChecking, kind.isProving, kind.restsOn, kind.isWriting, kind.absent]
+  let bits = traits.reduce<number>((sum, trait, index) => (trait ? sum | (1 << index) : sum), 0)
+  for (const { index } of [...tables.map(([table]) => table), ...insertions]) bits |= 1 << (traits.length + index)
   group.version = randomBytes(8).readBigInt64LE().toString()
 
   const environments = [...new Set([...changed, ...checked].map(({ environmentId }) => environmentId))]
@@ -56,6 +65,7 @@ export function writeStatement(
     arrayOf(premises, ({ id }: Premise) => text.encode(id)),
     arrayOf(premises, ({ revision }) => revision),
     group.version,
+    ...(kind.absent ? [...kind.absent.keys(absent), arrayOf(absent, ({ player }) => String(player.n))] : []),
     ...(kind.isWriting ? owners(changed) : []),
     ...(checked.length > 0 ? owners(checked) : []),
   ]
@@ -73,11 +83,15 @@ export function writeStatement(
       ...prepared,
       values,
       take([row]: Row[]) {
-        const [unprovenChanged, unprovenChecked, isHeld, clock] = row ?? []
+        const [numbers, present, isHeld, clock] = row ?? []
         const unproven = new Set<Player>()
-        for (const n of unprovenChanged) unproven.add(changed[n - 1] as Player)
-        for (const n of unprovenChecked) unproven.add(checked[n - 1] as Player)
-        take({ clockMs: Number(clock), isHeld, unproven })
+        const outdated: Player[] = []
+        for (const n of numbers) {
+          const player = (n > 0 ? changed[n - 1] : checked[-n - 1]) as Player
+          unproven.add(player)
+          if (isHeld && !present.includes(n)) outdated.push(player)
+        }
+        take({ clockMs: Number(clock), unproven, outdated })
       },
     },
   }
@@ -93,11 +107,13 @@ interface Kind {
   readonly isProving: boolean
   /** The table of the premises. */
   readonly restsOn: string | undefined
+  /** How the rows that are taken for absent would be found. */
+  readonly absent: Read<unknown> | undefined
 }
 
 function compose(
   bits: number,
-  { isWriting, isChecking, isProving, restsOn }: Kind,
+  { isWriting, isChecking, isProving, restsOn, absent }: Kind,
   insertions: readonly { insert(parameter: () => number): string }[],
 ): { name?: string; text: string } {
   let parameters = 6
@@ -111,8 +127,11 @@ function compose(
       SELECT ctid AS at, version FROM player_versions f
       WHERE f.environment_id = ($1::uuid[])[k.environment] AND f.player_id = k.player_id LIMIT 1
     ) AS f`
-  const unproven = (cte: string): string =>
-    `ARRAY (SELECT n::int FROM generate_series(1, cardinality($${parameters}::bigint[])) AS n EXCEPT SELECT n::int FROM ${cte})`
+  const unproven: string[] = []
+  const tell = (cte: string, n: string) =>
+    unproven.push(
+      `ARRAY (SELECT ${n}::int FROM generate_series(1, cardinality($${parameters}::bigint[])) AS n EXCEPT SELECT ${n}::int FROM ${cte})`,
+    )
 
   const clock = `abs(extract(epoch FROM now()) * 1000 - $2::float8) < ${CLOCK_TOLERANCE_MS}`
   const premises = `NOT EXISTS (
@@ -127,29 +146,26 @@ function compose(
     restsOn ? premises : '($3::uuid[], $4::text[], $5::bigint[]) IS NOT NULL',
   ]
   const ctes = [`held AS MATERIALIZED (SELECT ${conditions.join(' AND ')} AS yes)`]
-  const answers = []
+  if (absent) ctes.push(`present AS MATERIALIZED (SELECT ARRAY (${absent.present(parameter)}) AS players)`)
+  const isProven = (n: string): string =>
+    `(SELECT yes FROM held)${absent ? ` AND ${n} <> ALL ((SELECT players FROM present)::int[])` : ''}`
   if (isWriting) {
     ctes.push(`proven AS (
     UPDATE player_versions v SET version = $6::bigint FROM ${owners()} ${found}
-    WHERE v.ctid = f.at AND v.version = k.version AND (SELECT yes FROM held)
+    WHERE v.ctid = f.at AND v.version = k.version AND ${isProven('k.n')}
     RETURNING k.n, v.environment_id, v.player_id
   )`)
-    answers.push(unproven('proven'))
-  } else {
-    answers.push(`'{}'::int[]`)
+    tell('proven', 'n')
   }
   if (isChecking) {
-    ctes.push(
-      `checked AS (SELECT k.n FROM ${owners()} ${found} WHERE f.version = k.version AND (SELECT yes FROM held))`,
-    )
-    answers.push(unproven('checked'))
-  } else {
-    answers.push(`'{}'::int[]`)
+    ctes.push(`checked AS (SELECT k.n FROM ${owners()} ${found} WHERE f.version = k.version AND ${isProven('-k.n')})`)
+    tell('checked', '-n')
   }
   for (const [index, insertion] of insertions.entries()) ctes.push(`w${index} AS (${insertion.insert(parameter)})`)
   return {
     name: statements.size < MAX_PREPARED ? `write-${bits}` : undefined,
     text: `WITH ${ctes.join(',\n  ')}
-  SELECT ${answers.join(', ')}, (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000`,
+  SELECT ${unproven.join(' || ')}, ${absent ? '(SELECT players FROM present)' : "'{}'::int[]"}, (SELECT yes FROM held),
+    extract(epoch FROM clock_timestamp()) * 1000`,
   }
 }
