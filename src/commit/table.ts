@@ -155,13 +155,13 @@ export class Table<Row> {
     return [...this.owner, ...this.fields.map(({ name }) => name), ...further].join(', ')
   }
 
-  /** The part of the write statement that inserts rows for owners: those in the CTE `proven`, each with its number `n`. */
-  insert(parameter: () => number): string {
+  /** Its part of the write statement, as of an `Insertion`. */
+  insert(parameter: () => number, isLone: boolean): string {
     const all = this.fields.map(({ name }) => name)
-    const parameters = [
-      `$${parameter()}::int[]`,
-      ...this.fields.map(({ column }) => `$${parameter()}::${column.type}[]`),
-    ]
+    const columns = this.fields.map(({ name, column }) => [name, column.type] as const)
+    const rows = isLone
+      ? `CROSS JOIN ${rowsOf(parameter, columns)} AS r`
+      : `JOIN ${rowsOf(parameter, [['n', 'int'], ...columns])} AS r ON r.n = o.n`
     const computed = Object.entries(this.computed)
     const names = [...all, ...computed.map(([name]) => name)]
     const values = [...all.map((name) => `r.${name}`), ...computed.map(([, expression]) => expression)]
@@ -173,12 +173,12 @@ export class Table<Row> {
         : ` ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}`
     return `INSERT INTO ${this.name} (${[...this.owner, ...names].join(', ')})
       SELECT o.environment_id, o.player_id, ${values.join(', ')}
-      FROM proven AS o JOIN unnest(${parameters.join(', ')}) AS r(n, ${all.join(', ')}) ON r.n = o.n${conflict}`
+      FROM proven AS o ${rows}${conflict}`
   }
 
   /** The values of {@link insert}, in the order of its parameters. */
-  insertValues(rows: readonly Written<Row>[]): string[] {
-    const values = [arrayOf(rows, ({ n }) => String(n))]
+  insertValues(rows: readonly Written<Row>[], isLone: boolean): string[] {
+    const values = isLone ? [] : [arrayOf(rows, ({ n }) => String(n))]
     for (const { property, column } of this.fields)
       values.push(arrayOf(rows, ({ row }) => column.encode((row as Record<string, unknown>)[property])))
     return values
@@ -278,9 +278,9 @@ export class Read<Row> {
 
   /** Selects the numbers of those rows that are there, out of the {@link keys} and a number for each. */
   present(parameter: () => number): string {
-    const names = [...this.table.owner, ...this.by.map(({ name }) => name), 'n']
-    const types = ['uuid', 'uuid', ...this.by.map(({ column }) => column.type), 'int']
-    return `SELECT k.n FROM unnest(${types.map((type) => `$${parameter()}::${type}[]`).join(', ')}) AS k(${names.join(', ')})
+    const owner = this.table.owner.map((name) => [name, 'uuid'] as const)
+    const by = this.by.map(({ name, column }) => [name, column.type] as const)
+    return `SELECT k.n FROM ${rowsOf(parameter, [...owner, ...by, ['n', 'int']])} AS k
       CROSS JOIN LATERAL (SELECT FROM ${this.table.name} t WHERE ${this.where} LIMIT 1) AS t`
   }
 
@@ -308,12 +308,20 @@ export class Read<Row> {
   }
 }
 
+/**
+ * Rows out of a parameter for each column, an array. As a list of what is selected, since each function in FROM would
+ * first store all that it gives.
+ */
+export function rowsOf(parameter: () => number, columns: readonly (readonly [name: string, type: string])[]): string {
+  return `(SELECT ${columns.map(([name, type]) => `unnest($${parameter()}::${type}[]) AS ${name}`).join(', ')})`
+}
+
 /** A Postgres array literal, as `unnest` takes it. */
-export function arrayOf<T>(items: readonly T[], encode: (item: T) => string): string {
+export function arrayOf<T>(items: readonly T[], encode: (item: T, index: number) => string): string {
   let literal = '{'
   for (let index = 0; index < items.length; index += 1) {
     if (index > 0) literal += ','
-    literal += encode(items[index] as T)
+    literal += encode(items[index] as T, index)
   }
   return `${literal}}`
 }

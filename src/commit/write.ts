@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
-import type { Row, Statement } from './statement.ts'
+import type { Insertion, Row, Statement } from './statement.ts'
 import { arrayOf, type Read, text } from './table.ts'
 
 /** Which players were proven, once the statement has been answered. */
@@ -42,12 +42,13 @@ export function writeStatement(
   const premises = group.mode === 'locks' ? [] : [...group.premises.values()]
   const kind: Kind = {
     isWriting: changed.length > 0 || tables.length > 0 || insertions.length > 0,
+    isLone: changed.length === 1,
     isChecking: checked.length > 0,
     isProving: group.mode !== 'locks',
     restsOn: premises[0]?.table,
     absent: absent[0]?.read,
   }
-  const traits = [kind.isChecking, kind.isProving, kind.restsOn, kind.isWriting, kind.absent]
+  const traits = [kind.isLone, kind.isChecking, kind.isProving, kind.restsOn, kind.isWriting, kind.absent]
   let bits = traits.reduce<number>((sum, trait, index) => (trait ? sum | (1 << index) : sum), 0)
   for (const { index } of [...tables.map(([table]) => table), ...insertions]) bits |= 1 << (traits.length + index)
   group.version = randomBytes(8).readBigInt64LE().toString()
@@ -69,8 +70,8 @@ export function writeStatement(
     ...(kind.isWriting ? owners(changed) : []),
     ...(checked.length > 0 ? owners(checked) : []),
   ]
-  for (const [table, rows] of tables) values.push(...table.insertValues(rows))
-  for (const insertion of insertions) values.push(...insertion.values())
+  for (const [table, rows] of tables) values.push(...table.insertValues(rows, kind.isLone))
+  for (const insertion of insertions) values.push(...insertion.values(kind.isLone))
 
   let prepared = statements.get(bits)
   if (!prepared) {
@@ -102,6 +103,8 @@ const MAX_PREPARED = 64
 const statements = new Map<number, { readonly name?: string; readonly text: string }>()
 
 interface Kind {
+  /** It changes one player. So do most groups while there is little to do, and joins are most of what they cost then. */
+  readonly isLone: boolean
   readonly isWriting: boolean
   readonly isChecking: boolean
   readonly isProving: boolean
@@ -113,8 +116,8 @@ interface Kind {
 
 function compose(
   bits: number,
-  { isWriting, isChecking, isProving, restsOn, absent }: Kind,
-  insertions: readonly { insert(parameter: () => number): string }[],
+  { isLone, isWriting, isChecking, isProving, restsOn, absent }: Kind,
+  insertions: readonly Pick<Insertion, 'insert'>[],
 ): { name?: string; text: string } {
   let parameters = 6
   const parameter = () => {
@@ -127,6 +130,9 @@ function compose(
       SELECT ctid AS at, version FROM player_versions f
       WHERE f.environment_id = ($1::uuid[])[k.environment] AND f.player_id = k.player_id LIMIT 1
     ) AS f`
+  const owner =
+    () => `(SELECT ($1::uuid[])[($${parameter()}::int[])[1]] AS environment_id, ($${parameter()}::uuid[])[1] AS player_id,
+      ($${parameter()}::bigint[])[1] AS version, 1 AS n) AS k`
   const unproven: string[] = []
   const tell = (cte: string, n: string) =>
     unproven.push(
@@ -151,8 +157,9 @@ function compose(
     `(SELECT yes FROM held)${absent ? ` AND ${n} <> ALL ((SELECT players FROM present)::int[])` : ''}`
   if (isWriting) {
     ctes.push(`proven AS (
-    UPDATE player_versions v SET version = $6::bigint FROM ${owners()} ${found}
-    WHERE v.ctid = f.at AND v.version = k.version AND ${isProven('k.n')}
+    UPDATE player_versions v SET version = $6::bigint FROM ${isLone ? owner() : `${owners()} ${found}`}
+    WHERE ${isLone ? 'v.environment_id = k.environment_id AND v.player_id = k.player_id' : 'v.ctid = f.at'}
+      AND v.version = k.version AND ${isProven('k.n')}
     RETURNING k.n, v.environment_id, v.player_id
   )`)
     tell('proven', 'n')
@@ -161,7 +168,8 @@ function compose(
     ctes.push(`checked AS (SELECT k.n FROM ${owners()} ${found} WHERE f.version = k.version AND ${isProven('-k.n')})`)
     tell('checked', '-n')
   }
-  for (const [index, insertion] of insertions.entries()) ctes.push(`w${index} AS (${insertion.insert(parameter)})`)
+  for (const [index, insertion] of insertions.entries())
+    ctes.push(`w${index} AS (${insertion.insert(parameter, isLone)})`)
   return {
     name: statements.size < MAX_PREPARED ? `write-${bits}` : undefined,
     text: `WITH ${ctes.join(',\n  ')}
