@@ -218,9 +218,9 @@ async function send(client: PoolClient, statements: readonly Statement[]): Promi
   stream.cork()
   let isWriting = true
   const queries = statements.map(
-    (statement) =>
+    ({ name, text, values }) =>
       new Promise<QueryArrayResult>((resolve, reject) => {
-        void client.query({ ...statement, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
+        void client.query({ name, text, values, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
           if (!error) return resolve(result)
           if (isWriting) unsendable ??= { error }
           reject(error)

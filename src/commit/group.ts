@@ -112,7 +112,7 @@ export class Group implements Holder {
     player.isNew = true
     player.group = this
     player.heldBy = this
-    this.others.set(playerKey(ref), player)
+    this.others.set(player.key, player)
     return player
   }
 
@@ -122,7 +122,7 @@ export class Group implements Holder {
     player.group = this
     // Rows without a version are rows of a player who was not there.
     if (player.version === undefined) player.forget()
-    this.others.set(playerKey(player), player)
+    this.others.set(player.key, player)
     this.toLock.push(player)
   }
 

@@ -21,15 +21,20 @@ export interface Column<T> {
 
 /** Text that an array literal may hold without quotes. `null` would be taken for NULL. */
 const BARE = /^(?!null$)[\w.:-]+$/i
-const quote = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+const quote = (text: string): string => `"${/["\\]/.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text}"`
+/** Neighbours in a column are mostly the same. */
+let last = { value: '', encoded: '""' }
 const same = <T>(value: T): T => value
 
 export const text: Column<string> = {
   type: 'text',
-  encode: (value) => (BARE.test(value) ? value : quote(value)),
+  encode: (value) => {
+    if (value !== last.value) last = { value, encoded: BARE.test(value) ? value : quote(value) }
+    return last.encoded
+  },
   decode: same,
 }
-export const uuid: Column<string> = { type: 'uuid', encode: text.encode, decode: same }
+export const uuid: Column<string> = { type: 'uuid', encode: same, decode: same }
 export const int: Column<number> = { type: 'int', encode: String, decode: same }
 export const bigint: Column<bigint> = { type: 'bigint', encode: String, decode: BigInt }
 export const boolean: Column<boolean> = { type: 'boolean', encode: (value) => (value ? 't' : 'f'), decode: same }

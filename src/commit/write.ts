@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
@@ -51,7 +51,7 @@ export function writeStatement(
   const traits = [kind.isLone, kind.isChecking, kind.isProving, kind.restsOn, kind.isWriting, kind.absent]
   let bits = traits.reduce<number>((sum, trait, index) => (trait ? sum | (1 << index) : sum), 0)
   for (const { index } of [...tables.map(([table]) => table), ...insertions]) bits |= 1 << (traits.length + index)
-  group.version = randomBytes(8).readBigInt64LE().toString()
+  group.version = newVersion()
 
   const environments = [...new Set([...changed, ...checked].map(({ environmentId }) => environmentId))]
   const owners = (players: readonly Player[]): string[] => [
@@ -84,18 +84,32 @@ export function writeStatement(
       ...prepared,
       values,
       take([row]: Row[]) {
-        const [numbers, present, isHeld, clock] = row ?? []
+        const [numbers, isHeld, clock, present] = row ?? []
         const unproven = new Set<Player>()
         const outdated: Player[] = []
         for (const n of numbers) {
           const player = (n > 0 ? changed[n - 1] : checked[-n - 1]) as Player
           unproven.add(player)
-          if (isHeld && !present.includes(n)) outdated.push(player)
+          if (isHeld && !present?.includes(n)) outdated.push(player)
         }
         take({ clockMs: Number(clock), unproven, outdated })
       },
     },
   }
+}
+
+/** Random numbers are asked for in bulk: asking costs more than making a small group's statement. */
+const random = new BigInt64Array(512)
+let taken = random.length
+
+function newVersion(): string {
+  if (taken === random.length) {
+    randomFillSync(random)
+    taken = 0
+  }
+  const version = String(random[taken])
+  taken += 1
+  return version
 }
 
 /** Most groups write one of a few combinations of tables. Rarer ones are not prepared: each takes memory on each connection. */
@@ -173,7 +187,7 @@ function compose(
   return {
     name: statements.size < MAX_PREPARED ? `write-${bits}` : undefined,
     text: `WITH ${ctes.join(',\n  ')}
-  SELECT ${unproven.join(' || ')}, ${absent ? '(SELECT players FROM present)' : "'{}'::int[]"}, (SELECT yes FROM held),
-    extract(epoch FROM clock_timestamp()) * 1000`,
+  SELECT ${unproven.join(' || ')}, (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000
+    ${absent ? ', (SELECT players FROM present)' : ''}`,
   }
 }
