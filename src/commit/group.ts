@@ -186,8 +186,8 @@ export class Group implements Holder {
       return
     }
     this.waits = true
-    if (this.mode !== 'proves') this.asked.push(slot)
-    else if (!slot.read.isKept) this.passing.push(slot)
+    this.asked.push(slot)
+    if (!slot.read.isKept) this.passing.push(slot)
   }
 
   touch(slot: Slot): void {
@@ -259,8 +259,9 @@ export class Group implements Holder {
     this.time = undefined
   }
 
-  private read(): Statement[] {
-    const { asked, passing } = this
+  /** The reads of rows alone. */
+  read(): Statement[] {
+    const { asked } = this
     if (asked.length === 0) return []
     this.asked = []
     const byRead = new Map<Read<unknown>, Set<Slot>>()
@@ -277,7 +278,6 @@ export class Group implements Holder {
           const found = slots.map((): Row[] => [])
           for (const row of rows) found[row[0] - 1]?.push(row)
           for (const [index, slot] of slots.entries()) slot.take(found[index] ?? [])
-          if (!read.isKept) passing.push(...slots)
         },
       }
     })
