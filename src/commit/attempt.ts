@@ -34,6 +34,9 @@ export type Attempt =
   /** A statement could not be written down; nothing of the packet left, and the connection is closed. */
   | { kind: 'unsendable'; error: unknown }
 
+/** What a decision rests on may say which other rows it needs, but not often. */
+const MAX_READS = 3
+
 interface Decided {
   readonly entry: Entry
   readonly outcome: unknown
@@ -80,6 +83,24 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
     return true
   }
 
+  /**
+   * Decides on rows in memory, and reads those that are missing. What is read is of the remembered version if that is
+   * proven afterwards: nothing of a player changes without it, and nobody else here decides on the player meanwhile.
+   * Answers those who need more.
+   */
+  async function decideRemembered(): Promise<Entry[]> {
+    let waiting = entries.filter((entry) => !decide(entry))
+    // A group of reads does not have its players alone.
+    for (let round = 0; round < MAX_READS && !isReadOnly; round += 1) {
+      const reads = group.read()
+      if (reads.length === 0) break
+      takeRows(reads, await send(client, reads))
+      blocked.clear()
+      waiting = waiting.filter((entry) => !decide(entry))
+    }
+    return waiting
+  }
+
   /** Locks or reads what the commands ask for, and asks them again, until all are decided. */
   async function decideLong(): Promise<void> {
     if (mode === 'locks') for (const { player } of entries) if (player) group.enter(player)
@@ -114,7 +135,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
 
   try {
     if (mode === 'proves') {
-      for (const entry of entries) if (!decide(entry)) entry.isLong = true
+      for (const entry of await decideRemembered()) entry.isLong = true
       if (decided.length === 0) {
         group.discard()
         return { kind: 'done' }
@@ -123,7 +144,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
       await decideLong()
     }
 
-    let proof: Proof = { isHeld: true, unproven: new Set(), clockMs: group.clockMs }
+    let proof: Proof = { unproven: new Set(), outdated: [], clockMs: group.clockMs }
     const statements: Statement[] = []
     let changed: readonly Player[] = []
     if (mode === 'proves' || group.writes) {
@@ -183,11 +204,10 @@ function keep(
   { memory, isReadOnly }: AttemptOptions,
   group: Group,
   changed: readonly Player[],
-  { isHeld, unproven }: Proof,
+  { unproven, outdated }: Proof,
 ): void {
   group.keep((player) => !unproven.has(player))
-  // When it was a scenario or the clock that did not hold, the players may.
-  for (const player of isHeld ? unproven : []) {
+  for (const player of outdated) {
     // A group of writes may have it by now, and sees for itself.
     if (isReadOnly && player.isInFlight) continue
     player.forget()
@@ -219,9 +239,9 @@ async function send(client: PoolClient, statements: readonly Statement[]): Promi
   stream.cork()
   let isWriting = true
   const queries = statements.map(
-    (statement) =>
+    ({ name, text, values }) =>
       new Promise<QueryArrayResult>((resolve, reject) => {
-        void client.query({ ...statement, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
+        void client.query({ name, text, values, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
           if (!error) return resolve(result)
           if (isWriting) unsendable ??= { error }
           reject(error)

@@ -42,8 +42,9 @@ const SECOND_GROUP_AT = 16
  * Runs commands in groups: all that wait go together (architecture: decide in TypeScript, commit in groups). There is no
  * timer. A lone command leaves at once, and groups grow by themselves while the connections are busy.
  *
- * A group goes one of two ways. Commands whose rows are remembered are decided at once, and one statement proves and
- * writes. The others lock their players, read, decide and write in one transaction; so do those who were not proven.
+ * A group goes one of two ways. Commands of players who are remembered are decided at once, or when a row that is missing
+ * has been read, and one statement proves and writes. The others lock their players, read, decide and write in one
+ * transaction; so do those who were not proven.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const {
@@ -170,7 +171,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     }
   }
 
-  /** Decides on rows in memory. Calls that need other rows, or whose players are not proven, go the long way next. */
+  /** Decides on rows in memory. Calls that need more, or whose players are not proven, go the long way next. */
   async function runRemembered(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     while (entries.some((entry) => !entry.isSettled)) {
       const waiting = entries.filter((entry) => !entry.isSettled)

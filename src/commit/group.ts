@@ -1,4 +1,4 @@
-import { type Holder, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
+import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
 import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
@@ -65,6 +65,8 @@ export class Group implements Holder {
   readonly premises = new Map<string, Premise>()
   /** Stands for nobody: it has the rows of tables without an owner. */
   readonly unowned = new Player({ environmentId: '', playerId: '' })
+  /** Rows that are taken for absent, all of one read: it proves that they are. */
+  readonly absent: One<unknown>[] = []
   /** The version that the group gives to the players that it changes. */
   version = ''
   private readonly parts = new Map<PartType<unknown>, Part>()
@@ -73,6 +75,8 @@ export class Group implements Holder {
   private readonly visited: Player[] = []
   private readonly toLock: Player[] = []
   private asked: Slot[] = []
+  /** Rows that were read without a lock: they are of the remembered version only if that is proven on this connection. */
+  private readonly unlocked: Slot[] = []
   private readonly touched: Slot[] = []
   private readonly passing: Slot[] = []
   private readonly written = new Set<Slot>()
@@ -113,7 +117,7 @@ export class Group implements Holder {
     player.isNew = true
     player.group = this
     player.heldBy = this
-    this.others.set(playerKey(ref), player)
+    this.others.set(player.key, player)
     return player
   }
 
@@ -123,7 +127,7 @@ export class Group implements Holder {
     player.group = this
     // Rows without a version are rows of a player who was not there.
     if (player.version === undefined) player.forget()
-    this.others.set(playerKey(player), player)
+    this.others.set(player.key, player)
     this.toLock.push(player)
   }
 
@@ -173,9 +177,14 @@ export class Group implements Holder {
   }
 
   ask(slot: Slot): void {
+    if (this.mode === 'proves' && slot instanceof One && slot.read.isMostlyAbsent) {
+      slot.note(null)
+      this.absent.push(slot)
+      return
+    }
     this.waits = true
-    if (this.mode !== 'proves') this.asked.push(slot)
-    else if (!slot.read.isKept) this.passing.push(slot)
+    this.asked.push(slot)
+    if (!slot.read.isKept) this.passing.push(slot)
   }
 
   touch(slot: Slot): void {
@@ -251,8 +260,9 @@ export class Group implements Holder {
     this.time = undefined
   }
 
-  private read(): Statement[] {
-    const { asked, passing } = this
+  /** The reads of rows alone. */
+  read(): Statement[] {
+    const { asked } = this
     if (asked.length === 0) return []
     this.asked = []
     const byRead = new Map<Read<unknown>, Set<Slot>>()
@@ -263,13 +273,13 @@ export class Group implements Holder {
     }
     return [...byRead].map(([read, set]) => {
       const slots = [...set]
+      if (this.mode === 'proves') this.unlocked.push(...slots)
       return {
         ...read.statement(slots),
         take(rows: Row[]) {
           const found = slots.map((): Row[] => [])
           for (const row of rows) found[row[0] - 1]?.push(row)
           for (const [index, slot] of slots.entries()) slot.take(found[index] ?? [])
-          if (!read.isKept) passing.push(...slots)
         },
       }
     })
@@ -330,12 +340,15 @@ export class Group implements Holder {
       if (!isProven(slot.player)) slot.discard()
       else slot.commit()
     }
+    for (const slot of this.unlocked)
+      if (!this.players.has(slot.player) || !isProven(slot.player)) slot.player.drop(slot)
     this.leave()
   }
 
   /** Gives up what the group made of the rows. */
   discard(): void {
     for (const slot of this.touched) slot.discard()
+    for (const slot of this.unlocked) slot.player.drop(slot)
     this.leave()
   }
 

@@ -22,6 +22,7 @@ export const idempotencyKeys = table('idempotency_keys', {
 const storedAnswer = idempotencyKeys.one({
   where: `t.created_at > now() - interval '${KEY_LIFETIME_DAYS} days'`,
   isKept: false,
+  isMostlyAbsent: true,
 })
 
 /** Decides a command, or answers what its key is known to have been answered. Duplicates that race wait for the player. */

@@ -32,6 +32,8 @@ const PLAYER_BYTES = 500
 export class Player implements PlayerRef {
   readonly environmentId: string
   readonly playerId: string
+  /** Put together once: a text that lives as long as the player is hashed only once, too. */
+  readonly key: string
   /** The version of the remembered rows. Undefined while nothing is remembered. */
   version: string | undefined
   /** Another instance changed this player after this one. It is read anew until that stops. */
@@ -42,7 +44,7 @@ export class Player implements PlayerRef {
   heldBy: Holder | undefined
   /** Some group of writes has it, so nobody else may rest on its rows. */
   isInFlight = false
-  /** Its number among the players that the group changes, from 1. */
+  /** Its number among the players that the group changes, from 1; among those that it only checks, from -1 downwards. */
   n = 0
   /** Created by the group, so that it has no rows. */
   isNew = false
@@ -52,9 +54,10 @@ export class Player implements PlayerRef {
   counted = 0
   private readonly slots: (Map<string, Slot> | undefined)[] = []
 
-  constructor({ environmentId, playerId }: PlayerRef) {
-    this.environmentId = environmentId
-    this.playerId = playerId
+  constructor(ref: PlayerRef) {
+    this.environmentId = ref.environmentId
+    this.playerId = ref.playerId
+    this.key = playerKey(ref)
   }
 
   /** A row, by the values of the columns that the read goes by. If it is not in memory, the group waits for it. */

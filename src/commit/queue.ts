@@ -1,6 +1,6 @@
 import { Refusal } from '../errors.ts'
 import type { Command } from './command.ts'
-import { type Player, playerKey } from './player.ts'
+import type { Player } from './player.ts'
 
 /** A call that waits for its answer. */
 export interface Entry {
@@ -54,9 +54,9 @@ export interface Queue {
   close(): void
 }
 
-/** Whether a call needs more than memory has: a lock, or the answer that its key may have. */
+/** Whether a call needs more than memory has. */
 function goesLong({ isLong, command }: Entry): boolean {
-  return isLong || command.locks === true || (command.once?.key ?? null) !== null
+  return isLong || command.locks === true
 }
 
 const MAX_BATCH_BYTES = 8 * 2 ** 20
@@ -76,7 +76,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     calls.push(entry)
     sweeper ??= setInterval(sweep, SWEEP_MS).unref()
     const { player } = entry
-    const key = isExclusive && player ? playerKey(player) : undefined
+    const key = isExclusive ? player?.key : undefined
     const line = key === undefined ? undefined : lines.get(key)
     if (line) {
       // Memory may have forgotten the player meanwhile, and made another one.
@@ -97,7 +97,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
   /** Puts a line where its first call goes. One without calls is forgotten. */
   function settle(line: Line): void {
     if (line.waiting.length > 0) ready[wayOf(line)].add(line)
-    else if (line.player && isExclusive) lines.delete(playerKey(line.player))
+    else if (line.player && isExclusive) lines.delete(line.player.key)
   }
 
   function take(way: Way): Line[] {

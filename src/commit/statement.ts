@@ -10,12 +10,15 @@ export interface Statement {
   take?(rows: Row[]): void
 }
 
-/** A part's share of the statement that writes: rows for the owners in the CTE `proven`, each with its number `n`. */
+/** A part's share of the statement that writes. */
 export interface Insertion {
   /** From `nextInsertion`. */
   readonly index: number
   readonly isEmpty: boolean
-  /** The INSERT, with a parameter for each of the values. */
-  insert(parameter: () => number): string
-  values(): string[]
+  /**
+   * The INSERT, with a parameter for each of the values: rows for the owners in the CTE `proven`, each with its number `n`.
+   * A lone owner has all rows, so they need no number.
+   */
+  insert(parameter: () => number, isLone: boolean): string
+  values(isLone: boolean): string[]
 }

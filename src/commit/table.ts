@@ -25,15 +25,20 @@ export interface Column<T> {
 
 /** Text that an array literal may hold without quotes. `null` would be taken for NULL. */
 const BARE = /^(?!null$)[\w.:-]+$/i
-const quote = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+const quote = (text: string): string => `"${/["\\]/.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text}"`
+/** Neighbours in a column are mostly the same. */
+let last = { value: '', encoded: '""' }
 const same = <T>(value: T): T => value
 
 export const text: Column<string> = {
   type: 'text',
-  encode: (value) => (BARE.test(value) ? value : quote(value)),
+  encode: (value) => {
+    if (value !== last.value) last = { value, encoded: BARE.test(value) ? value : quote(value) }
+    return last.encoded
+  },
   decode: same,
 }
-export const uuid: Column<string> = { type: 'uuid', encode: text.encode, decode: same }
+export const uuid: Column<string> = { type: 'uuid', encode: same, decode: same }
 export const int: Column<number> = { type: 'int', encode: String, decode: same }
 export const bigint: Column<bigint> = { type: 'bigint', encode: String, decode: BigInt }
 export const boolean: Column<boolean> = { type: 'boolean', encode: (value) => (value ? 't' : 'f'), decode: same }
@@ -197,17 +202,18 @@ export class Table<Row> {
     return [...[...this.owner, ...this.written].map(({ name }) => name), ...further].join(', ')
   }
 
-  /** The part of the write statement that inserts rows for owners: those in the CTE `proven`, each with its number `n`. */
-  insert(parameter: () => number): string {
-    const types = ['int', ...this.written.map(({ column }) => column.type)]
-    const rows = types.map((type) => `$${parameter()}::${type}[]`).join(', ')
-    const names = ['n', ...this.written.map(({ name }) => name)].join(', ')
-    return this.into('o.environment_id, o.player_id, ', `proven AS o JOIN unnest(${rows}) AS r(${names}) ON r.n = o.n`)
+  /** Its part of the write statement, as of an `Insertion`. */
+  insert(parameter: () => number, isLone: boolean): string {
+    const columns = this.written.map(({ name, column }) => [name, column.type] as const)
+    const rows = isLone
+      ? `CROSS JOIN ${rowsOf(parameter, columns)} AS r`
+      : `JOIN ${rowsOf(parameter, [['n', 'int'], ...columns])} AS r ON r.n = o.n`
+    return this.into('o.environment_id, o.player_id, ', `proven AS o ${rows}`)
   }
 
   /** The values of {@link insert}, in the order of its parameters. */
-  insertValues(rows: readonly Written<Row>[]): string[] {
-    const values = [arrayOf(rows, ({ n }) => String(n))]
+  insertValues(rows: readonly Written<Row>[], isLone: boolean): string[] {
+    const values = isLone ? [] : [arrayOf(rows, ({ n }) => String(n))]
     for (const { property, column } of this.written)
       values.push(arrayOf(rows, ({ row }) => column.encode((row as Record<string, unknown>)[property])))
     return values
@@ -307,6 +313,8 @@ export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & str
   readonly columns?: readonly P[]
   /** False for rows that are large or seldom asked for: they are forgotten with the group. */
   readonly isKept?: boolean
+  /** Mostly there is no such row: groups that rest on memory take it for absent, and prove that as they write. */
+  readonly isMostlyAbsent?: boolean
 }
 
 let reads = 0
@@ -319,30 +327,41 @@ export class Read<Row> {
   /** Null when it finds one row. */
   readonly rowKey: ((row: Row) => string) | null
   readonly isKept: boolean
+  readonly isMostlyAbsent: boolean
   private readonly by: readonly Field[]
   private readonly columns: readonly Field[]
+  private readonly where: string
   private readonly text: string
 
   constructor(
     table: Table<Row>,
-    { by = [], where = 'true', orderBy, columns, isKept = table.isVersioned }: ReadOptions<Row>,
+    { by = [], where, orderBy, columns, isKept = table.isVersioned, isMostlyAbsent = false }: ReadOptions<Row>,
     rowKey: ((row: Row) => string) | null,
   ) {
     this.table = table
     this.rowKey = rowKey
     this.isKept = isKept
+    this.isMostlyAbsent = isMostlyAbsent
     this.by = table.fieldsOf(by)
     this.columns = columns ? table.fieldsOf(columns) : table.fields.filter(({ column }) => !column.isWriteOnly)
     const keys = [...table.owner, ...this.by]
+    this.where = where === undefined ? match(keys) : `${match(keys)} AND ${where}`
     const selected = this.columns.map(({ name, column }) => column.readAs?.(`t.${name}`) ?? `t.${name}`)
     // LIMIT and OFFSET are fences: Postgres must not hash a whole table for a handful of keys.
     this.text = `SELECT r.n::int, f.*
       FROM unnest(${keys.map(({ column }, index) => `$${index + 1}::${column.type}[]`).join(', ')})
         WITH ORDINALITY AS r(${keys.map(({ name }) => name).join(', ')}, n)
       CROSS JOIN LATERAL (
-        SELECT ${selected.join(', ')} FROM ${table.name} t WHERE ${match(keys)} AND ${where}
+        SELECT ${selected.join(', ')} FROM ${table.name} t WHERE ${this.where}
           ${orderBy ? `ORDER BY ${orderBy}` : ''} ${rowKey ? 'OFFSET 0' : 'LIMIT 1'}
       ) AS f`
+  }
+
+  /** Selects the numbers of those rows that are there, out of the {@link keys} and a number for each. */
+  present(parameter: () => number): string {
+    const keys = [...this.table.owner, ...this.by].map(({ name, column }) => [name, column.type] as const)
+    return `SELECT r.n FROM ${rowsOf(parameter, [...keys, ['n', 'int']])} AS r
+      CROSS JOIN LATERAL (SELECT FROM ${this.table.name} t WHERE ${this.where} LIMIT 1) AS t`
   }
 
   /** Reads for several players and keys at once; the first column of a row is the number of its key, from 1. */
@@ -351,7 +370,7 @@ export class Read<Row> {
   }
 
   /** The columns that name rows, an array for each. */
-  private keys(slots: readonly Place[]): string[] {
+  keys(slots: readonly Place[]): string[] {
     const values = slots.map(({ key }) => key.split('\0'))
     return [
       ...this.table.owner.map(({ property }) => arrayOf(slots, ({ player }) => player[property as keyof OwnedRow])),
@@ -378,12 +397,20 @@ export class Read<Row> {
   }
 }
 
+/**
+ * Rows out of a parameter for each column, an array. As a list of what is selected, since each function in FROM would
+ * first store all that it gives.
+ */
+export function rowsOf(parameter: () => number, columns: readonly (readonly [name: string, type: string])[]): string {
+  return `(SELECT ${columns.map(([name, type]) => `unnest($${parameter()}::${type}[]) AS ${name}`).join(', ')})`
+}
+
 /** A Postgres array literal, as `unnest` takes it. */
-export function arrayOf<T>(items: readonly T[], encode: (item: T) => string): string {
+export function arrayOf<T>(items: readonly T[], encode: (item: T, index: number) => string): string {
   let literal = '{'
   for (let index = 0; index < items.length; index += 1) {
     if (index > 0) literal += ','
-    literal += encode(items[index] as T)
+    literal += encode(items[index] as T, index)
   }
   return `${literal}}`
 }

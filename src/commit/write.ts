@@ -1,14 +1,17 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
-import type { Row, Statement } from './statement.ts'
-import { arrayOf, text } from './table.ts'
+import type { Insertion, Row, Statement } from './statement.ts'
+import { arrayOf, type Read, text } from './table.ts'
 
 /** Which players were proven, once the statement has been answered. */
 export interface Proof {
-  /** Whether the scenarios and the clock were as remembered. When they were not, nobody was proven. */
-  readonly isHeld: boolean
   readonly unproven: ReadonlySet<Player>
+  /**
+   * Those of them who have another version. The others may be as remembered: it was a scenario, the clock or a row taken
+   * for absent that was not.
+   */
+  readonly outdated: readonly Player[]
   /** The database's clock, in milliseconds since 1970. */
   readonly clockMs: number
 }
@@ -21,7 +24,9 @@ const CLOCK_TOLERANCE_MS = 1_000
  * players whose version is still the remembered one, and writes the rows of these players only. It answers the numbers of
  * those who were not proven. Players whose commands changed nothing are proven without a new version.
  *
- * An UPDATE that has waited for another one looks at the row again, and compares the version of then.
+ * An UPDATE that has waited for another one looks at the row again, and compares the version of then. Whether rows that
+ * were taken for absent are there is looked up in the snapshot from before the wait. That is enough, since such a row
+ * comes only with a new version of its player: one that the snapshot misses fails the comparison.
  */
 export function writeStatement(
   group: Group,
@@ -29,19 +34,24 @@ export function writeStatement(
 ): { statement: Statement; changed: readonly Player[] } {
   const changed = group.changed()
   const checked = group.mode === 'locks' ? [] : [...group.players].filter((player) => changed[player.n - 1] !== player)
+  for (let index = 0; index < checked.length; index += 1) (checked[index] as Player).n = -1 - index
+  // Of a player whose commands all wait for rows, nothing is proven.
+  const absent = group.absent.filter(({ player }) => group.players.has(player))
   const tables = [...group.rows()].sort(([a], [b]) => a.index - b.index)
   const insertions = group.insertions()
   const premises = group.mode === 'locks' ? [] : [...group.premises.values()]
   const kind: Kind = {
     isWriting: changed.length > 0 || tables.length > 0 || insertions.length > 0,
+    isLone: changed.length === 1,
     isChecking: checked.length > 0,
     isProving: group.mode !== 'locks',
     restsOn: premises[0]?.table,
+    absent: absent[0]?.read,
   }
-  let bits = (kind.isChecking ? 1 : 0) | (kind.isProving ? 2 : 0) | (kind.restsOn ? 4 : 0) | (kind.isWriting ? 8 : 0)
-  for (const [table] of tables) bits |= 16 << table.index
-  for (const { index } of insertions) bits |= 16 << index
-  group.version = randomBytes(8).readBigInt64LE().toString()
+  const traits = [kind.isLone, kind.isChecking, kind.isProving, kind.restsOn, kind.isWriting, kind.absent]
+  let bits = traits.reduce<number>((sum, trait, index) => (trait ? sum | (1 << index) : sum), 0)
+  for (const { index } of [...tables.map(([table]) => table), ...insertions]) bits |= 1 << (traits.length + index)
+  group.version = newVersion()
 
   const environments = [...new Set([...changed, ...checked].map(({ environmentId }) => environmentId))]
   const owners = (players: readonly Player[]): string[] => [
@@ -56,11 +66,12 @@ export function writeStatement(
     arrayOf(premises, ({ id }: Premise) => text.encode(id)),
     arrayOf(premises, ({ revision }) => revision),
     group.version,
+    ...(kind.absent ? [...kind.absent.keys(absent), arrayOf(absent, ({ player }) => String(player.n))] : []),
     ...(kind.isWriting ? owners(changed) : []),
     ...(checked.length > 0 ? owners(checked) : []),
   ]
-  for (const [table, rows] of tables) values.push(...table.insertValues(rows))
-  for (const insertion of insertions) values.push(...insertion.values())
+  for (const [table, rows] of tables) values.push(...table.insertValues(rows, kind.isLone))
+  for (const insertion of insertions) values.push(...insertion.values(kind.isLone))
 
   let prepared = statements.get(bits)
   if (!prepared) {
@@ -73,14 +84,32 @@ export function writeStatement(
       ...prepared,
       values,
       take([row]: Row[]) {
-        const [unprovenChanged, unprovenChecked, isHeld, clock] = row ?? []
+        const [numbers, isHeld, clock, present] = row ?? []
         const unproven = new Set<Player>()
-        for (const n of unprovenChanged) unproven.add(changed[n - 1] as Player)
-        for (const n of unprovenChecked) unproven.add(checked[n - 1] as Player)
-        take({ clockMs: Number(clock), isHeld, unproven })
+        const outdated: Player[] = []
+        for (const n of numbers) {
+          const player = (n > 0 ? changed[n - 1] : checked[-n - 1]) as Player
+          unproven.add(player)
+          if (isHeld && !present?.includes(n)) outdated.push(player)
+        }
+        take({ clockMs: Number(clock), unproven, outdated })
       },
     },
   }
+}
+
+/** Random numbers are asked for in bulk: asking costs more than making a small group's statement. */
+const random = new BigInt64Array(512)
+let taken = random.length
+
+function newVersion(): string {
+  if (taken === random.length) {
+    randomFillSync(random)
+    taken = 0
+  }
+  const version = String(random[taken])
+  taken += 1
+  return version
 }
 
 /** Most groups write one of a few combinations of tables. Rarer ones are not prepared: each takes memory on each connection. */
@@ -88,17 +117,21 @@ const MAX_PREPARED = 64
 const statements = new Map<number, { readonly name?: string; readonly text: string }>()
 
 interface Kind {
+  /** It changes one player. So do most groups while there is little to do, and joins are most of what they cost then. */
+  readonly isLone: boolean
   readonly isWriting: boolean
   readonly isChecking: boolean
   readonly isProving: boolean
   /** The table of the premises. */
   readonly restsOn: string | undefined
+  /** How the rows that are taken for absent would be found. */
+  readonly absent: Read<unknown> | undefined
 }
 
 function compose(
   bits: number,
-  { isWriting, isChecking, isProving, restsOn }: Kind,
-  insertions: readonly { insert(parameter: () => number): string }[],
+  { isLone, isWriting, isChecking, isProving, restsOn, absent }: Kind,
+  insertions: readonly Pick<Insertion, 'insert'>[],
 ): { name?: string; text: string } {
   let parameters = 6
   const parameter = () => {
@@ -111,8 +144,14 @@ function compose(
       SELECT ctid AS at, version FROM player_versions f
       WHERE f.environment_id = ($1::uuid[])[k.environment] AND f.player_id = k.player_id LIMIT 1
     ) AS f`
-  const unproven = (cte: string): string =>
-    `ARRAY (SELECT n::int FROM generate_series(1, cardinality($${parameters}::bigint[])) AS n EXCEPT SELECT n::int FROM ${cte})`
+  const owner =
+    () => `(SELECT ($1::uuid[])[($${parameter()}::int[])[1]] AS environment_id, ($${parameter()}::uuid[])[1] AS player_id,
+      ($${parameter()}::bigint[])[1] AS version, 1 AS n) AS k`
+  const unproven: string[] = []
+  const tell = (cte: string, n: string) =>
+    unproven.push(
+      `ARRAY (SELECT ${n}::int FROM generate_series(1, cardinality($${parameters}::bigint[])) AS n EXCEPT SELECT ${n}::int FROM ${cte})`,
+    )
 
   const clock = `abs(extract(epoch FROM now()) * 1000 - $2::float8) < ${CLOCK_TOLERANCE_MS}`
   const premises = `NOT EXISTS (
@@ -127,29 +166,28 @@ function compose(
     restsOn ? premises : '($3::uuid[], $4::text[], $5::bigint[]) IS NOT NULL',
   ]
   const ctes = [`held AS MATERIALIZED (SELECT ${conditions.join(' AND ')} AS yes)`]
-  const answers = []
+  if (absent) ctes.push(`present AS MATERIALIZED (SELECT ARRAY (${absent.present(parameter)}) AS players)`)
+  const isProven = (n: string): string =>
+    `(SELECT yes FROM held)${absent ? ` AND ${n} <> ALL ((SELECT players FROM present)::int[])` : ''}`
   if (isWriting) {
     ctes.push(`proven AS (
-    UPDATE player_versions v SET version = $6::bigint FROM ${owners()} ${found}
-    WHERE v.ctid = f.at AND v.version = k.version AND (SELECT yes FROM held)
+    UPDATE player_versions v SET version = $6::bigint FROM ${isLone ? owner() : `${owners()} ${found}`}
+    WHERE ${isLone ? 'v.environment_id = k.environment_id AND v.player_id = k.player_id' : 'v.ctid = f.at'}
+      AND v.version = k.version AND ${isProven('k.n')}
     RETURNING k.n, v.environment_id, v.player_id
   )`)
-    answers.push(unproven('proven'))
-  } else {
-    answers.push(`'{}'::int[]`)
+    tell('proven', 'n')
   }
   if (isChecking) {
-    ctes.push(
-      `checked AS (SELECT k.n FROM ${owners()} ${found} WHERE f.version = k.version AND (SELECT yes FROM held))`,
-    )
-    answers.push(unproven('checked'))
-  } else {
-    answers.push(`'{}'::int[]`)
+    ctes.push(`checked AS (SELECT k.n FROM ${owners()} ${found} WHERE f.version = k.version AND ${isProven('-k.n')})`)
+    tell('checked', '-n')
   }
-  for (const [index, insertion] of insertions.entries()) ctes.push(`w${index} AS (${insertion.insert(parameter)})`)
+  for (const [index, insertion] of insertions.entries())
+    ctes.push(`w${index} AS (${insertion.insert(parameter, isLone)})`)
   return {
     name: statements.size < MAX_PREPARED ? `write-${bits}` : undefined,
     text: `WITH ${ctes.join(',\n  ')}
-  SELECT ${answers.join(', ')}, (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000`,
+  SELECT ${unproven.join(' || ')}, (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000
+    ${absent ? ', (SELECT players FROM present)' : ''}`,
   }
 }

@@ -1,7 +1,7 @@
 import type { Group, Part } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
 import type { Insertion } from '../commit/statement.ts'
-import { arrayOf, bigint, int, nextInsertion, text, uuid } from '../commit/table.ts'
+import { arrayOf, bigint, int, nextInsertion, rowsOf, text, uuid } from '../commit/table.ts'
 
 /**
  * What is counted, and what its level and detail say. `standing` moves with a player: where it was is counted down, where
@@ -42,14 +42,34 @@ export interface Count {
   readonly detail?: string
 }
 
+/** What one thing that is counted has changed by, if every player is proven. */
+interface Total extends Required<Count> {
+  count: number
+  amount: bigint
+}
+
 interface Change {
   /** The player whose rows are counted; null for logins, which are of an environment. */
   readonly player: Player | null
-  /** Its place among the totals, from 1. */
-  readonly total: number
+  /** The place of its total, from 1. */
+  readonly place: number
   readonly count: number
   readonly amount: bigint
 }
+
+const TOTAL = [
+  ['environment_id', 'uuid'],
+  ['scenario_id', 'text'],
+  ['node_id', 'text'],
+  ['measure', 'text'],
+  ['bucket', 'text'],
+  ['level', 'int'],
+  ['detail', 'text'],
+] as const
+const CHANGE = [
+  ['count', 'int'],
+  ['amount', 'numeric'],
+] as const
 
 const index = nextInsertion()
 
@@ -61,7 +81,7 @@ const index = nextInsertion()
 export class Tally implements Part {
   static readonly stage = 'changes'
   static readonly isProvable = true
-  private readonly totals = new Map<string, Required<Count>>()
+  private readonly totals: Total[] = []
   private readonly places = new Map<string, number>()
   private readonly changes: Change[] = []
   private readonly group: Group
@@ -74,14 +94,16 @@ export class Tally implements Part {
     const { environmentId, scenarioId, nodeId, measure, level = 0, detail = '' } = of
     // None of them holds a NUL, so no two totals share a key.
     const key = `${environmentId}\0${scenarioId}\0${nodeId}\0${measure}\0${level}\0${detail}`
-    let total = this.places.get(key)
-    if (total === undefined) {
-      this.totals.set(key, { environmentId, scenarioId, nodeId, measure, level, detail })
-      total = this.totals.size
-      this.places.set(key, total)
+    let place = this.places.get(key)
+    if (place === undefined) {
+      place = this.totals.push({ environmentId, scenarioId, nodeId, measure, level, detail, count: 0, amount: 0n })
+      this.places.set(key, place)
     }
+    const total = this.totals[place - 1] as Total
+    total.count += count
+    total.amount += amount
     if (player) this.group.change(player)
-    this.changes.push({ player, total, count, amount })
+    this.changes.push({ player, place, count, amount })
   }
 
   get insertion(): Insertion {
@@ -89,29 +111,15 @@ export class Tally implements Part {
     return {
       index,
       isEmpty: changes.length === 0,
-      // A player who rose within the group from 3 to 5 was never seen at 4.
-      insert: (parameter) => `INSERT INTO insight_changes
+      insert: (parameter, isLone) => `INSERT INTO insight_changes
           (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
         SELECT t.environment_id, t.scenario_id, t.node_id, t.measure, date_trunc(t.bucket, now(), 'UTC'), t.level,
-          t.detail, c.count, c.amount
-        FROM (
-          SELECT c.total, sum(c.count) AS count, sum(c.amount) AS amount
-          FROM unnest($${parameter()}::int[], $${parameter()}::int[], $${parameter()}::int[], $${parameter()}::numeric[])
-            AS c(n, total, count, amount)
-          LEFT JOIN proven o ON o.n = c.n WHERE c.n = 0 OR o.n IS NOT NULL
-          GROUP BY c.total HAVING sum(c.count) <> 0 OR sum(c.amount) <> 0
-        ) c
-        JOIN unnest($${parameter()}::uuid[], $${parameter()}::text[], $${parameter()}::text[], $${parameter()}::text[],
-            $${parameter()}::text[], $${parameter()}::int[], $${parameter()}::text[])
-          WITH ORDINALITY AS t(environment_id, scenario_id, node_id, measure, bucket, level, detail, total)
-          ON t.total = c.total`,
-      values: () => {
-        const rows = [...totals.values()]
+          t.detail, count, amount
+        FROM ${isLone ? lone(parameter) : several(parameter)}`,
+      values: (isLone) => {
+        // A player who rose within the group from 3 to 5 was never seen at 4.
+        const rows = isLone ? totals.filter(({ count, amount }) => count !== 0 || amount !== 0n) : totals
         return [
-          arrayOf(changes, ({ player }) => int.encode(player?.n ?? 0)),
-          arrayOf(changes, ({ total }) => int.encode(total)),
-          arrayOf(changes, ({ count }) => int.encode(count)),
-          arrayOf(changes, ({ amount }) => bigint.encode(amount)),
           arrayOf(rows, (row) => uuid.encode(row.environmentId)),
           arrayOf(rows, (row) => text.encode(row.scenarioId)),
           arrayOf(rows, (row) => text.encode(row.nodeId)),
@@ -119,8 +127,32 @@ export class Tally implements Part {
           arrayOf(rows, (row) => BUCKETS[row.measure]),
           arrayOf(rows, (row) => int.encode(row.level)),
           arrayOf(rows, (row) => text.encode(row.detail)),
+          ...(isLone
+            ? changed(rows)
+            : [
+                arrayOf(rows, (_, at) => int.encode(at + 1)),
+                ...changed(changes),
+                arrayOf(changes, ({ player }) => int.encode(player?.n ?? 0)),
+                arrayOf(changes, ({ place }) => int.encode(place)),
+              ]),
         ]
       },
     }
   }
 }
+
+const changed = (of: readonly { readonly count: number; readonly amount: bigint }[]): string[] => [
+  arrayOf(of, ({ count }) => int.encode(count)),
+  arrayOf(of, ({ amount }) => bigint.encode(amount)),
+]
+
+/** The totals, if the player is proven. */
+const lone = (parameter: () => number): string => `${rowsOf(parameter, [...TOTAL, ...CHANGE])} AS t CROSS JOIN proven`
+
+/** The totals of the players who are proven. */
+const several = (parameter: () => number): string => `${rowsOf(parameter, [...TOTAL, ['place', 'int']])} AS t JOIN (
+      SELECT c.place, sum(c.count) AS count, sum(c.amount) AS amount
+      FROM ${rowsOf(parameter, [...CHANGE, ['n', 'int'], ['place', 'int']])} AS c
+      LEFT JOIN proven o ON o.n = c.n WHERE c.n = 0 OR o.n IS NOT NULL
+      GROUP BY c.place HAVING sum(c.count) <> 0 OR sum(c.amount) <> 0
+    ) AS c ON c.place = t.place`

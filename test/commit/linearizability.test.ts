@@ -55,6 +55,11 @@ const SABOTAGES: { readonly what: string; readonly saboteur: Saboteur; readonly 
     saboteur: { find: 'p.revision IS DISTINCT FROM (', by: 'false AND p.revision = (     ' },
     edits: 0.1,
   },
+  {
+    what: 'the proof that keys are new',
+    // None is ever found. Those who were not proven look in the same words.
+    saboteur: { find: 't.key = r.key', by: 't.key = NULL ', within: 'player_versions' },
+  },
 ]
 const [find, by = '', within] = process.env.LINEARIZABILITY_SABOTEUR?.split('=>') ?? []
 if (find) SABOTAGES.push({ what: `"${find}"`, saboteur: { find, by, within } })

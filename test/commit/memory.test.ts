@@ -1,9 +1,10 @@
 import pg, { type Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addXp } from '../../src/battlepass/add-xp.ts'
+import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import { readProgress } from '../../src/battlepass/read-progress.ts'
 import type { Command } from '../../src/commit/command.ts'
-import { LATER } from '../../src/commit/group.ts'
+import { LATER, type Mode } from '../../src/commit/group.ts'
 import { createGroupCommit, type GroupCommit } from '../../src/commit/group-commit.ts'
 import { createMemory, type Memory } from '../../src/commit/memory.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
@@ -24,6 +25,8 @@ interface Instance {
   readonly memory: Memory
   /** Groups so far. */
   groups: number
+  /** How those that wrote knew their rows. */
+  readonly modes: Mode[]
 }
 
 type Subject = PlayerRef & { readonly runId: string }
@@ -71,11 +74,13 @@ function newInstance(): Instance {
   const observe = () => {
     instance.groups += 1
   }
+  const committed = ({ mode }: { mode: Mode }) => void instance.modes.push(mode)
   const instance: Instance = {
     memory,
-    writes: createGroupCommit({ pool, memory, connections: 3, observe }),
+    writes: createGroupCommit({ pool, memory, connections: 3, observe, committed }),
     reads: createGroupCommit({ pool, memory, readOnly: true }),
     groups: 0,
+    modes: [],
   }
   return instance
 }
@@ -171,6 +176,17 @@ describe('a command on a player who is remembered', () => {
     isDone = true
     await load
     expect(calls).toBeGreaterThan(0)
+  })
+
+  it('has rows read that it does not remember, in one group with others, and rests on memory still', async () => {
+    const players = await Promise.all(times(20, () => world.player('season', { gems: 950n })))
+    await Promise.all(players.map((player) => give(here, player, 1)))
+    const before = here.modes.length
+    const answers = await Promise.all(
+      players.map(({ runId, ...player }) => here.writes.run(purchasePremium(player, { ...PASS, runId }))),
+    )
+    expect(answers.filter(({ success }) => success)).toHaveLength(20)
+    expect(new Set(here.modes.slice(before))).toEqual(new Set(['proves']))
   })
 
   it('goes in one group with all that wait for it, and in their order', async () => {

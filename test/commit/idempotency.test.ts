@@ -1,0 +1,188 @@
+import type { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addXp } from '../../src/battlepass/add-xp.ts'
+import { claimTier } from '../../src/battlepass/claim-tier.ts'
+import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
+import type { Mode } from '../../src/commit/group.ts'
+import { createGroupCommit, type GroupCommit } from '../../src/commit/group-commit.ts'
+import { createMemory } from '../../src/commit/memory.ts'
+import type { PlayerRef } from '../../src/commit/player.ts'
+import { createPool } from '../../src/db/pool.ts'
+import { auditBooks } from '../support/audit.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { gold, season, tier } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import { createWorld, type World } from '../support/service.ts'
+
+// A group that rests on memory takes a key for new, and proves that as it writes (architecture: remember, decide, prove;
+// spec 4.1: the same key takes effect once).
+
+interface Instance {
+  readonly writes: GroupCommit
+  /** How its groups knew their rows, one after the other. */
+  readonly modes: Mode[]
+}
+
+type Subject = PlayerRef & { readonly runId: string }
+
+let database: TestDatabase
+let world: World
+let pool: Pool
+let here: Instance
+let there: Instance
+
+const PASS = { scenarioId: 'season', nodeId: 'pass' }
+const reused = { kind: 'idempotencyKeyReused' }
+
+beforeAll(async () => {
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  pool = createPool({ url: database.url, connections: 6, isForGroups: true, onError: () => undefined })
+  here = newInstance()
+  there = newInstance()
+  await world.publish('season', season({ levels: [0, 100, 200], tiers: [tier(2, 'free', [gold(5)])] }))
+})
+afterAll(async () => {
+  for (const { writes } of [here, there]) await writes.close()
+  await auditBooks(world.pool)
+  await pool.end()
+  await world.close()
+  await database.drop()
+})
+
+function newInstance(): Instance {
+  const modes: Mode[] = []
+  const committed = ({ mode }: { mode: Mode }) => void modes.push(mode)
+  return { modes, writes: createGroupCommit({ pool, memory: createMemory(), connections: 3, committed }) }
+}
+
+const give = ({ writes }: Instance, { runId, ...player }: Subject, amount: number, idempotencyKey?: string) =>
+  writes.run(addXp(player, { ...PASS, runId, amount: BigInt(amount), source: 'match', idempotencyKey }))
+const claim = ({ writes }: Instance, { runId, ...player }: Subject, idempotencyKey?: string) =>
+  writes.run(claimTier(player, { ...PASS, runId, level: 2, track: 'free', idempotencyKey }))
+const buy = ({ writes }: Instance, { runId, ...player }: Subject, idempotencyKey: string) =>
+  writes.run(purchasePremium(player, { ...PASS, runId, idempotencyKey }))
+
+/** A player of whom instances remember what they need. */
+async function remembered(...instances: Instance[]): Promise<Subject> {
+  const player = await world.player('season', { gems: 5_000n })
+  // Refused, so that it is remembered as it is.
+  for (const instance of instances) expect((await claim(instance, player)).success).toBe(false)
+  return player
+}
+
+/** How the groups of an instance know their rows meanwhile. */
+async function modesOf({ modes }: Instance, act: () => Promise<unknown>): Promise<Mode[]> {
+  const before = modes.length
+  await act()
+  return modes.slice(before)
+}
+
+describe('a call with a key', () => {
+  it('rests on memory as one without', async () => {
+    const player = await remembered(here)
+    expect(await modesOf(here, () => give(here, player, 100, 'xp'))).toEqual(['proves'])
+    expect(await modesOf(here, () => claim(here, player, 'claim'))).toEqual(['proves'])
+    expect(await modesOf(here, () => buy(here, player, 'premium'))).toEqual(['proves'])
+  })
+
+  it('takes effect once and is answered alike when it is sent fifty times at once to two instances', async () => {
+    for (const round of times(10, (index) => `round ${index}`)) {
+      const player = await remembered(here, there)
+      const answers = await Promise.all(times(50, (index) => give(index % 2 === 0 ? here : there, player, 100, round)))
+      expect(new Set(answers.map(({ xp }) => xp))).toEqual(new Set([100n]))
+      const claims = await Promise.all(times(50, (index) => claim(index % 2 === 0 ? here : there, player, round)))
+      for (const answer of claims) expect(answer).toEqual(claims[0])
+      expect(claims[0]).toMatchObject({ success: true, alreadyClaimed: false })
+      const purchases = await Promise.all(times(50, (index) => buy(index % 2 === 0 ? here : there, player, round)))
+      for (const answer of purchases) expect(answer).toEqual(purchases[0])
+      expect(purchases[0]?.success).toBe(true)
+      expect((await give(there, player, 1)).xp).toBe(101n)
+    }
+  })
+
+  it('is answered as it was by another instance, which still remembers the player from before', async () => {
+    const player = await remembered(here, there)
+    const answer = await give(there, player, 100, 'k')
+    expect(await give(here, player, 100, 'k')).toEqual(answer)
+    await give(there, player, 1)
+    expect(await give(here, player, 100, 'k')).toEqual(answer)
+    expect((await give(here, player, 1)).xp).toBe(102n)
+  })
+
+  it('is answered as it was by the same instance, which remembers the player as it is', async () => {
+    const player = await remembered(here)
+    const answer = await give(here, player, 100, 'k')
+    const modes = await modesOf(here, async () => expect(await give(here, player, 100, 'k')).toEqual(answer))
+    expect(modes).toEqual(['proves', 'locks'])
+    // Only the key was not as it was thought: the rows are remembered still.
+    expect(await modesOf(here, () => give(here, player, 1))).toEqual(['proves'])
+    expect((await give(here, player, 1)).xp).toBe(102n)
+  })
+
+  it('is answered as it was when it would change nothing now', async () => {
+    const player = await remembered(here)
+    const answer = await buy(here, player, 'first')
+    expect(answer.success).toBe(true)
+    expect(await buy(here, player, 'second')).toMatchObject({ error: 'premium already owned' })
+    expect(await buy(here, player, 'first')).toEqual(answer)
+  })
+
+  it('may come again after it was refused, and is answered alike from then on', async () => {
+    const player = await remembered(here)
+    expect(await claim(here, player, 'k')).toMatchObject({ success: false })
+    await give(here, player, 100)
+    const answer = await claim(here, player, 'k')
+    expect(answer).toMatchObject({ success: true, alreadyClaimed: false })
+    expect(await claim(here, player, 'k')).toEqual(answer)
+
+    const other = await remembered(here)
+    const [first, , ...later] = await Promise.all([
+      claim(here, other, 'k'),
+      give(here, other, 100),
+      claim(here, other, 'k'),
+      claim(here, other, 'k'),
+    ])
+    expect(first).toMatchObject({ success: false })
+    for (const outcome of later) expect(outcome).toEqual(answer)
+  })
+
+  it('is refused with another request, in the same group and later', async () => {
+    const player = await remembered(here)
+    const [first, second] = await Promise.allSettled([give(here, player, 1, 'k'), give(here, player, 2, 'k')])
+    expect(first).toMatchObject({ status: 'fulfilled', value: { xp: 1n } })
+    expect(second).toMatchObject({ status: 'rejected', reason: reused })
+    await expect(give(here, player, 2, 'k')).rejects.toMatchObject(reused)
+    await buy(here, player, 'k')
+    const { runId } = await world.player('season')
+    expect(await buy(here, { ...player, runId }, 'k')).toMatchObject({ error: 'idempotency key reused' })
+    expect((await give(here, player, 1)).xp).toBe(2n)
+  })
+
+  it('takes over the place of an expired one', async () => {
+    const player = await remembered(here)
+    await give(here, player, 1, 'k')
+    await world.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '8 days' WHERE player_id = $1`, [
+      player.playerId,
+    ])
+    const modes = await modesOf(here, async () => expect((await give(here, player, 2, 'k')).xp).toBe(3n))
+    expect(modes).toEqual(['proves'])
+    expect((await give(here, player, 2, 'k')).xp).toBe(3n)
+  })
+
+  it('keeps nobody else waiting when it comes again', async () => {
+    const players = await Promise.all(times(9, () => remembered(here)))
+    const [again, ...others] = players as [Subject, ...Subject[]]
+    const answer = await give(here, again, 1, 'k')
+    const modes = await modesOf(here, async () => {
+      const answers = await Promise.all([
+        give(here, again, 1, 'k'),
+        ...others.map((player) => give(here, player, 1, 'k')),
+        give(here, again, 1),
+      ])
+      expect(answers.slice(0, -1)).toEqual([answer, ...others.map(() => answer)])
+      expect(answers.at(-1)?.xp).toBe(2n)
+    })
+    expect(modes).toEqual(['proves', 'locks'])
+  })
+})
