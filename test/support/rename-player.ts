@@ -1,0 +1,31 @@
+import type { Command } from '../../src/commit/command.ts'
+import { LATER } from '../../src/commit/group.ts'
+import type { PlayerRef } from '../../src/commit/player.ts'
+import { MAX_NAME } from '../../src/limits.ts'
+import { Profiles } from '../../src/players/create-player.ts'
+import { playerCall } from '../../src/players/player-call.ts'
+import { askStanding, requireActive } from '../../src/players/standing.ts'
+import { type RequestOf, shape, text } from '../../src/request/shape.ts'
+
+// The endpoint of CONTRIBUTING.md, to the letter.
+
+export const renameRequest = shape({ nickname: text('What the player is called.', { max: MAX_NAME }) })
+
+type Rename = RequestOf<typeof renameRequest>
+
+export function rename(ref: PlayerRef, { nickname }: Rename): Command<{ nickname: string }> {
+  return {
+    player: ref,
+    locks: true,
+    decide(group) {
+      const player = group.player(ref)
+      askStanding(player)
+      if (group.waits) return LATER
+      requireActive(player)
+      group.of(Profiles).change(player, { nickname, avatarUrl: null })
+      return { nickname }
+    },
+  }
+}
+
+export const renameCall = playerCall({ request: renameRequest, action: 'player.rename', command: rename })
