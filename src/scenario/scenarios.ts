@@ -59,15 +59,23 @@ export class Scenarios {
     const current = this.current.get(key)
     if (current !== undefined) return current
     const seen = lastSeen.get(key)
-    if (this.group.mode === 'proves' && seen) {
-      this.group.premises.set(key, { table: scenarios.name, environmentId, id: scenarioId, revision: seen.revision })
-      this.current.set(key, seen.definition)
-      return seen.definition
-    }
+    if (this.group.mode === 'proves') return this.rest(ref, key)
     const definition = this.read(ref, seen)
     if (definition === undefined) return seen?.definition
     this.current.set(key, definition)
     return definition
+  }
+
+  /** What was last seen, or what is read now. The group proves it as it writes. */
+  private rest(ref: ScenarioRef, key: string): Definition | undefined {
+    // That a scenario is not there cannot be proven: such a call goes the long way.
+    if (!lastSeen.has(key) && this.read(ref, undefined) === null) this.group.waits = true
+    const seen = lastSeen.get(key)
+    if (!seen) return undefined
+    const { environmentId, scenarioId } = ref
+    this.group.premises.set(key, { table: scenarios.name, environmentId, id: scenarioId, revision: seen.revision })
+    this.current.set(key, seen.definition)
+    return seen.definition
   }
 
   private read({ environmentId, scenarioId }: ScenarioRef, seen: Seen | undefined): Definition | null | undefined {

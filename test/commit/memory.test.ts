@@ -1,5 +1,5 @@
 import pg, { type Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import { readProgress } from '../../src/battlepass/read-progress.ts'
@@ -93,6 +93,40 @@ const xpOf = async ({ reads }: Instance, { runId: _, ...player }: Subject) =>
 const byHand = (text: string, { playerId }: PlayerRef) => world.pool.query(text, [playerId])
 
 describe('a change by others counts on the next call of a player who is remembered', () => {
+  it('by an edit between the first look at a scenario and the write', async () => {
+    const ladder = (first: number) => scenario([passNode('pass', { levels: [0, first] })], [])
+    await world.publish('unseen', ladder(100))
+    const { runId, ...player } = await world.player('unseen')
+    // An instance that has seen no scenario yet.
+    vi.resetModules()
+    const fresh = {
+      ...(await import('../../src/commit/group-commit.ts')),
+      ...(await import('../../src/commit/memory.ts')),
+      ...(await import('../../src/battlepass/add-xp.ts')),
+      ...(await import('../../src/players/standing.ts')),
+    }
+    const own = createPool({ url: database.url, connections: 1, isForGroups: true, onError: () => undefined })
+    const engine = fresh.createGroupCommit({ pool: own, memory: fresh.createMemory() })
+    let edits = 0
+    const client = await own.connect()
+    const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
+    client.query = (async (...args: [{ text: string }]) => {
+      if (edits === 1 && args[0].text.includes('player_versions v SET')) {
+        edits += 1
+        await world.publish('unseen', ladder(5))
+      }
+      return query(...args)
+    }) as never
+    client.release()
+    await engine.run(fresh.admitPlayer(player))
+    edits = 1
+    const at = { scenarioId: 'unseen', nodeId: 'pass', runId }
+    const { level } = await engine.run(fresh.addXp(player, { ...at, amount: 10n, source: 'match' }))
+    expect([level, edits]).toEqual([2, 2])
+    await engine.close()
+    await own.end()
+  })
+
   it('by a person in psql', async () => {
     const player = await world.player('season')
     expect((await give(here, player, 10)).xp).toBe(10n)
