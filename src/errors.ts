@@ -84,7 +84,7 @@ export function causeOf({ cause }: Refusal): string | undefined {
   return cause.message || String((cause as { code?: unknown }).code ?? cause.name)
 }
 
-/** Refuses a request that has any. */
+/** Refuses a request in which faults were found, with all of them. */
 export function refuseFaults(faults: readonly Fault[]): void {
   if (faults.length > 0) throw invalidRequest(...faults)
 }

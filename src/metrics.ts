@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** What whoever runs the service at night looks at. Labels come from our own tables, never from a request. */
+/** The metrics for the person on call. Labels come from our own tables, never from a request. */
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

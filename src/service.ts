@@ -19,7 +19,7 @@ export interface Service {
   readonly run: GroupCommit['run']
   /** For short reads, for which the game waits. */
   readonly pool: Pool
-  /** For what operators read and change. That may take long or wait for a lock, and then only its like waits for it. */
+  /** For reads and changes of operators, which can take long or wait for a lock. The game does not wait for this pool. */
   readonly operatorPool: Pool
 
   /** Opens and seals the secrets of login providers. */

@@ -1,4 +1,4 @@
-/** What the audit log names by more than one file: a call, and what is written down of it, or of who may not. */
+/** Actions of the audit log that more than one file names: where the call is allowed, and where it is written down. */
 export const ACTIONS = {
   linkIdentity: 'identity.link',
   publishScenario: 'scenario.publish',

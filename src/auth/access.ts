@@ -88,8 +88,8 @@ export async function requireLink(
 }
 
 /**
- * The operator that calls, with a role that includes the needed one, of this project where one is named. Whoever else
- * tries is refused, and written down when it would have changed something.
+ * The operator that calls. Its role includes the needed one, and its project is this one where one is named. Any other
+ * caller is refused, and is in the audit log when the call would have changed something.
  */
 export async function requirePlatform(
   access: Access,

@@ -84,9 +84,9 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   }
 
   /**
-   * Decides on rows in memory, and reads those that are missing. What is read is of the remembered version if that is
-   * proven afterwards: nothing of a player changes without it, and nobody else here decides on the player meanwhile.
-   * Answers those who need more.
+   * Decides on rows in memory, and reads the missing ones without a lock. These are of the remembered version if the
+   * write proves that version: no row of a player changes without it, and no other group of this process has the player.
+   * Answers the calls that need more rows.
    */
   async function decideRemembered(): Promise<Entry[]> {
     let waiting = entries.filter((entry) => !decide(entry))

@@ -33,6 +33,8 @@ export interface GroupCommit {
   close(): Promise<void>
 }
 
+/** How long a call may take unless a group commit says otherwise, in milliseconds. */
+export const DEADLINE_MS = 5_000
 const MAX_RETRIES = 20
 const RECONNECT_MS = 100
 /** So many players must wait before a second group that rests on memory sets out beside the first: larger groups cost less. */
@@ -53,7 +55,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     connections = 2,
     maxBatch = 256,
     maxQueue = 10_000,
-    deadlineMs = 5_000,
+    deadlineMs = DEADLINE_MS,
     readOnly = false,
   } = options
   const clock: Clock = { offsetMs: undefined }

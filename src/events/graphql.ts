@@ -1,14 +1,14 @@
 import { requirePlatform } from '../auth/access.ts'
-import { type Fault, invalidRequest, Refusal, refuseFaults } from '../errors.ts'
+import { type Fault, Refusal, refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
 import { type PageArgs, readPage } from '../graphql/page.ts'
 import { argsOf, enumType } from '../graphql/shapes.ts'
-import { members, RawJson } from '../json.ts'
+import { RawJson } from '../json.ts'
 import { admitPlayer } from '../players/standing.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { environment, nodeId, playerId, scenarioId } from '../request/common.ts'
-import { described, mapped, moment, optional, type RequestOf, shape, someOf, text, texts } from '../request/shape.ts'
+import { checkSpan, environment, nodeId, playerId, scenarioId, span } from '../request/common.ts'
+import { described, mapped, optional, type RequestOf, shape, someOf, text, texts } from '../request/shape.ts'
 import { JsonSource } from '../request/source.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
@@ -99,8 +99,8 @@ const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEven
     price: t.field({
       description: 'What was paid.',
       type: PriceType,
-      resolve: ({ data }) => {
-        const price = new JsonSource(members(data).get('price') ?? '{}')
+      resolve: (event) => {
+        const price = new JsonSource(dataOf(event).objectText('price') ?? '{}')
         return { currency: readText(price, 'currency'), amount: readInt64(price, 'amount') }
       },
     }),
@@ -172,8 +172,7 @@ const historyRequest = shape({
   ...scope,
   ...kinds,
   ...place,
-  from: optional(moment('The first moment that counts.')),
-  to: optional(moment('The first moment that does not count any more.')),
+  ...span,
 })
 
 /** Whose events are asked for, of which place and kind. */
@@ -227,7 +226,8 @@ async function readScope(
   }
 }
 
-const readName = (name: string | null): string => shape({ environment }).readInput({ environment: name }).environment
+const namedRequest = shape({ environment })
+const readName = (name: string | null): string => namedRequest.readInput({ environment: name }).environment
 
 builder.subscriptionFields((t) => {
   const crossings = (type: typeof LevelUpEvent, handle: string, description: string) =>
@@ -281,8 +281,7 @@ builder.queryField('events', (t) =>
       'The history of a stream, in its order. Cursors are the stream’s own: subscribe with `after: pageInfo.endCursor` to go on live. `last` gives the latest.',
     args: argsOf(historyRequest),
     resolve: async (_root, args, context) => {
-      const { from, to, ...request } = historyRequest.readInput(args)
-      if (from && to && from >= to) throw invalidRequest({ path: 'to', message: 'must be after from' })
+      const { from, to, ...request } = historyRequest.readInput(args, checkSpan)
       const page = readEventPage(args)
       return readHistory(context, { ...(await readFilter(context, request)), from, to }, page)
     },

@@ -1,8 +1,8 @@
-import { type Fault, invalidRequest } from '../errors.ts'
+import { type Fault, invalidRequest, refuseFaults } from '../errors.ts'
 import { isCleanText } from '../json.ts'
 import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
-import type { Fields, RequestOf, Shape } from '../request/shape.ts'
+import type { Check, Fields, RequestOf, Shape } from '../request/shape.ts'
 import { InputSource } from '../request/source.ts'
 
 export const DEFAULT_SIZE = 20
@@ -49,6 +49,7 @@ export function readList<F extends Fields, Place>(
   request: Shape<F>,
   args: PageArgs,
   readCursor: (cursor: string) => Place | undefined,
+  check?: Check<RequestOf<Shape<F>>>,
 ): RequestOf<Shape<F>> & { size: number; after: Place | null } {
   const faults: Fault[] = []
   const { first, last, after, before } = args
@@ -59,7 +60,8 @@ export function readList<F extends Fields, Place>(
   const place = isGiven(after) ? readCursor(after as string) : null
   if (place === undefined) faults.push({ path: 'after', message: FOREIGN_CURSOR })
   const values = request.gather(new InputSource(args), faults)
-  if (faults.length > 0) throw invalidRequest(...faults)
+  if (check) faults.push(...check(values))
+  refuseFaults(faults)
   return { ...values, size, after: place ?? null } as never
 }
 

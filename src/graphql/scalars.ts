@@ -1,5 +1,6 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql'
 import { depthExceeds, elements, kindOf, MAX_INT64, MIN_INT64, members, objectText, RawJson, readInt } from '../json.ts'
+import { MAX_DEPTH } from '../limits.ts'
 
 /** A 64-bit integer: a decimal string out; a decimal string or an integer in, exact over the whole range. */
 export function parseInt64(value: unknown): bigint {
@@ -25,7 +26,7 @@ function located<T>(node: ValueNode, read: () => T): T {
 
 const OBJECT = 'JSONObject must be a JSON object, or its text as a string'
 /** As of a body over REST, which counts the object around it. */
-const MAX_DEPTH = 63
+const MAX_OBJECT_DEPTH = MAX_DEPTH - 1
 
 /** A JSON object from a variable. */
 export function parseObject(value: unknown): RawJson {
@@ -44,7 +45,8 @@ export function parseObjectLiteral(node: ValueNode, variables?: Readonly<Record<
 }
 
 function readObject(text: string): RawJson {
-  if (depthExceeds(text, MAX_DEPTH)) throw new GraphQLError(`JSONObject must not nest deeper than ${MAX_DEPTH}`)
+  if (depthExceeds(text, MAX_OBJECT_DEPTH))
+    throw new GraphQLError(`JSONObject must not nest deeper than ${MAX_OBJECT_DEPTH}`)
   try {
     JSON.parse(text)
   } catch {

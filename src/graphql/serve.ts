@@ -4,7 +4,7 @@ import { type DocumentNode, getOperationAST, OperationTypeNode } from 'graphql'
 import { processRegularResult, type YogaServerInstance } from 'graphql-yoga'
 import type { Config } from '../config.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
-import { readBody } from '../http/body.ts'
+import { letBy, readBody } from '../http/body.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -19,7 +19,7 @@ export interface ServeOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly documents: KeptDocuments
-  /** The document that a client names or sends; refuses what it may not ask for. */
+  /** The document that a client names or sends. Refuses a document that it must not run. */
   readonly find: (sent: SentOperation) => FoundDocument | undefined
   readonly count: (found: FoundDocument) => void
   readonly tidy: TidyErrors
@@ -70,7 +70,7 @@ export function createServe(options: ServeOptions) {
     }
   }
 
-  /** The body is read as over REST: up to a limit, whether or not its length is told. */
+  /** Reads the body as over REST: up to a limit, also without a `Content-Length`. */
   async function post(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     const body = await readBody(request, config.maxBodyBytes)
     if (!isUtf8(body)) throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
@@ -101,9 +101,8 @@ export function createServe(options: ServeOptions) {
       const refusal = error instanceof Refusal ? error : new Refusal('internalError')
       if (refusal !== error) log.error({ path: ROUTE, requestId: call.requestId, err: error }, refusal.message)
       const type = `${JSON_TYPE}; charset=utf-8`
+      letBy(request, response)
       write(response, refusal.status, [...call.headers, 'content-type', type], textOf(refusal, call.requestId))
-      // What is still to come of a body is nobody's.
-      request.removeAllListeners('data').resume()
     }
   }
 

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
 import { MAX_DEPTH } from '../limits.ts'
@@ -43,6 +43,21 @@ function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
     request.on('end', () => resolve(body.subarray(0, length)))
     // A client that leaves in the midst is owed no answer, but whoever waits for the body is, and it is nobody's fault here.
     request.on('error', () => reject(unreadable('the body must be whole')))
+  })
+}
+
+/** A client that is refused while it sends has this long to read its answer. */
+export const LINGER_MS = 500
+
+/**
+ * Reads on for a moment after an answer to a body that has not come whole. A client whose connection closes while it
+ * sends would not read the answer.
+ */
+export function letBy(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || !(request.headers['content-length'] || request.headers['transfer-encoding'])) return
+  response.once('finish', () => {
+    const timer = setTimeout(() => request.socket.destroySoon(), LINGER_MS).unref()
+    request.once('close', () => clearTimeout(timer)).resume()
   })
 }
 

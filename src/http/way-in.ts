@@ -6,6 +6,7 @@ import { toRefusal } from '../db/failures.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { LINGER_MS, letBy } from './body.ts'
 import { requestIdOf } from './request-id.ts'
 import { type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
@@ -19,8 +20,6 @@ export interface WayInOptions {
 }
 
 const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, x-request-id, x-sdk-key'
-/** Whoever still sends what nobody reads gets this long to notice its answer. */
-const LINGER_MS = 500
 
 /** What answers at a path, by method. */
 interface Place {
@@ -38,7 +37,7 @@ type Params = Readonly<Record<string, string>>
 /** The one way in over HTTP: finds the route, runs it, renders whatever it throws, and writes the answer in one write. */
 export function createWayIn({ routes, context, log, metrics, allowedOrigins }: WayInOptions) {
   const router = findMyWay({
-    // As long as Node takes them: what is wrong with one is told by whoever reads it.
+    // Node bounds the whole target. The handler tells what is wrong with a parameter.
     maxParamLength: Number.MAX_SAFE_INTEGER,
     querystringParser: () => ({}),
   })
@@ -56,7 +55,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     return { place: found?.store ?? nowhere, params }
   }
 
-  /** Refuses a request that was found faulty before. */
+  /** Answers a request. One with a fault is refused at no route. */
   async function serve(request: IncomingMessage, response: ServerResponse, fault: Refusal | undefined): Promise<void> {
     const started = performance.now()
     const requestId = requestIdOf(request)
@@ -77,7 +76,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
       headers.push('access-control-allow-origin', origin)
       headers.push('access-control-expose-headers', 'x-request-id, retry-after', 'vary', 'origin')
     }
-    if (!request.complete) letBy(request, response)
+    letBy(request, response)
     response.writeHead(status, headers).end(body)
     place.count(status, performance.now() - started)
   }
@@ -190,7 +189,7 @@ function faultOf(request: IncomingMessage): Refusal | undefined {
   return undefined
 }
 
-/** Whether it names no host, as all but the oldest form of requests must. */
+/** Whether a request lacks the host that every version but HTTP/1.0 requires. */
 export function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion !== '1.0'
 }
@@ -200,13 +199,4 @@ function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new Refusal('payloadTooLarge')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('requestTimeout')
   return invalidRequest({ path: '', message: 'the request must be HTTP' })
-}
-
-/** Lets what is left of a body by for a moment: who still sends when the connection closes does not read its answer. */
-function letBy(request: IncomingMessage, response: ServerResponse): void {
-  if (!request.headers['content-length'] && !request.headers['transfer-encoding']) return
-  response.once('finish', () => {
-    const timer = setTimeout(() => request.socket.destroySoon(), LINGER_MS).unref()
-    request.once('close', () => clearTimeout(timer)).resume()
-  })
 }

@@ -1,6 +1,5 @@
-import { type Fault, refuseFaults } from '../errors.ts'
+import type { Fault } from '../errors.ts'
 import type { Field, Fields, RequestOf, Shape } from '../request/shape.ts'
-import { InputSource } from '../request/source.ts'
 
 // Ranges of time that figures are asked for. Days and hours are those of UTC, which begin at whole ones since 1970.
 
@@ -40,15 +39,19 @@ export function readRanged<F extends Fields & Ranged>(
   args: object,
   { days, maxDays }: { days: number; maxDays: number },
 ): RequestOf<Shape<F>> & { range: Range } {
-  const faults: Fault[] = []
-  const values = request.gather(new InputSource(args), faults)
-  const { from, to } = values as RequestOf<Shape<Ranged>>
-  const end = to ?? new Date()
-  const range = { from: from ?? daysAgo(days, end), to: end }
-  if (range.from >= range.to) faults.push({ path: 'from', message: 'must be before to' })
-  if (daysOf(range) > maxDays) faults.push({ path: 'from', message: `must be at most ${maxDays} days before to` })
-  refuseFaults(faults)
-  return { ...values, range }
+  const now = new Date()
+  const rangeOf = (values: RequestOf<Shape<F>>): Range => {
+    const { from, to } = values as RequestOf<Shape<Ranged>>
+    return { from: from ?? daysAgo(days, to ?? now), to: to ?? now }
+  }
+  const values = request.readInput(args, (read) => {
+    const range = rangeOf(read)
+    const faults: Fault[] = []
+    if (range.from >= range.to) faults.push({ path: 'from', message: 'must be before to' })
+    if (daysOf(range) > maxDays) faults.push({ path: 'from', message: `must be at most ${maxDays} days before to` })
+    return faults
+  })
+  return { ...values, range: rangeOf(values) }
 }
 
 /** What is wrong with telling a range by the hour: it is long, or its hours are not kept any more. */

@@ -4,7 +4,6 @@ import type { AddXpResult } from '../battlepass/add-xp.ts'
 import { type ClaimResult, track } from '../battlepass/claim-tier.ts'
 import { AddXpResultType, ClaimTierResultType } from '../battlepass/graphql.ts'
 import type { Command } from '../commit/command.ts'
-import { type Fault, invalidRequest } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
 import { forwardPage, pageOf, readList } from '../graphql/page.ts'
@@ -15,13 +14,13 @@ import { PlayerType } from '../players/graphql.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
 import { type PlayerRef, STATUSES } from '../players/standing.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { environment, inScenario, playerId, reason, requiredKey, runId } from '../request/common.ts'
+import { checkSpan, environment, inScenario, playerId, reason, requiredKey, runId, span } from '../request/common.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import {
+  type Check,
   type Fields,
   int32,
   int64,
-  moment,
   oneOf,
   optional,
   type RequestOf,
@@ -30,7 +29,6 @@ import {
   text,
   uuid,
 } from '../request/shape.ts'
-import { InputSource } from '../request/source.ts'
 import {
   banPlayer,
   cancelRun,
@@ -42,10 +40,10 @@ import {
   grantPremium,
   grantTier,
   grantXp,
+  type KeyedCall,
   resetPass,
   resetTier,
   revokePremium,
-  type SupportCall,
   setPlayerStorage,
   unbanPlayer,
   unlinkIdentity,
@@ -99,51 +97,47 @@ builder.objectField(GrantTierPayload, 'result', (t) =>
 
 /** What every action of support takes. */
 const whom = { playerId, reason }
-const money = {
-  playerId,
-  currency: text('A currency, as the scenario and its prices name it.', { max: MAX_ASSET }),
-  amount: int64('1 or more.', { min: 1n }),
-  reason,
-  idempotencyKey: requiredKey,
-}
-const place = { playerId, ...inScenario, reason }
+const amount = int64('1 or more.', { min: 1n })
 const level = int32('A level of the pass.', { min: 0 })
 
 const playerRequest = shape(whom)
-const moneyRequest = shape(money)
-const passRequest = shape(place)
-const identityRequest = shape({
-  playerId,
-  provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
-  subject: text("The player's id of the studio, as its webhook named it.", { max: MAX_SUBJECT }),
-  reason,
-})
-const xpRequest = shape({
-  playerId,
-  ...inScenario,
-  amount: int64('1 or more.', { min: 1n }),
-  source: optional(text('`support` unless given.', { max: MAX_SOURCE }), 'support'),
-  reason,
+const moneyRequest = shape({
+  ...whom,
+  currency: text('A currency, as the scenario and its prices name it.', { max: MAX_ASSET }),
+  amount,
   idempotencyKey: requiredKey,
 })
-const grantTierRequest = shape({ playerId, ...inScenario, level, track, reason, idempotencyKey: requiredKey })
-const tierRequest = shape({ playerId, ...inScenario, level, track, reason })
-const runRequest = shape({ playerId, runId, reason })
-const setStorageRequest = shape({ playerId, values: storageValues, reason })
-const deleteStorageRequest = shape({ playerId, keys: storageKeys, reason })
+const passRequest = shape({ ...whom, ...inScenario })
+const identityRequest = shape({
+  ...whom,
+  provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
+  subject: text("The player's id of the studio, as its webhook named it.", { max: MAX_SUBJECT }),
+})
+const xpRequest = shape({
+  ...whom,
+  ...inScenario,
+  amount,
+  source: optional(text('`support` unless given.', { max: MAX_SOURCE }), 'support'),
+  idempotencyKey: requiredKey,
+})
+const tierRequest = shape({ ...whom, ...inScenario, level, track })
+const grantTierRequest = shape({ ...tierRequest.fields, idempotencyKey: requiredKey })
+const runRequest = shape({ ...whom, runId })
+const setStorageRequest = shape({ ...whom, values: storageValues })
+const deleteStorageRequest = shape({ ...whom, keys: storageKeys })
 
-type SupportFields = Fields & Pick<typeof whom, 'playerId' | 'reason'>
+type SupportFields = Fields & typeof whom
 
 /**
  * The input and the resolver of an action of support on a player of the operator's project. Every fault is told at once.
- * An operator who may not is refused before anything is read. Another project's player is one that does not exist.
+ * An operator without the role is refused before anything is read. Another project's player is one that does not exist.
  * Both attempts are in the audit log.
  */
 function support<F extends SupportFields, Outcome>(
   name: string,
   action: string,
   request: Shape<F>,
-  run: (call: SupportCall & { idempotencyKey: string }, input: RequestOf<Shape<F>>) => Command<Outcome>,
+  run: (call: KeyedCall, input: RequestOf<Shape<F>>) => Command<Outcome>,
 ) {
   return {
     args: inputOf(name, request),
@@ -284,10 +278,6 @@ builder.prismaObject('AuditLogEntry', {
   }),
 })
 
-const span = {
-  from: optional(moment('The first moment that counts.')),
-  to: optional(moment('The first moment that does not count any more.')),
-}
 const auditLogRequest = shape({
   action: optional(text('Of this action alone, to the letter, such as `player.ban`.', { max: 128 })),
   target: optional(text('About this target alone, such as the id of a player, a key or a scenario.', { max: 255 })),
@@ -315,7 +305,9 @@ builder.queryFields((t) => ({
     resolve: async (query, _root, args, context) => {
       const attempt = { action: ACTIONS.readAuditLog, target: 'audit_log' }
       const { projectId } = await requirePlatform(context, 'admin', attempt)
-      const { action, target, actor, from, to } = readSpan(auditLogRequest, args)
+      const { action, target, actor, ...asked } = auditLogRequest.readInput(args, checkSpan)
+      const from = asked.from && sinceThe1970s(asked.from)
+      const to = asked.to && sinceThe1970s(asked.to)
       const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
       const where = {
         projectId,
@@ -348,9 +340,8 @@ builder.queryFields((t) => ({
     args: argsOf(playersRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment, search, provider, status, size, after } = readList(playersRequest, args, readPlayerCursor)
-      // All who ever came by a provider are nobody's page.
-      if (provider !== null && !search) throw invalidRequest({ path: 'provider', message: 'must be given with search' })
+      const asked = readList(playersRequest, args, readPlayerCursor, checkProvider)
+      const { environment, search, provider, status, size, after } = asked
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const found = await searchPlayers(
         context.service.operatorPool,
@@ -367,15 +358,9 @@ builder.queryFields((t) => ({
   }),
 }))
 
-/** Reads a request with a range of time, of which either end may be left out. */
-function readSpan<F extends Fields & typeof span>(request: Shape<F>, args: object): RequestOf<Shape<F>> {
-  const faults: Fault[] = []
-  const read = request.gather(new InputSource(args), faults)
-  const { from, to } = read as RequestOf<Shape<typeof span>>
-  if (from && to && from >= to) faults.push({ path: 'to', message: 'must be after from' })
-  if (faults.length > 0) throw invalidRequest(...faults)
-  return { ...read, from: from && sinceThe1970s(from), to: to && sinceThe1970s(to) }
-}
+/** All who ever came by a provider are nobody's page. */
+const checkProvider: Check<RequestOf<typeof playersRequest>> = ({ provider, search }) =>
+  provider !== null && !search ? [{ path: 'provider', message: 'must be given with search' }] : []
 
 /** Nothing is older, and Prisma writes years that Postgres does not have. */
 const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)

@@ -1,4 +1,4 @@
-import type { GroupCommit } from '../commit/group-commit.ts'
+import { DEADLINE_MS, type GroupCommit } from '../commit/group-commit.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { createTurns, type Turns } from '../turns.ts'
 import type { PlayerRef } from './standing.ts'
@@ -6,8 +6,6 @@ import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH 
 
 /** Answers with storage that one caller has under way: the next one is read when one of them was taken. */
 const MAX_ANSWERS = 2
-/** As long as any call may take. */
-const WAIT_MS = 5_000
 
 /** One answer that carries storage: of one player over REST, of several in GraphQL. */
 export interface StorageAnswer {
@@ -35,7 +33,7 @@ export function createStorageAnswers(run: GroupCommit['run']): BeginStorageAnswe
       if (own.answers === 0) callers.delete(caller)
     }
     try {
-      const leave = await own.turns.enter(AbortSignal.any([closed, AbortSignal.timeout(WAIT_MS)]))
+      const leave = await own.turns.enter(AbortSignal.any([closed, AbortSignal.timeout(DEADLINE_MS)]))
       const leaveAndEnd = () => {
         leave()
         end()

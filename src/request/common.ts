@@ -1,5 +1,5 @@
 import { isSlug, MAX_ID, MAX_IDEMPOTENCY_KEY, MAX_REASON, MAX_SLUG } from '../limits.ts'
-import { type Field, optional, text, uuid } from './shape.ts'
+import { type Check, type Field, moment, optional, text, uuid } from './shape.ts'
 
 // Fields that several requests have.
 
@@ -36,6 +36,14 @@ export const requiredKey = text('The same key and request is done once, and answ
   max: MAX_IDEMPOTENCY_KEY,
 })
 export const idempotencyKey = optional(requiredKey)
+
+/** A range of time, of which either end may be left out. */
+export const span = {
+  from: optional(moment('The first moment that counts.')),
+  to: optional(moment('The first moment that does not count any more.')),
+}
+export const checkSpan: Check<{ readonly from: Date | null; readonly to: Date | null }> = ({ from, to }) =>
+  from && to && from >= to ? [{ path: 'to', message: 'must be after from' }] : []
 
 /** A request whose key may be left out in code, too. */
 export type Unkeyed<Request extends { readonly idempotencyKey: string | null }> = Omit<Request, 'idempotencyKey'> &

@@ -1,4 +1,4 @@
-import { type Fault, invalidRequest } from '../errors.ts'
+import { type Fault, refuseFaults } from '../errors.ts'
 import { isCleanText, type Json, MAX_INT32, MAX_INT64 } from '../json.ts'
 import { isUuid } from '../limits.ts'
 import { InputSource, type Source } from './source.ts'
@@ -37,6 +37,8 @@ export type Fields = Readonly<Record<string, Field<unknown>>>
 
 /** What a shape reads: `RequestOf<typeof addXpRequest>`. */
 export type RequestOf<S> = S extends Shape<infer F> ? Values<F> : never
+/** The faults of values that do not fit each other. */
+export type Check<T> = (values: T) => readonly Fault[]
 type Values<F> = { readonly [Name in keyof F]: F[Name] extends Field<infer T> ? T : never }
 
 /** The fields of a request, in their order. */
@@ -56,17 +58,18 @@ export class Shape<F extends Fields> {
     return values as Values<F>
   }
 
-  /** Reads all fields. Refuses the request with every fault at once. */
-  read(source: Source): Values<F> {
+  /** Reads all fields. Refuses the request with every fault at once, also those that `check` finds between fields. */
+  read(source: Source, check?: Check<Values<F>>): Values<F> {
     const faults: Fault[] = []
     const values = this.gather(source, faults)
-    if (faults.length > 0) throw invalidRequest(...faults)
+    if (check) faults.push(...check(values))
+    refuseFaults(faults)
     return values
   }
 
   /** Reads the input or the arguments of a GraphQL field. */
-  readInput(input: object): Values<F> {
-    return this.read(new InputSource(input))
+  readInput(input: object, check?: Check<Values<F>>): Values<F> {
+    return this.read(new InputSource(input), check)
   }
 
   /** The JSON Schema of the request. Unknown members are ignored, and null counts as absent. */

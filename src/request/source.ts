@@ -18,14 +18,13 @@ export class JsonSource implements Source {
   /** The whole object, as it was sent. */
   readonly text: string
   private readonly values: { readonly [name: string]: unknown }
-  private readonly mayRound: boolean
+  private mayRound: boolean | undefined
   private slices: ReadonlyMap<string, string> | undefined
 
   /** Takes the text of a valid JSON object. */
   constructor(text: string, values: unknown = JSON.parse(text)) {
     this.text = text
     this.values = values as { readonly [name: string]: unknown }
-    this.mayRound = FRACTION.test(text)
   }
 
   value(name: string): unknown {
@@ -35,6 +34,7 @@ export class JsonSource implements Source {
   integer(name: string): bigint | undefined {
     const value = this.values[name]
     if (typeof value !== 'number') return undefined
+    this.mayRound ??= FRACTION.test(this.text)
     return Number.isSafeInteger(value) && !this.mayRound ? BigInt(value) : readInt(this.slice(name))
   }
 
