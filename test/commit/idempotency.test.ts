@@ -1,78 +1,53 @@
-import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { claimTier } from '../../src/battlepass/claim-tier.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import type { Mode } from '../../src/commit/group.ts'
-import { createGroupCommit, type GroupCommit } from '../../src/commit/group-commit.ts'
-import { createMemory } from '../../src/commit/memory.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
-import { createPool } from '../../src/db/pool.ts'
-import { auditBooks } from '../support/audit.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { gold, season, tier } from '../support/definitions.ts'
+import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
 import { times } from '../support/game.ts'
-import { createWorld, type World } from '../support/service.ts'
+import type { World } from '../support/service.ts'
 
 // A group that rests on memory takes a key for new, and proves that as it writes (architecture: remember, decide, prove;
 // spec 4.1: the same key takes effect once).
 
-interface Instance {
-  readonly writes: GroupCommit
-  /** How its groups knew their rows, one after the other. */
-  readonly modes: Mode[]
-}
-
 type Subject = PlayerRef & { readonly runId: string }
 
-let database: TestDatabase
+let instances: TwoInstances
 let world: World
-let pool: Pool
-let here: Instance
-let there: Instance
+let here: Engines
+let there: Engines
 
 const PASS = { scenarioId: 'season', nodeId: 'pass' }
 const reused = { kind: 'idempotencyKeyReused' }
 
 beforeAll(async () => {
-  database = await createDatabase()
-  world = await createWorld(database.url)
-  pool = createPool({ url: database.url, connections: 6, isForGroups: true, onError: () => undefined })
-  here = newInstance()
-  there = newInstance()
+  instances = await startEngines()
+  world = instances.world
+  here = instances.here
+  there = instances.there
   await world.publish('season', season({ levels: [0, 100, 200], tiers: [tier(2, 'free', [gold(5)])] }))
 })
-afterAll(async () => {
-  for (const { writes } of [here, there]) await writes.close()
-  await auditBooks(world.pool)
-  await pool.end()
-  await world.close()
-  await database.drop()
-})
+afterAll(() => instances?.stop())
 
-function newInstance(): Instance {
-  const modes: Mode[] = []
-  const committed = ({ mode }: { mode: Mode }) => void modes.push(mode)
-  return { modes, writes: createGroupCommit({ pool, memory: createMemory(), connections: 3, committed }) }
-}
-
-const give = ({ writes }: Instance, { runId, ...player }: Subject, amount: number, idempotencyKey?: string) =>
+const give = ({ writes }: Engines, { runId, ...player }: Subject, amount: number, idempotencyKey?: string) =>
   writes.run(addXp(player, { ...PASS, runId, amount: BigInt(amount), source: 'match', idempotencyKey }))
-const claim = ({ writes }: Instance, { runId, ...player }: Subject, idempotencyKey?: string) =>
+const claim = ({ writes }: Engines, { runId, ...player }: Subject, idempotencyKey?: string) =>
   writes.run(claimTier(player, { ...PASS, runId, level: 2, track: 'free', idempotencyKey }))
-const buy = ({ writes }: Instance, { runId, ...player }: Subject, idempotencyKey: string) =>
+const buy = ({ writes }: Engines, { runId, ...player }: Subject, idempotencyKey: string) =>
   writes.run(purchasePremium(player, { ...PASS, runId, idempotencyKey }))
 
 /** A player of whom instances remember what they need. */
-async function remembered(...instances: Instance[]): Promise<Subject> {
+async function remembered(...engines: Engines[]): Promise<Subject> {
   const player = await world.player('season', { gems: 5_000n })
   // Refused, so that it is remembered as it is.
-  for (const instance of instances) expect((await claim(instance, player)).success).toBe(false)
+  for (const instance of engines) expect((await claim(instance, player)).success).toBe(false)
   return player
 }
 
 /** How the groups of an instance know their rows meanwhile. */
-async function modesOf({ modes }: Instance, act: () => Promise<unknown>): Promise<Mode[]> {
+async function modesOf({ modes }: Engines, act: () => Promise<unknown>): Promise<Mode[]> {
   const before = modes.length
   await act()
   return modes.slice(before)

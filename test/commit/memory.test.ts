@@ -1,41 +1,28 @@
-import pg, { type Pool } from 'pg'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import { readProgress } from '../../src/battlepass/read-progress.ts'
 import type { Command } from '../../src/commit/command.ts'
-import { LATER, type Mode } from '../../src/commit/group.ts'
-import { createGroupCommit, type GroupCommit } from '../../src/commit/group-commit.ts'
-import { createMemory, type Memory } from '../../src/commit/memory.ts'
+import { LATER } from '../../src/commit/group.ts'
+import { createMemory } from '../../src/commit/memory.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { askStanding } from '../../src/players/standing.ts'
-import { auditBooks } from '../support/audit.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
+import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
 import { times } from '../support/game.ts'
-import { createWorld, type World } from '../support/service.ts'
+import type { World } from '../support/service.ts'
 
 // Rows of players who are playing stay in memory (architecture: remember, decide, prove). Changes by others count at
 // once, a bug stays with its command, and memory stays within bounds.
 
-interface Instance {
-  readonly writes: GroupCommit
-  readonly reads: GroupCommit
-  readonly memory: Memory
-  /** Groups so far. */
-  groups: number
-  /** How those that wrote knew their rows. */
-  readonly modes: Mode[]
-}
-
 type Subject = PlayerRef & { readonly runId: string }
 
-let database: TestDatabase
+let instances: TwoInstances
 let world: World
-let pool: Pool
-let here: Instance
-let there: Instance
+let here: Engines
+let there: Engines
 
 const PASS = { scenarioId: 'season', nodeId: 'pass' }
 const season = (gems: number) =>
@@ -51,43 +38,17 @@ const season = (gems: number) =>
   )
 
 beforeAll(async () => {
-  database = await createDatabase()
-  world = await createWorld(database.url)
-  pool = createPool({ url: database.url, connections: 6, isForGroups: true, onError: () => undefined })
-  here = newInstance()
-  there = newInstance()
+  instances = await startEngines()
+  world = instances.world
+  here = instances.here
+  there = instances.there
   await world.publish('season', season(5))
 })
-afterAll(async () => {
-  for (const { writes, reads } of [here, there]) {
-    await writes.close()
-    await reads.close()
-  }
-  await auditBooks(world.pool)
-  await pool.end()
-  await world.close()
-  await database.drop()
-})
+afterAll(() => instances?.stop())
 
-function newInstance(): Instance {
-  const memory = createMemory()
-  const observe = () => {
-    instance.groups += 1
-  }
-  const committed = ({ mode }: { mode: Mode }) => void instance.modes.push(mode)
-  const instance: Instance = {
-    memory,
-    writes: createGroupCommit({ pool, memory, connections: 3, observe, committed }),
-    reads: createGroupCommit({ pool, memory, readOnly: true }),
-    groups: 0,
-    modes: [],
-  }
-  return instance
-}
-
-const give = ({ writes }: Instance, { runId, ...player }: Subject, amount: number) =>
+const give = ({ writes }: Engines, { runId, ...player }: Subject, amount: number) =>
   writes.run(addXp(player, { ...PASS, runId, amount: BigInt(amount), source: 'match' }))
-const xpOf = async ({ reads }: Instance, { runId: _, ...player }: Subject) =>
+const xpOf = async ({ reads }: Engines, { runId: _, ...player }: Subject) =>
   (await reads.run(readProgress(player, PASS))).xp
 /** What a person does in psql. */
 const byHand = (text: string, { playerId }: PlayerRef) => world.pool.query(text, [playerId])
@@ -105,7 +66,7 @@ describe('a change by others counts on the next call of a player who is remember
       ...(await import('../../src/battlepass/add-xp.ts')),
       ...(await import('../../src/players/standing.ts')),
     }
-    const own = createPool({ url: database.url, connections: 1, isForGroups: true, onError: () => undefined })
+    const own = createPool({ url: instances.databaseUrl, connections: 1, isForGroups: true, onError: () => undefined })
     const engine = fresh.createGroupCommit({ pool: own, memory: fresh.createMemory() })
     let edits = 0
     const client = await own.connect()
@@ -165,7 +126,7 @@ describe('a change by others counts on the next call of a player who is remember
   it('and an instance of an earlier version may not make one', async () => {
     const player = await world.player('season')
     await give(here, player, 10)
-    const earlier = new pg.Client({ connectionString: database.url, application_name: 'tierway' })
+    const earlier = new pg.Client({ connectionString: instances.databaseUrl, application_name: 'tierway' })
     await earlier.connect()
     const change = earlier.query('UPDATE passes SET xp = 0 WHERE player_id = $1', [player.playerId])
     await expect(change).rejects.toMatchObject({ code: '25006' })

@@ -1,0 +1,67 @@
+import type { Mode } from '../../src/commit/group.ts'
+import { createGroupCommit, type GroupCommit } from '../../src/commit/group-commit.ts'
+import { createMemory, type Memory } from '../../src/commit/memory.ts'
+import { createPool } from '../../src/db/pool.ts'
+import { auditBooks } from './audit.ts'
+import { createDatabase } from './database.ts'
+import { createWorld, type World } from './service.ts'
+
+/** The engines of one instance, with what they remember. */
+export interface Engines {
+  readonly writes: GroupCommit
+  readonly reads: GroupCommit
+  readonly memory: Memory
+  /** Groups so far. */
+  groups: number
+  /** How those that wrote knew their rows, one after the other. */
+  readonly modes: Mode[]
+}
+
+export interface TwoInstances {
+  readonly world: World
+  readonly databaseUrl: string
+  readonly here: Engines
+  readonly there: Engines
+  /** Ends them, and checks the books. */
+  stop(): Promise<void>
+}
+
+/** Two instances in this process, on a database of their own. */
+export async function startEngines(): Promise<TwoInstances> {
+  const database = await createDatabase()
+  const world = await createWorld(database.url)
+  const pool = createPool({ url: database.url, connections: 6, isForGroups: true, onError: () => undefined })
+
+  function create(): Engines {
+    const memory = createMemory()
+    const observe = () => {
+      engines.groups += 1
+    }
+    const committed = ({ mode }: { mode: Mode }) => void engines.modes.push(mode)
+    const engines: Engines = {
+      memory,
+      writes: createGroupCommit({ pool, memory, connections: 3, observe, committed }),
+      reads: createGroupCommit({ pool, memory, readOnly: true }),
+      groups: 0,
+      modes: [],
+    }
+    return engines
+  }
+
+  const instances = { here: create(), there: create() }
+  return {
+    world,
+    databaseUrl: database.url,
+    ...instances,
+    async stop() {
+      for (const { writes, reads } of Object.values(instances)) {
+        await writes.close()
+        await reads.close()
+      }
+      await auditBooks(world.pool)
+      await pool.end()
+      await world.close()
+      await database.drop()
+    },
+  }
+}
