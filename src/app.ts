@@ -174,7 +174,7 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     if (stopping) response.setHeader('connection', 'close')
-    const isGraphql = request.url?.split('?', 1)[0] === '/graphql' && !lacksHost(request)
+    const isGraphql = isGraphqlPath(request.url) && !lacksHost(request)
     void (isGraphql ? graphql : wayIn).serve(request, response)
   }
 
@@ -270,4 +270,8 @@ function listenOn(server: Server, port: number, host: string): Promise<number> {
       resolve((server.address() as AddressInfo).port)
     })
   })
+}
+
+function isGraphqlPath(url = ''): boolean {
+  return url.startsWith('/graphql') && (url.length === 8 || url[8] === '?')
 }

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 const LEVELS = {
   /** What studios run, too: it rests on nothing of ours. */
   sdk: /^sdk\//,
-  ground: /^(errors|json|limits|metrics|turns)\.ts$|^request\//,
+  ground: /^(errors|ids|json|limits|metrics|turns)\.ts$|^request\//,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql\.ts)/,
   features:
     /^(audit|auth|battlepass|insight|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,

@@ -1,9 +1,9 @@
 import type { ClientBase, Pool } from 'pg'
-import { uuidv7 } from 'uuidv7'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
 import type { Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { nullable, table, text, uuid } from '../commit/table.ts'
+import { newId } from '../ids.ts'
 import { type Json, print } from '../json.ts'
 
 /** What an operator changed. Before and after are what operators may see: never a secret. */
@@ -57,7 +57,7 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
 
 /** Writes an entry in the transaction of the change that it tells of. */
 export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry: AuditEntry): Promise<void> {
-  for (const statement of auditLog.save([rowOf(caller, uuidv7(), entry)])) await client.query(statement)
+  for (const statement of auditLog.save([rowOf(caller, newId(), entry)])) await client.query(statement)
 }
 
 /** The entries of a group, written with what they tell of. */

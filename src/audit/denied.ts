@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
-import { uuidv7 } from 'uuidv7'
 import { inTransaction } from '../db/transaction.ts'
+import { newId } from '../ids.ts'
 import { isCleanText } from '../json.ts'
 import { type Actor, actorOf } from './audit-log.ts'
 
@@ -55,7 +55,7 @@ export function createAuditDenied(pool: Pool): AuditDenied {
     const source = { projectId: caller.projectId, actor: isPlayers ? 'player:' : actorOf(caller), isPlayers }
     const row = {
       projectId: caller.projectId,
-      id: uuidv7(),
+      id: newId(),
       environmentId: isPlayers ? caller.environmentId : null,
       actor: actorOf(caller),
       action: `${action}.denied`,

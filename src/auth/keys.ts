@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import { uuidv7 } from 'uuidv7'
 import { Refusal } from '../errors.ts'
+import { newId } from '../ids.ts'
 import type { ClientRef, PlatformCaller, Role } from './callers.ts'
 
 /** A key just made: the only time that it is seen whole. */
@@ -21,7 +21,7 @@ const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest
 
 function newKey(kind: string): NewKey & { hash: Buffer } {
   const key = kind + randomBytes(32).toString('base64url')
-  return { id: uuidv7(), key, hash: hashKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) }
+  return { id: newId(), key, hash: hashKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) }
 }
 
 /** Makes an SDK key, which names a project and an environment for game clients. */

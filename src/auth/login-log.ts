@@ -1,8 +1,8 @@
-import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { type Column, int, nullable, table, text, uuid } from '../commit/table.ts'
+import { newId } from '../ids.ts'
 import { Tally } from '../insight/tally.ts'
 import { print } from '../json.ts'
 import { askStanding } from '../players/standing.ts'
@@ -72,7 +72,7 @@ export class LoginLog implements Part {
   save(): Statement[] {
     const rows = this.entries.map((entry) => ({
       ...entry,
-      id: uuidv7(),
+      id: newId(),
       attempts: print(entry.attempts.map(({ status, milliseconds, error }) => ({ status, milliseconds, error }))),
     }))
     return loginLog.save(rows)

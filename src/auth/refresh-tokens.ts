@@ -1,11 +1,11 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, moment, nullable, readOnly, table, text, uuid } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
+import { newId } from '../ids.ts'
 import { askStanding, requireActive } from '../players/standing.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
@@ -93,7 +93,7 @@ export class RefreshTokens implements Part {
 
   /** Begins a family: the first pair of a login. */
   begin(player: PlayerRef, issuedAt: number): Session {
-    return this.add(player, uuidv7(), newToken(randomBytes(32)), issuedAt)
+    return this.add(player, newId(), newToken(randomBytes(32)), issuedAt)
   }
 
   /** Uses a token up. */

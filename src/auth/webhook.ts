@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { createFetch } from 'ofetch'
 import { Agent, buildConnector, Headers, request } from 'undici'
-import { uuidv7 } from 'uuidv7'
+import { newId } from '../ids.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
 import { createTurns, type Turns } from '../turns.ts'
 import { isPublicAddress } from './addresses.ts'
@@ -121,7 +121,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   }
 
   async function callUpToThrice(target: WebhookTarget, provider: Provider, body: Buffer): Promise<WebhookResult> {
-    const id = `msg_${uuidv7()}`
+    const id = `msg_${newId()}`
     const attempts: Attempt[] = []
     for (;;) {
       const { ending, ...attempt } = await attemptCall(target, provider, id, body)

@@ -1,8 +1,8 @@
-import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
+import { newId } from '../ids.ts'
 import { MAX_SOURCE } from '../limits.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/standing.ts'
@@ -71,7 +71,7 @@ export function addXp(ref: PlayerRef, input: AddXp): Command<AddXpResult> {
         plan = record(group, player, run, step)
       }
       pass.set(group, decision.next)
-      pass.addXp(group, uuidv7(), { runId: run.runId, amount, source })
+      pass.addXp(group, newId(), { runId: run.runId, amount, source })
       return { level, xp, leveledUp, maxLevel, plan }
     },
   }

@@ -234,29 +234,31 @@ async function rollBack(client: PoolClient): Promise<void> {
 /** Sends statements in one go; the server runs them in order. The first error wins. */
 async function send(client: PoolClient, statements: readonly Statement[]): Promise<QueryArrayResult[]> {
   const { stream } = client.connection
+  const results: QueryArrayResult[] = []
+  let failed: { error: Error } | undefined
   let unsendable: { error: Error } | undefined
-  // Held back until all are written: one packet instead of one for each.
-  stream.cork()
-  let isWriting = true
-  const queries = statements.map(
-    ({ name, text, values }) =>
-      new Promise<QueryArrayResult>((resolve, reject) => {
-        void client.query({ name, text, values, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
-          if (!error) return resolve(result)
-          if (isWriting) unsendable ??= { error }
-          reject(error)
-        })
-      }),
-  )
-  isWriting = false
-  // The statements around it must not leave either: a COMMIT among them would commit a part of the group.
-  if (unsendable) stream.destroy()
-  stream.uncork()
-  const results = await Promise.allSettled(queries)
+  await new Promise<void>((resolve) => {
+    let left = statements.length
+    let isWriting = true
+    // Held back until all are written: one packet instead of one for each.
+    stream.cork()
+    for (const [index, { name, text, values }] of statements.entries()) {
+      void client.query({ name, text, values, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
+        if (!error) results[index] = result
+        else if (isWriting) unsendable ??= { error }
+        else failed ??= { error }
+        left -= 1
+        if (left === 0) resolve()
+      })
+    }
+    isWriting = false
+    // The statements around it must not leave either: a COMMIT among them would commit a part of the group.
+    if (unsendable) stream.destroy()
+    stream.uncork()
+  })
   if (unsendable) throw new Unsendable(unsendable.error)
-  const failed = results.find((result) => result.status === 'rejected')
-  if (failed) throw sqlState(failed.reason) === undefined ? new ConnectionLost(failed.reason) : failed.reason
-  return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  if (failed) throw sqlState(failed.error) === undefined ? new ConnectionLost(failed.error) : failed.error
+  return results
 }
 
 function takeRows(statements: readonly Statement[], results: readonly QueryArrayResult[]): void {

@@ -57,6 +57,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     maxQueue = 10_000,
     deadlineMs = DEADLINE_MS,
     readOnly = false,
+    committed,
   } = options
   const clock: Clock = { offsetMs: undefined }
   const longMode: Mode = readOnly ? 'reads' : 'locks'
@@ -178,12 +179,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     while (entries.some((entry) => !entry.isSettled)) {
       const waiting = entries.filter((entry) => !entry.isSettled)
       const result = await attempt({
-        ...options,
         client,
+        memory,
         clock,
         mode: 'proves',
         isReadOnly: readOnly,
         entries: waiting,
+        committed,
       })
       if (result.kind === 'bug') {
         refuse(result.entry, result.error)
@@ -200,13 +202,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   async function runLong(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     for (let retries = 0; entries.some((entry) => !entry.isSettled); ) {
+      const waiting = entries.filter((entry) => !entry.isSettled)
       const result: Attempt = await attempt({
-        ...options,
         client,
+        memory,
         clock,
         mode: longMode,
         isReadOnly: readOnly,
-        entries: entries.filter((entry) => !entry.isSettled),
+        entries: waiting,
+        committed,
       })
       if (result.kind === 'done') return
       if (result.kind === 'lost') throw result.error

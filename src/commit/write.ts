@@ -81,7 +81,8 @@ export function writeStatement(
   return {
     changed,
     statement: {
-      ...prepared,
+      name: prepared.name,
+      text: prepared.text,
       values,
       take([row]: Row[]) {
         const [numbers, isHeld, clock, present] = row ?? []

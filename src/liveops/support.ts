@@ -1,4 +1,3 @@
-import { uuidv7 } from 'uuidv7'
 import { AuditLog } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { askOwner, type IdentityRef, removeIdentity } from '../auth/identities.ts'
@@ -11,6 +10,7 @@ import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
+import { newId } from '../ids.ts'
 import { type Json, MAX_INT64 } from '../json.ts'
 import type { StorageValues } from '../players/requests.ts'
 import { askStanding, requireActive, type Status, setStatus } from '../players/standing.ts'
@@ -67,7 +67,7 @@ function act<Outcome>(call: SupportCall, action: Action<Outcome>): Command<Outco
       if (group.waits) return LATER
       if (!standing.value) throw new Refusal('playerNotFound')
       if (standing.value.status === 'deleted') throw new Refusal('playerDeleted')
-      const id = uuidv7()
+      const id = newId()
       const done = action.decide(player, group, id)
       if (done === LATER) return LATER
       const { environmentId, playerId: target } = player
@@ -284,7 +284,7 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<{ change
     if (changed) {
       pass.clearClaims(group)
       pass.set(group, { ...newPass(node), activeOn })
-      if (xp > 0n) pass.addXp(group, uuidv7(), { runId: NO_RUN, amount: -xp, source: 'support:reset' })
+      if (xp > 0n) pass.addXp(group, newId(), { runId: NO_RUN, amount: -xp, source: 'support:reset' })
     }
     const at = { scenarioId: input.scenarioId, nodeId: node.id }
     return {

@@ -1,10 +1,10 @@
-import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { nullable, table, text } from '../commit/table.ts'
 import { Stream } from '../events/append.ts'
+import { newId } from '../ids.ts'
 import { admitNew } from './standing.ts'
 
 export const profiles = table('players', {
@@ -71,7 +71,7 @@ export function addPlayer(
   { environmentId, provider }: { environmentId: string; provider: string | null },
   profile: NewProfile,
 ): Player {
-  const player = group.create({ environmentId, playerId: uuidv7() })
+  const player = group.create({ environmentId, playerId: newId() })
   admitNew(player)
   group.of(NewPlayers).rows.push({ environmentId, playerId: player.playerId, ...profile })
   group.of(Stream).append({

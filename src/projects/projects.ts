@@ -1,10 +1,10 @@
 import type { ClientBase, Pool } from 'pg'
-import { uuidv7 } from 'uuidv7'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
+import { newId } from '../ids.ts'
 import { isSlug, MAX_NAME } from '../limits.ts'
 import { newSlug, reason } from '../request/common.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
@@ -20,8 +20,8 @@ export async function createProject(
   pool: Pool,
   { name, environments }: { name: string; environments: readonly string[] },
 ): Promise<NewProject> {
-  const projectId = uuidv7()
-  const ids = new Map(environments.map((environment) => [environment, uuidv7()]))
+  const projectId = newId()
+  const ids = new Map(environments.map((environment) => [environment, newId()]))
   await inTransaction(pool, async (client) => {
     await client.query('INSERT INTO projects (id, name) VALUES ($1, $2)', [projectId, name])
     for (const [environment, id] of ids) await insertEnvironment(client, { projectId, id, name: environment })
@@ -67,7 +67,7 @@ export function createEnvironment(
     ])
     if (rows.some((row) => row.name === name)) throw new Refusal('environmentExists')
     if (rows.length >= MAX_ENVIRONMENTS) throw new Refusal('tooManyEnvironments')
-    const id = uuidv7()
+    const id = newId()
     await insertEnvironment(client, { projectId, id, name })
     await writeAudit(client, caller, {
       environmentId: id,

@@ -1,11 +1,11 @@
 import type { ClientBase, Pool } from 'pg'
-import { uuidv7 } from 'uuidv7'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { purge } from '../db/purge.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
+import { newId } from '../ids.ts'
 import {
   type CustomProviderView,
   lockSettings,
@@ -75,7 +75,7 @@ export async function rotateProviderSecret(
       ended.map(({ id }) => id),
     ])
     if (isKept) {
-      const id = uuidv7()
+      const id = newId()
       await client.query(
         `INSERT INTO replaced_secrets (environment_id, kind, name, id, secret, expires_at)
          VALUES ($1, 'custom', $2, $3, $4, clock_timestamp() + make_interval(secs => $5))`,

@@ -1,8 +1,8 @@
-import { uuidv7 } from 'uuidv7'
 import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
+import { newId } from '../ids.ts'
 import { playerCall } from '../players/player-call.ts'
 import { askStanding, requireActive } from '../players/standing.ts'
 import { scenarioId as scenarioIdField } from '../request/common.ts'
@@ -45,7 +45,7 @@ export function startRun(ref: PlayerRef, { scenarioId }: RequestOf<typeof startR
       askHoldings(player, rewards)
       if (group.waits) return LATER
       if (!canGrant(player, rewards)) throw new Refusal('balanceLimitExceeded')
-      const runId = uuidv7()
+      const runId = newId()
       return {
         runId,
         resumed: false,

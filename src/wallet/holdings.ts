@@ -1,7 +1,7 @@
-import { uuidv7 } from 'uuidv7'
 import type { Group } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
 import { bigint, table, text, uuid } from '../commit/table.ts'
+import { newId } from '../ids.ts'
 import { MAX_INT64 } from '../json.ts'
 import type { Reward } from '../scenario/definition.ts'
 
@@ -76,6 +76,6 @@ export function move(
 ): bigint {
   const balance = balanceOf(player, currency) + amount
   player.many(balances).set(currency, { currency, balance })
-  group.append(walletLedger, player, { id: uuidv7(), currency, amount, balance, reason, reference })
+  group.append(walletLedger, player, { id: newId(), currency, amount, balance, reason, reference })
   return balance
 }
