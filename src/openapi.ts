@@ -803,7 +803,8 @@ export const openapi = {
         security: 'playerToken',
         request: 'StartRunRequest',
         response: 'StartRunResponse',
-        refusals: [...PLAYER_CALL, 'scenarioNotFound', 'balanceLimitExceeded'],
+        refusals: [...PLAYER_CALL, 'scenarioNotFound', 'balanceLimitExceeded', 'idempotencyKeyReused'],
+        parameters: [keyHeader],
       }),
     },
     '/sdk/v1/scenarios/cross': {
@@ -814,7 +815,8 @@ export const openapi = {
         security: 'playerToken',
         request: 'CrossRequest',
         response: 'CrossResponse',
-        refusals: [...RUN_CALL, 'handleServerOwned', 'nodeNotActive', 'balanceLimitExceeded'],
+        refusals: [...RUN_CALL, 'handleServerOwned', 'nodeNotActive', 'balanceLimitExceeded', 'idempotencyKeyReused'],
+        parameters: [keyHeader],
       }),
     },
     '/sdk/v1/scenarios/run': {

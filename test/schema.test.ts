@@ -130,6 +130,7 @@ describe('the schema (decisions 9)', () => {
       'ClaimTierInput.level',
       'CloneScenarioInput.reason',
       'CloneScenarioInput.version',
+      'CrossHandleInput.idempotencyKey',
       'GrantXpInput.source',
       'LinkCustomInput.provider',
       'LoginCustomInput.language',
@@ -140,6 +141,7 @@ describe('the schema (decisions 9)', () => {
       'PurchasePremiumInput.idempotencyKey',
       'RotateProviderSecretInput.overlapSeconds',
       'RotateProviderSecretInput.secret',
+      'StartRunInput.idempotencyKey',
       'TestAuthProviderInput.provider',
       'ValidateScenarioInput.scenarioId',
     ])

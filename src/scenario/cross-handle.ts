@@ -4,7 +4,14 @@ import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_HANDLE } from '../limits.ts'
 import { playerCall } from '../players/player-call.ts'
-import { nodeId as nodeIdField, runId, scenarioId as scenarioIdField } from '../request/common.ts'
+import { admitActive } from '../players/standing.ts'
+import {
+  idempotencyKey,
+  nodeId as nodeIdField,
+  runId as runIdField,
+  scenarioId as scenarioIdField,
+  type Unkeyed,
+} from '../request/common.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { SERVER_HANDLES } from './definition.ts'
@@ -13,11 +20,12 @@ import { askSession, openSession, record, rewardsOf } from './session.ts'
 
 export const crossHandleRequest = shape({
   scenarioId: scenarioIdField,
-  runId,
+  runId: runIdField,
   nodeId: nodeIdField,
   handle: text('A handle of the node, such as `onClick`.', { max: MAX_HANDLE }),
+  idempotencyKey,
 })
-export type CrossHandle = RequestOf<typeof crossHandleRequest>
+export type CrossHandle = Unkeyed<RequestOf<typeof crossHandleRequest>>
 
 export type CrossResult = { readonly plan: ExecutionPlan | null }
 
@@ -26,9 +34,15 @@ export type CrossResult = { readonly plan: ExecutionPlan | null }
  * the service crosses, are refused: a client cannot reach a level by saying so.
  */
 export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossResult> {
-  const { scenarioId, nodeId, handle } = input
+  const { scenarioId, nodeId, runId, handle, idempotencyKey: key } = input
   return {
     player: ref,
+    once: {
+      operation: 'cross',
+      key,
+      request: { scenarioId, nodeId, runId, handle },
+      admit: (group) => admitActive(group, ref),
+    },
     decide(group) {
       const session = askSession(group, ref, input)
       if (group.waits) return LATER

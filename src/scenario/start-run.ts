@@ -4,8 +4,8 @@ import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { playerCall } from '../players/player-call.ts'
-import { askStanding, requireActive } from '../players/standing.ts'
-import { scenarioId as scenarioIdField } from '../request/common.ts'
+import { admitActive, askStanding, requireActive } from '../players/standing.ts'
+import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { begin, type ExecutionPlan } from './plan.ts'
@@ -13,7 +13,8 @@ import { askActiveRun, askPlan } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 import { record, rewardsOf } from './session.ts'
 
-export const startRunRequest = shape({ scenarioId: scenarioIdField })
+export const startRunRequest = shape({ scenarioId: scenarioIdField, idempotencyKey })
+export type StartRun = Unkeyed<RequestOf<typeof startRunRequest>>
 
 export type StartResult = {
   readonly runId: string
@@ -22,9 +23,10 @@ export type StartResult = {
 }
 
 /** Starts the player's run of a scenario, or resumes the one that is active: there is never a second. */
-export function startRun(ref: PlayerRef, { scenarioId }: RequestOf<typeof startRunRequest>): Command<StartResult> {
+export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: StartRun): Command<StartResult> {
   return {
     player: ref,
+    once: { operation: 'start', key, request: { scenarioId }, admit: (group) => admitActive(group, ref) },
     decide(group) {
       const player = group.player(ref)
       askStanding(player)

@@ -252,6 +252,56 @@ describe('a crossing of the client', () => {
   })
 })
 
+describe('a key (decisions 2: cross and start take one)', () => {
+  const nodes = [popup('a'), reward('prize', gold(1)), popup('end')]
+  const edges = [
+    edge('start', 'onStart', 'a'),
+    edge('a', 'onClick', 'prize'),
+    edge('a', 'onClick', 'a'),
+    edge('a', 'onComplete', 'end'),
+  ]
+
+  it('lets a crossing take effect once, and answers it alike, when it is sent fifty times at once', async () => {
+    await publish('clicks', scenario(nodes, edges))
+    const { player, runId } = await enter('clicks')
+    const click = (key: string) =>
+      player.post(CROSS, { scenarioId: 'clicks', nodeId: 'a', runId, handle: 'onClick' }, { 'idempotency-key': key })
+    const answers = await Promise.all(times(50, () => click('first')))
+    for (const { status, body } of answers) expect({ status, body }).toEqual({ status: 200, body: answers[0]?.body })
+    expect(answers[0]?.body.plan.granted).toEqual([goldReward(1)])
+    expect(await holdings(player)).toEqual({ gold: '1' })
+    await click('second')
+    expect(await holdings(player)).toEqual({ gold: '2' })
+  })
+
+  it('answers a crossing again whose answer was lost, also when its node was left meanwhile', async () => {
+    await publish('clicks', scenario(nodes, edges))
+    const { player, runId, cross } = await enter('clicks')
+    const leave = { scenarioId: 'clicks', nodeId: 'a', runId, handle: 'onComplete', idempotencyKey: 'leave' }
+    const first = await player.post(CROSS, leave)
+    expect(first.body.plan.entered).toEqual([enteredPopup('end')])
+    expect((await player.post(CROSS, leave)).body).toEqual(first.body)
+    expect((await cross('a', 'onComplete')).status).toBe(409)
+    expect((await player.post(CROSS, { ...leave, handle: 'onClick' })).status).toBe(422)
+  })
+
+  it('lets a start be sent again without a second run, also when the first has ended meanwhile', async () => {
+    await publish('short', scenario([popup('a')], [edge('start', 'onStart', 'a')]))
+    const player = await game.player()
+    const start = { scenarioId: 'short', idempotencyKey: 'start' }
+    const answers = await Promise.all(times(20, () => player.post(START, start)))
+    const { body } = await player.post(START, start)
+    for (const answer of answers) expect(answer.body).toEqual(body)
+    expect(body.resumed).toBe(false)
+    await player.post(CROSS, { scenarioId: 'short', nodeId: 'a', runId: body.runId, handle: 'onComplete' })
+    expect((await player.post(START, start)).body).toEqual(body)
+    const next = await player.post(START, { scenarioId: 'short' })
+    expect(next.body.runId).not.toBe(body.runId)
+    const other = await player.post(START, { ...start, scenarioId: 'clicks' })
+    expect([other.status, other.body.error]).toEqual([422, 'idempotency key reused'])
+  })
+})
+
 describe('reading a run', () => {
   it('answers its active nodes and its last plan', async () => {
     const { cross, read, runId } = await enter('walk')
