@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest'
 
 /** From the bottom up: a file imports from its own level and those below. */
 const LEVELS = {
-  /** What studios run, too: it rests on nothing of ours. */
-  sdk: /^sdk\//,
+  /** What studios and games run, too: it rests on nothing of ours. */
+  sdk: /^(sdk|client)\//,
   ground: /^(errors|ids|json|limits|metrics|turns)\.ts$|^request\//,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql\.ts)/,
   features:
@@ -22,7 +22,7 @@ const LEVELS = {
   app: /^app\.ts$/,
   development: /^(season|seed(-[a-z]+)?|progress-bar|demo-operator|development-players)\.ts$/,
   serve: /^serve\.ts$/,
-  entries: /^(server|cli|demo|schema\.print|docs\.copy)\.ts$/,
+  entries: /^(server|cli|demo|(schema|client)\.print|docs\.copy)\.ts$/,
 } as const
 
 type Level = keyof typeof LEVELS

@@ -1,0 +1,145 @@
+import { writeFile } from 'node:fs/promises'
+import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
+import { openapi } from './openapi.ts'
+import type { Schema } from './request/shape.ts'
+
+// `npm run schema`: writes the types of the client library from the same declarations as `/openapi.json`, so that the
+// library needs nothing of the service. No part of the service.
+
+/** The schemas that game clients meet. Other schemas that these name are written, too. */
+const ROOTS = [
+  'ProgressResponse',
+  'AddXpResponse',
+  'ClaimResponse',
+  'PremiumResponse',
+  'StartRunResponse',
+  'CrossResponse',
+  'RunResponse',
+  'CustomLoginRequest',
+  'CustomLinkRequest',
+  'TokenPair',
+  'Player',
+]
+
+const schemas: Record<string, Schema> = openapi.components.schemas
+
+/** Where an answer has 64-bit integers: `1` for the value itself, else by member, or for each item of a list. */
+type Places = 1 | { readonly [member: string]: Places } | readonly [Places]
+
+const nameOf = ({ $ref }: Schema): string | undefined => ($ref as string | undefined)?.split('/').at(-1)
+const isInt64 = ({ format }: Schema): boolean => format === 'int64'
+const alternatives = ({ anyOf }: Schema): readonly Schema[] | undefined => anyOf as Schema[] | undefined
+const membersOf = ({ properties }: Schema) => properties as Readonly<Record<string, Schema>> | undefined
+
+function typeOf(schema: Schema, isAnswer: boolean, indent = ''): string {
+  const name = nameOf(schema)
+  if (name !== undefined) return name
+  const choices = alternatives(schema)
+  if (choices) return choices.map((choice) => typeOf(choice, isAnswer, indent)).join(' | ')
+  const { type, enum: values } = schema as { type?: string | string[]; enum?: readonly string[] }
+  if (values) return values.map((value) => `'${value}'`).join(' | ')
+  if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one }, isAnswer, indent)).join(' | ')
+  switch (type) {
+    case 'integer':
+      if (isInt64(schema)) return isAnswer ? 'bigint' : 'bigint | number'
+      return 'number'
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return type
+    case 'array': {
+      const item = typeOf(schema.items as Schema, isAnswer, indent)
+      return `readonly ${item.includes(' ') && !item.startsWith('{') ? `(${item})` : item}[]`
+    }
+    case 'object':
+      return membersOf(schema)
+        ? `{\n${printMembers(schema, isAnswer, `${indent}  `)}${indent}}`
+        : 'Readonly<Record<string, unknown>>'
+    default:
+      throw new Error(`the type of ${JSON.stringify(schema)} is unknown`)
+  }
+}
+
+function printMembers(schema: Schema, isAnswer: boolean, indent: string): string {
+  const required = (schema.required ?? []) as readonly string[]
+  return Object.entries(membersOf(schema) ?? {})
+    .map(([name, member]) => {
+      const description = descriptionOf(member)
+      const comment = description ? `${indent}/** ${description} */\n` : ''
+      return `${comment}${indent}readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(member, isAnswer, indent)}\n`
+    })
+    .join('')
+}
+
+function descriptionOf(schema: Schema): string | undefined {
+  const { description } = schema as { description?: string }
+  // A section of the contract says nothing to users of the library.
+  if (description !== undefined) return description.startsWith('Spec ') ? undefined : description
+  return alternatives(schema)?.map(descriptionOf).find(Boolean)
+}
+
+function placesOf(schema: Schema): Places | undefined {
+  const name = nameOf(schema)
+  if (name !== undefined) return placesOf(schemas[name] as Schema)
+  if (isInt64(schema)) return 1
+  const [first] = (alternatives(schema) ?? []).map(placesOf).filter((places) => places !== undefined)
+  if (first !== undefined) return first
+  if (schema.type === 'array') {
+    const item = placesOf(schema.items as Schema)
+    return item && [item]
+  }
+  const members = Object.entries(membersOf(schema) ?? {}).flatMap(([member, value]) => {
+    const places = placesOf(value)
+    return places === undefined ? [] : [[member, places] as const]
+  })
+  return members.length > 0 ? Object.fromEntries(members) : undefined
+}
+
+/** The names of these schemas and of all that they name, in the order of the document. */
+function reached(roots: readonly string[]): string[] {
+  const found = new Set<string>()
+  const visit = (schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    const name = nameOf(schema as Schema)
+    if (name !== undefined && !found.has(name)) {
+      found.add(name)
+      visit(schemas[name])
+    }
+    for (const member of Object.values(schema)) visit(member)
+  }
+  for (const root of roots) visit({ $ref: root })
+  return Object.keys(schemas).filter((name) => found.has(name))
+}
+
+function printContract(): string {
+  const interfaces = reached(ROOTS).map((name) => {
+    const schema = schemas[name] as Schema
+    const description = descriptionOf(schema)
+    const comment = description ? `/** ${description} */\n` : ''
+    return `${comment}export interface ${name} {\n${printMembers(schema, !name.endsWith('Request'), '  ')}}\n`
+  })
+  const codes = Object.keys(REFUSALS).map((kind) => `  | '${new Refusal(kind as RefusalKind).code}'\n`)
+  const places = ROOTS.flatMap((name) => {
+    const found = name.endsWith('Request') ? undefined : placesOf({ $ref: name })
+    return found === undefined ? [] : [`export const ${constantName(name)} = ${printPlaces(found)} as const\n`]
+  })
+  return [
+    '// Written by `npm run schema` from the declarations of the service. Change these.\n',
+    ...interfaces,
+    `/** What the service answers with a status of 400 or more. */\nexport type RefusalCode =\n${codes.join('')}`,
+    '// Where answers have 64-bit integers.\n',
+    ...places,
+  ].join('\n')
+}
+
+const constantName = (name: string): string => `${name.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()}_INT64`
+
+function printPlaces(places: Places): string {
+  if (places === 1) return '1'
+  if (Array.isArray(places)) return `[${printPlaces(places[0])}]`
+  return `{ ${Object.entries(places)
+    .map(([member, value]) => `${member}: ${printPlaces(value)}`)
+    .join(', ')} }`
+}
+
+await writeFile(new URL('./client/contract.ts', import.meta.url), printContract())

@@ -1,0 +1,83 @@
+import type { RefusalCode } from './contract.ts'
+
+/** What a `TierwayError` has as its `code`: the service's own, or one of the library. */
+export type ErrorCode =
+  | RefusalCode
+  /** Too many calls. Retried after `Retry-After`. */
+  | 'rate_limited'
+  /** No connection, or it broke before the answer came. */
+  | 'network_error'
+  /** No answer came in time. */
+  | 'timeout'
+  /** Nobody is signed in, or the login has ended. Sign in again. */
+  | 'signed_out'
+  /** The answer was none of the service: a proxy's page, for example. */
+  | 'invalid_answer'
+  /** `fetch` gives no stream of the body. Give the client one that does. */
+  | 'no_stream'
+
+/** One fault of a request. */
+export interface Fault {
+  /** Where it is, such as `amount`. */
+  readonly path: string
+  /** What is wrong with it. */
+  readonly message: string
+}
+
+interface Properties {
+  readonly code: ErrorCode
+  readonly message?: string
+  readonly status?: number
+  readonly details?: readonly Fault[]
+  readonly requestId?: string | null
+  readonly isRetryable?: boolean
+  readonly isOutcomeUnknown?: boolean
+  readonly cause?: unknown
+}
+
+const BRAND = Symbol.for('tierway.error')
+
+/**
+ * A call that was refused, or had no answer. A game's "no" is none: it is a result with `success` false and `error`.
+ */
+export class TierwayError extends Error {
+  /** The HTTP status; 0 when there was no answer. */
+  readonly status: number
+  /** What to match on. */
+  readonly code: ErrorCode
+  /** Every fault of a request that is refused with 400. */
+  readonly details: readonly Fault[]
+  /** The id of the call in the service's log. */
+  readonly requestId: string | null
+  /** The same call may succeed later. The library has tried again already, as often as it may. */
+  readonly isRetryable: boolean
+  /** The call may have taken effect. The same call with the same key tells: it takes effect once. */
+  readonly isOutcomeUnknown: boolean
+
+  constructor({ code, message, status, details, requestId, isRetryable, isOutcomeUnknown, cause }: Properties) {
+    super(message ?? code.replace(/_/g, ' '), cause === undefined ? undefined : { cause })
+    this.name = 'TierwayError'
+    this.code = code
+    this.status = status ?? 0
+    this.details = details ?? []
+    this.requestId = requestId ?? null
+    this.isRetryable = isRetryable ?? false
+    this.isOutcomeUnknown = isOutcomeUnknown ?? false
+    Object.defineProperty(this, BRAND, { value: true })
+  }
+
+  /** Whether a value is such an error, also one of another copy of this library. */
+  static is(value: unknown): value is TierwayError {
+    return typeof value === 'object' && value !== null && BRAND in value
+  }
+
+  /** The same error, whose outcome is not known. */
+  unknown(): TierwayError {
+    return new TierwayError({ ...this, message: this.message, isOutcomeUnknown: true, cause: this.cause })
+  }
+
+  toJSON(): object {
+    const { name, message, code, status, details, requestId, isRetryable, isOutcomeUnknown } = this
+    return { name, message, code, status, details, requestId, isRetryable, isOutcomeUnknown }
+  }
+}

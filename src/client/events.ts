@@ -1,0 +1,176 @@
+import type { PlayerCalls } from './calls.ts'
+import { type ErrorCode, TierwayError } from './error.ts'
+import { parseExact, toBigInts } from './json.ts'
+import { backoff, pause, refusalOf } from './transport.ts'
+
+/** An event of the player: a handle that a node of a scenario crossed, or `playerCreated`. */
+export interface TierwayEvent {
+  /** Its place in the stream. Keep it, and give it as `after`, to go on from there. */
+  readonly cursor: string
+  readonly type: 'crossing' | 'playerCreated'
+  /** RFC 3339, UTC. */
+  readonly occurredAt: string
+  readonly playerId: string
+  /** Null for `playerCreated`, as the other members about the crossing are. */
+  readonly scenarioId: string | null
+  readonly nodeId: string | null
+  readonly runId: string | null
+  readonly handle: string | null
+  /**
+   * What the event tells. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
+   * `onPremiumPurchase`: `price`. Xp and amounts are `bigint`.
+   */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export interface EventOptions {
+  /** A cursor: events after it come first. Without one, the next event is the first. */
+  readonly after?: string | null
+  /** Of these handles alone, such as `onLevelUp`. */
+  readonly handles?: readonly string[]
+  /** Of this scenario alone. */
+  readonly scenarioId?: string
+  /** Of this node alone. */
+  readonly nodeId?: string
+  /** Ends the events. The iteration then ends without an error. */
+  readonly signal?: AbortSignal
+}
+
+const CURSOR = '{ streamCursor }'
+const EVENTS = `subscription ($after: String, $handles: [String!], $scenarioId: String, $nodeId: String) {
+  events(after: $after, handles: $handles, scenarioId: $scenarioId, nodeId: $nodeId) {
+    cursor type occurredAt playerId scenarioId nodeId runId handle data
+  }
+}`
+
+/** What passes by itself, of what ends a stream. */
+const PASSING: readonly ErrorCode[] = ['unavailable', 'internal_error', 'rate_limited']
+const LONGEST_WAIT_MS = 10_000
+/** The service says that it lives every twelve seconds. */
+const SILENCE_MS = 25_000
+
+export async function* listen(
+  calls: PlayerCalls,
+  { after, signal, ...filter }: EventOptions = {},
+): AsyncGenerator<TierwayEvent, void, undefined> {
+  let cursor = after ?? null
+  for (let failed = 0; !signal?.aborted; failed += 1) {
+    try {
+      cursor ??= await streamCursor(calls, signal)
+      for await (const event of connect(calls, { ...filter, after: cursor }, signal)) {
+        failed = 0
+        cursor = event.cursor
+        yield event
+      }
+    } catch (error) {
+      if (signal?.aborted) return
+      if (!TierwayError.is(error) || !error.isRetryable) throw error
+    }
+    await pause(backoff(failed, LONGEST_WAIT_MS), signal).catch(() => undefined)
+  }
+}
+
+/** Where the player's stream ends now. */
+export async function streamCursor(calls: PlayerCalls, signal?: AbortSignal): Promise<string> {
+  const data = await graphql(calls, CURSOR, {}, { signal })
+  return data.streamCursor as string
+}
+
+/** Runs an operation of GraphQL. Its errors are those of the REST calls. */
+export async function graphql(
+  calls: PlayerCalls,
+  query: string,
+  variables: object,
+  options?: { readonly signal?: AbortSignal },
+): Promise<Record<string, unknown>> {
+  return calls.withToken(async (headers) => {
+    const body = JSON.stringify({ query, variables })
+    const text = await calls.transport.post('/graphql', { ...options, body, headers })
+    return dataOf(text)
+  }, options?.signal)
+}
+
+interface Result {
+  readonly data?: Record<string, unknown>
+  readonly errors?: readonly { readonly message: string; readonly extensions?: { readonly code?: string } }[]
+}
+
+function dataOf(text: string): Record<string, unknown> {
+  const { data, errors } = parseExact(text) as Result
+  if (errors?.[0]) throw errorOf(errors[0].message, errors[0].extensions?.code)
+  return data ?? {}
+}
+
+function errorOf(message: string, upperCase = 'INTERNAL_ERROR'): TierwayError {
+  const code = upperCase.toLowerCase() as ErrorCode
+  return new TierwayError({ code, message, status: 200, isRetryable: PASSING.includes(code) })
+}
+
+/** One connection: the events until it ends. */
+async function* connect(
+  calls: PlayerCalls,
+  variables: object,
+  signal?: AbortSignal,
+): AsyncGenerator<TierwayEvent, void, undefined> {
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  let timer = setTimeout(end, SILENCE_MS)
+  signal?.addEventListener('abort', end)
+  const isAlive = () => {
+    clearTimeout(timer)
+    timer = setTimeout(end, SILENCE_MS)
+  }
+  try {
+    const frames = await calls.withToken(async (headers) => {
+      const body = JSON.stringify({ query: EVENTS, variables })
+      const request = { body, headers: { ...headers, accept: 'text/event-stream' } }
+      const response = await calls.transport.open('/graphql', request, ending.signal)
+      if (!response.ok) throw refusalOf(response, await response.text())
+      if (!response.body) throw new TierwayError({ code: 'no_stream' })
+      const found = framesOf(response.body, isAlive)
+      // A refusal is the first frame. The token may then be exchanged, as after a call.
+      const first = await found.next()
+      return { found, first: first.done ? null : eventOf(first.value) }
+    }, ending.signal)
+    if (frames.first) yield frames.first
+    for await (const frame of frames.found) {
+      const event = eventOf(frame)
+      if (event) yield event
+    }
+  } catch (error) {
+    if (TierwayError.is(error)) throw error
+    throw new TierwayError({ code: 'network_error', isRetryable: true, cause: error })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
+    end()
+  }
+}
+
+function eventOf(frame: string): TierwayEvent | null {
+  const json = /^event: next\ndata: (.*)$/m.exec(frame)?.[1]
+  if (json === undefined) return null
+  return toBigInts(dataOf(json).events, EVENT_INT64) as TierwayEvent
+}
+
+const EVENT_INT64 = { data: { xp: 1, price: { amount: 1 } } } as const
+
+/** The frames of a stream of server-sent events that say something. */
+async function* framesOf(
+  body: ReadableStream<Uint8Array>,
+  isAlive: () => void,
+): AsyncGenerator<string, void, undefined> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    isAlive()
+    text += decoder.decode(value, { stream: true })
+    const frames = text.split('\n\n')
+    // It is not whole yet.
+    text = frames.pop() ?? ''
+    for (const frame of frames) if (!frame.startsWith(':')) yield frame
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * The client library of Tierway, for games in JavaScript: browsers, Node, React Native. Its page is docs/client.md.
+ *
+ * @packageDocumentation
+ */
+export type {
+  AddXpResponse,
+  ClaimedTier,
+  ClaimResponse,
+  CustomLinkRequest,
+  CustomLoginRequest,
+  EnteredNode,
+  ExecutionPlan,
+  Player,
+  PremiumResponse,
+  ProgressResponse,
+  RefusalCode,
+  Reward,
+} from './contract.ts'
+export { type ErrorCode, type Fault, TierwayError } from './error.ts'
+export type { EventOptions, TierwayEvent } from './events.ts'
+export { parseExact, printExact } from './json.ts'
+export type { SignedOut } from './login.ts'
+export { Outbox, type OutboxEvents, type QueuedXp } from './outbox.ts'
+export type {
+  BattlePassEvents,
+  BattlePassSession,
+  ClaimedTiers,
+  Crossing,
+  LevelSession,
+  LevelUp,
+  ScenarioSession,
+  SessionEvents,
+  Track,
+} from './scenario.ts'
+export { localStorage, memoryStorage, type Storage } from './storage.ts'
+export { type LoginEvents, type PlayerStorage, Tierway, type TierwayOptions } from './tierway.ts'
+export type { CallOptions, ChangeOptions, Fetch } from './transport.ts'

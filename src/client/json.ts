@@ -1,0 +1,88 @@
+// JSON with exact integers. `JSON.parse` rounds beyond 2^53, and not every engine tells a reviver the text of a number.
+
+/** Whether a text may have an integer that `JSON.parse` would round: a run of 16 digits, in a string or not. */
+const LONG = /\d{16}/
+/** A string, or a number that is a long integer. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const INTEGER = /^-?\d{16,}$/
+
+/** Reads JSON. Integers that a number cannot hold exactly become `bigint`. Throws a `SyntaxError`. */
+export function parseExact(text: string): unknown {
+  if (!LONG.test(text)) return JSON.parse(text)
+  const mark = newMark()
+  const marked = text.replace(TOKENS, (token) =>
+    INTEGER.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
+  )
+  return JSON.parse(marked, (_name, value) =>
+    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
+  )
+}
+
+/** Prints JSON. A `bigint` becomes an integer. */
+export function printExact(value: unknown): string {
+  const mark = newMark()
+  let isMarked = false
+  const text = JSON.stringify(value, (_name, member) => {
+    if (typeof member !== 'bigint') return member
+    isMarked = true
+    return `${mark}${member}`
+  })
+  return isMarked ? text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1') : text
+}
+
+/** No text has it by chance or on purpose. */
+function newMark(): string {
+  return `int:${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`
+}
+
+/** Where a value has 64-bit integers: `1` for the value itself, else by member, or for each item of a list. */
+export type Places = 1 | { readonly [member: string]: Places } | readonly [Places]
+
+/** The value with a `bigint` in each of these places, however small the integer is. */
+export function toBigInts(value: unknown, places: Places): unknown {
+  if (value === null || value === undefined) return value
+  if (places === 1) return BigInt(value as number | bigint | string)
+  if (isList(places)) return (value as unknown[]).map((item) => toBigInts(item, places[0]))
+  const members = { ...(value as Record<string, unknown>) }
+  for (const name of Object.keys(places))
+    if (name in members) members[name] = toBigInts(members[name], places[name] as Places)
+  return members
+}
+
+const isList = (places: Places): places is readonly [Places] => Array.isArray(places)
+
+/** The members of a JSON object that is known to be valid, each as its very text. */
+export function membersOf(text: string): [name: string, text: string][] {
+  const members: [string, string][] = []
+  let depth = 0
+  let name: string | undefined
+  let from = 0
+  let isString = false
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at]
+    if (isString) {
+      if (sign === '\\') at += 1
+      else if (sign === '"') isString = false
+      continue
+    }
+    if (sign === '"') isString = true
+    else if (sign === '{' || sign === '[') {
+      depth += 1
+      if (depth === 1) from = at + 1
+    } else if (sign === ':' && depth === 1 && name === undefined) {
+      name = JSON.parse(text.slice(from, at))
+      from = at + 1
+    } else if (sign === ',' && depth === 1) end(at)
+    else if (sign === '}' || sign === ']') {
+      if (depth === 1) end(at)
+      depth -= 1
+    }
+  }
+  return members
+
+  function end(at: number): void {
+    if (name !== undefined) members.push([name, text.slice(from, at).trim()])
+    name = undefined
+    from = at + 1
+  }
+}

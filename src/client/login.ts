@@ -1,0 +1,221 @@
+import type { TokenPair } from './contract.ts'
+import { TierwayError } from './error.ts'
+import { patient, type Storage } from './storage.ts'
+
+/** Why nobody is signed in any more. */
+export type SignedOut =
+  /** `logout` was called, here or in another tab. */
+  | 'logout'
+  /** The login has ended: it was revoked, or is older than a refresh token lives. */
+  | 'expired'
+  /** Another player has signed in, in another tab. */
+  | 'replaced'
+
+export interface LoginOptions {
+  readonly storage: Storage
+  readonly storageKey: string
+  readonly refresh: (refreshToken: string) => Promise<TokenPair>
+  readonly signedOut: (why: SignedOut) => void
+}
+
+/** A pair, and when it came by the clocks of this device. Nothing depends on these clocks being right. */
+interface Login extends TokenPair {
+  readonly playerId: string
+  /** `Date.now()` at receipt. */
+  readonly receivedAt: number
+  /** How long the access token lives from its receipt, in milliseconds. */
+  readonly lifetimeMs: number
+}
+
+/** An access token is exchanged when it has this long to live, so that no call meets its end on the way. */
+const MARGIN_MS = 90_000
+/** After a refresh that failed while the access token is good still, the next is tried this much later. */
+const COOL_DOWN_MS = 60_000
+const DAY_MS = 86_400_000
+
+/**
+ * The login of a player: its tokens, kept in the storage. Tabs that share a storage share the login. They take no lock:
+ * each reads the storage again before it refreshes, and the service answers the same pair to those that are late by less
+ * than ten seconds.
+ */
+export class PlayerLogin {
+  readonly #options: LoginOptions
+  #login: Login | null = null
+  /** `performance.now()` at receipt, of a pair that came in this page. It goes on when the device's date is set. */
+  #receivedTick: number | undefined
+  #loading: Promise<void> | undefined
+  #refreshing: Promise<Login> | undefined
+  #coolUntil = 0
+  /** False when the storage has not taken the login: what it holds then is no news of another tab. */
+  #isKept = true
+
+  constructor(options: LoginOptions) {
+    this.#options = options
+  }
+
+  /** The player's id; null when nobody is signed in. Known once a call was made, or `restore` was. */
+  get playerId(): string | null {
+    return this.#login?.playerId ?? null
+  }
+
+  /** Loads the kept login, once. */
+  restore(): Promise<void> {
+    this.#loading ??= this.#read().then((login) => {
+      this.#login ??= login
+    })
+    return this.#loading
+  }
+
+  /** Takes a pair that has just come. */
+  async take(pair: TokenPair): Promise<void> {
+    this.#loading = Promise.resolve()
+    this.#keep(loginOf(pair))
+    await this.#save()
+  }
+
+  /** A token for the next call. Rejects with `signed_out` when there is none. */
+  async token(): Promise<string> {
+    await this.restore()
+    const login = this.#required()
+    if (this.#remainingMs(login) > MARGIN_MS) return login.accessToken
+    if (this.#remainingMs(login) > 0 && now() < this.#coolUntil) return login.accessToken
+    try {
+      return (await this.#refresh(login)).accessToken
+    } catch (error) {
+      if (this.#login !== login || this.#remainingMs(login) <= 0) throw error
+      // It is good for a while. Calls go on, and a later one tries again.
+      this.#coolUntil = now() + COOL_DOWN_MS
+      return login.accessToken
+    }
+  }
+
+  /** Another token, after the service has refused this one. */
+  async replace(refused: string): Promise<string> {
+    const login = this.#required()
+    if (login.accessToken !== refused) return login.accessToken
+    return (await this.#refresh(login)).accessToken
+  }
+
+  /** Forgets the login. Answers its refresh token, with which the service is told. */
+  async clear(): Promise<string | null> {
+    await this.restore()
+    const { refreshToken } = this.#login ?? { refreshToken: null }
+    await this.#end('logout')
+    return refreshToken
+  }
+
+  /** One refresh at a time, for all calls. It is nobody's own, so no call's signal ends it. */
+  #refresh(stale: Login): Promise<Login> {
+    this.#refreshing ??= this.#exchange(stale).finally(() => {
+      this.#refreshing = undefined
+    })
+    return this.#refreshing
+  }
+
+  async #exchange(stale: Login): Promise<Login> {
+    const found = await this.#adopt(stale)
+    if (found) return found
+    let pair: TokenPair
+    try {
+      pair = await this.#options.refresh(stale.refreshToken)
+    } catch (error) {
+      if (!TierwayError.is(error) || error.code !== 'invalid_token') throw error
+      // Another tab may have been faster.
+      const winner = await this.#adopt(stale)
+      if (winner) return winner
+      if (this.#login === stale) await this.#end('expired')
+      throw signedOut(error)
+    }
+    // Meanwhile somebody may have logged out or in.
+    if (this.#login !== stale) return this.#required()
+    const login = loginOf(pair)
+    this.#keep(login)
+    await this.#save()
+    return login
+  }
+
+  /** Takes over what another tab has put into the storage since. */
+  async #adopt(stale: Login): Promise<Login | undefined> {
+    const stored = this.#isKept ? await this.#read(stale) : stale
+    if (this.#login !== stale) return this.#required()
+    if (stored && stored.refreshToken === stale.refreshToken) return undefined
+    if (stored?.playerId === stale.playerId) {
+      this.#login = stored
+      this.#receivedTick = undefined
+      return stored
+    }
+    this.#forget(stored ? 'replaced' : 'logout')
+    throw signedOut()
+  }
+
+  #keep(login: Login): void {
+    this.#login = login
+    this.#receivedTick = performance.now()
+    this.#coolUntil = 0
+  }
+
+  async #end(why: SignedOut): Promise<void> {
+    const isSignedIn = this.#login !== null
+    this.#login = null
+    await patient(() => this.#options.storage.remove(this.#options.storageKey)).catch(() => undefined)
+    if (isSignedIn) this.#options.signedOut(why)
+  }
+
+  #forget(why: SignedOut): void {
+    this.#login = null
+    this.#options.signedOut(why)
+  }
+
+  #required(): Login {
+    if (!this.#login) throw signedOut()
+    return this.#login
+  }
+
+  /** By whichever clock says that more time has passed: one may have stood still, or been set back. */
+  #remainingMs({ receivedAt, lifetimeMs }: Login): number {
+    const byDate = Date.now() - receivedAt
+    const passed = this.#receivedTick === undefined ? byDate : Math.max(byDate, performance.now() - this.#receivedTick)
+    // A date before the receipt tells nothing.
+    return passed < 0 ? 0 : lifetimeMs - passed
+  }
+
+  /** What is kept; `otherwise` when the storage cannot be read. */
+  async #read(otherwise: Login | null = null): Promise<Login | null> {
+    try {
+      const text = await patient(() => this.#options.storage.get(this.#options.storageKey))
+      return text ? JSON.parse(text) : null
+    } catch {
+      return otherwise
+    }
+  }
+
+  /** A login that cannot be kept lasts as long as the page. */
+  async #save(): Promise<void> {
+    const text = JSON.stringify(this.#login)
+    this.#isKept = await patient(() => this.#options.storage.set(this.#options.storageKey, text)).then(
+      () => true,
+      () => false,
+    )
+  }
+}
+
+const now = (): number => performance.now()
+
+function signedOut(cause?: unknown): TierwayError {
+  return new TierwayError({ code: 'signed_out', status: 401, cause })
+}
+
+function loginOf({ accessToken, refreshToken }: TokenPair): Login {
+  const { sub, iat, exp } = claimsOf(accessToken)
+  const lifetimeMs = iat !== undefined && exp !== undefined ? (exp - iat) * 1_000 : DAY_MS
+  return { accessToken, refreshToken, playerId: sub ?? '', receivedAt: Date.now(), lifetimeMs }
+}
+
+/** What the service has signed. The client need not check it: the service does. */
+function claimsOf(token: string): { sub?: string; iat?: number; exp?: number } {
+  try {
+    return JSON.parse(atob((token.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/')))
+  } catch {
+    return {}
+  }
+}

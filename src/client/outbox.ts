@@ -1,0 +1,211 @@
+import type { AddXpResponse } from './contract.ts'
+import { ADD_XP_RESPONSE_INT64 } from './contract.ts'
+import { TierwayError } from './error.ts'
+import { parseExact, printExact } from './json.ts'
+import { Listeners } from './listeners.ts'
+import type { BattlePassSession, ScenarioSession } from './scenario.ts'
+import { patient, type Storage } from './storage.ts'
+import type { Tierway } from './tierway.ts'
+import { backoff, newKey } from './transport.ts'
+
+/** Xp that waits to be sent. */
+export interface QueuedXp {
+  /** Its idempotency key. */
+  readonly key: string
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly runId: string
+  readonly amount: bigint
+  readonly source: string
+}
+
+export interface OutboxEvents {
+  /** Xp was added. */
+  readonly sent: { readonly xp: QueuedXp; readonly answer: AddXpResponse }
+  /** Xp will not be added: the run is over, or the season, or it has waited too long. It is kept no more. */
+  readonly refused: { readonly xp: QueuedXp; readonly error: TierwayError }
+}
+
+/** What is kept of it. */
+interface Entry extends QueuedXp {
+  readonly playerId: string
+  /** `Date.now()` when it was first sent; null before. */
+  readonly triedAt: number | null
+}
+
+/** The service knows keys for seven days. What was sent may have been counted, so after six it is not sent again. */
+const LONGEST_WAIT_MS = 6 * 86_400_000
+const LONGEST_PAUSE_MS = 60_000
+const NUMBER_DIGITS = 16
+
+/**
+ * Xp that is earned whether or not there is a connection. It is kept in the client's storage before it is sent, with its
+ * key, and sent in order: each counts once, also after the page was closed, and when several tabs send it. The storage
+ * must list its keys: `localStorage()` and `memoryStorage()` do.
+ */
+export class Outbox {
+  readonly #tierway: Tierway
+  readonly #storage: Required<Storage>
+  readonly #prefix: string
+  readonly #listeners = new Listeners<OutboxEvents>()
+  /** Sessions of this page, which take in the answers. */
+  readonly #sessions = new Map<string, ScenarioSession>()
+  #number = 0
+  #sending: Promise<void> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #failed = 0
+  #isClosed = false
+  /** Something was kept since the storage was last listed. */
+  #hasNew = false
+
+  /** Begins to send what is kept of the player that is signed in. */
+  constructor(tierway: Tierway) {
+    const { storage, prefix } = tierway.keep
+    if (!storage.keys) throw new TypeError('an outbox needs a storage that lists its keys')
+    this.#tierway = tierway
+    this.#storage = storage as Required<Storage>
+    this.#prefix = `${prefix}:xp:`
+    listenOnline('addEventListener', this.#wake)
+    tierway.on('signedIn', this.#wake)
+    this.#wake()
+  }
+
+  /** Keeps xp, and sends it as soon as that is possible. Resolves when it is kept. */
+  async addXp(
+    pass: BattlePassSession,
+    amount: bigint | number,
+    { source = '' }: { readonly source?: string } = {},
+  ): Promise<QueuedXp> {
+    const { session, nodeId } = pass
+    const { playerId } = this.#tierway
+    if (playerId === null) throw new TierwayError({ code: 'signed_out', status: 401 })
+    const { scenarioId, runId } = session
+    const xp = { key: newKey(), scenarioId, nodeId, runId, amount: BigInt(amount), source }
+    this.#sessions.set(runId, session)
+    await this.#write(this.#nextPlace(xp.key), { ...xp, playerId, triedAt: null })
+    this.#hasNew = true
+    this.#wake()
+    return xp
+  }
+
+  /** How much is kept of the player that is signed in. */
+  async size(): Promise<number> {
+    return (await this.#entries()).length
+  }
+
+  /** Sends what is kept. Resolves when all is sent or refused; rejects when it cannot be sent now, and goes on later. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined
+      if (this.#hasNew) this.#wake()
+    })
+    return this.#sending
+  }
+
+  /** Hears what becomes of xp. Answers a function that ends the hearing. */
+  on<Name extends keyof OutboxEvents>(name: Name, listener: (heard: OutboxEvents[Name]) => unknown): () => void {
+    return this.#listeners.on(name, listener)
+  }
+
+  /** Sends nothing more. What is kept stays. */
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    listenOnline('removeEventListener', this.#wake)
+  }
+
+  #wake = (): void => {
+    if (this.#isClosed) return
+    this.flush().then(
+      () => {
+        this.#failed = 0
+      },
+      () => {
+        if (this.#isClosed) return
+        clearTimeout(this.#timer)
+        this.#timer = setTimeout(this.#wake, backoff(this.#failed, LONGEST_PAUSE_MS))
+        this.#failed += 1
+      },
+    )
+  }
+
+  async #sendAll(): Promise<void> {
+    if (!(await this.#tierway.restore())) return
+    for (let entries = await this.#entries(); entries.length > 0; entries = await this.#entries()) {
+      for (const [place, entry] of entries) {
+        if (this.#isClosed || entry.playerId !== this.#tierway.playerId) return
+        await this.#send(place, entry)
+      }
+    }
+  }
+
+  /** Rejects with what may pass; then this one is the next to be sent again. */
+  async #send(place: string, { playerId, triedAt, ...xp }: Entry): Promise<void> {
+    const { key, ...body } = xp
+    try {
+      if (triedAt !== null && Date.now() - triedAt > LONGEST_WAIT_MS)
+        throw new TierwayError({ code: 'timeout', message: 'it has waited too long', isOutcomeUnknown: true })
+      if (triedAt === null) await this.#write(place, { ...xp, playerId, triedAt: Date.now() })
+      const options = { idempotencyKey: key }
+      const answer = (await this.#tierway.calls.change(
+        '/sdk/v1/battlepass/xp',
+        body,
+        options,
+        ADD_XP_RESPONSE_INT64,
+      )) as AddXpResponse
+      await this.#remove(place)
+      this.#sessions.get(xp.runId)?.take(answer, body)
+      this.#listeners.tell('sent', { xp, answer })
+    } catch (error) {
+      const isFinal = TierwayError.is(error) && !error.isRetryable && !WAITING.includes(error.code)
+      if (!isFinal) throw error
+      await this.#remove(place)
+      this.#listeners.tell('refused', { xp, error })
+    }
+  }
+
+  /** What is kept of the player, in the order in which it was earned. */
+  async #entries(): Promise<[place: string, entry: Entry][]> {
+    this.#hasNew = false
+    const places = [...(await patient(() => this.#storage.keys(this.#prefix)))].sort()
+    const found = await Promise.all(
+      places.map(async (place): Promise<[string, Entry][]> => {
+        const text = await patient(() => this.#storage.get(place))
+        if (text === null) return []
+        const entry = parseExact(text) as Entry
+        return [[place, { ...entry, amount: BigInt(entry.amount) }]]
+      }),
+    )
+    return found.flat().filter(([, { playerId }]) => playerId === this.#tierway.playerId)
+  }
+
+  /** A place of its own for each, so that tabs do not overwrite each other's. Later places sort later. */
+  #nextPlace(key: string): string {
+    this.#number = Math.max(this.#number + 1, Date.now() * 1_000)
+    return `${this.#prefix}${String(this.#number).padStart(NUMBER_DIGITS, '0')}-${key}`
+  }
+
+  async #write(place: string, entry: Entry): Promise<void> {
+    await patient(() => this.#storage.set(place, printExact(entry)))
+  }
+
+  async #remove(place: string): Promise<void> {
+    await patient(() => this.#storage.remove(place))
+  }
+}
+
+/** A login, an operator or a mend of the service ends these. What was earned is not dropped for them. */
+const WAITING: readonly TierwayError['code'][] = [
+  'signed_out',
+  'invalid_token',
+  'player_banned',
+  'invalid_answer',
+  'internal_error',
+]
+
+/** Browsers say when there is a connection again. */
+function listenOnline(method: 'addEventListener' | 'removeEventListener', listener: () => void): void {
+  const target = globalThis as Partial<Record<typeof method, (type: string, listener: () => void) => void>>
+  target[method]?.('online', listener)
+}

@@ -1,0 +1,459 @@
+import type { PlayerCalls } from './calls.ts'
+import {
+  ADD_XP_RESPONSE_INT64,
+  type AddXpResponse,
+  CLAIM_RESPONSE_INT64,
+  type ClaimedTier,
+  type ClaimResponse,
+  CROSS_RESPONSE_INT64,
+  type CrossResponse,
+  type EnteredNode,
+  type ExecutionPlan,
+  PREMIUM_RESPONSE_INT64,
+  PROGRESS_RESPONSE_INT64,
+  type PremiumResponse,
+  type ProgressResponse,
+  type Reward,
+  RUN_RESPONSE_INT64,
+  type RunResponse,
+  START_RUN_RESPONSE_INT64,
+  type StartRunResponse,
+} from './contract.ts'
+import { graphql, listen, streamCursor, type TierwayEvent } from './events.ts'
+import { toBigInts } from './json.ts'
+import { Listeners } from './listeners.ts'
+import { type CallOptions, type ChangeOptions, newKey } from './transport.ts'
+
+export type Track = 'free' | 'premium'
+
+/** A handle that a node crossed. */
+export interface Crossing {
+  readonly nodeId: string
+  readonly handle: string
+}
+
+/** A pass reached a higher level. */
+export interface LevelUp extends Crossing {
+  /** The level before; null when this session had not seen it. */
+  readonly fromLevel: number | null
+  readonly toLevel: number
+  readonly xp: bigint
+  readonly source: string
+}
+
+/** What a session tells. */
+export interface SessionEvents {
+  /** Any handle was crossed. */
+  readonly crossed: Crossing
+  /** A node was entered by a call of this session. Its `type` says what the game is to do. */
+  readonly entered: EnteredNode
+  /** A call of this session granted rewards. */
+  readonly granted: { readonly rewards: readonly Reward[] }
+  /** The run is over. */
+  readonly ended: { readonly status: 'completed' | 'cancelled' }
+}
+
+/** What a battle pass tells: the handles that the service crosses. */
+export interface BattlePassEvents {
+  readonly onLevelUp: LevelUp
+  readonly onMaxLevel: Crossing
+  readonly onComplete: Crossing
+  readonly onPremiumPurchase: Crossing
+}
+
+interface AllEvents extends SessionEvents {
+  /** A handle that was crossed, with what is known of it. */
+  readonly told: { readonly crossing: Crossing; readonly details: LevelUp | null }
+}
+
+const RUN = '/sdk/v1/scenarios/run'
+const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
+  claimAll(input: $input) { claimed { level track granted { amount currency itemId } } }
+}`
+const CLAIMED_INT64 = { claimed: [{ granted: [{ amount: 1 }] }] } as const
+
+/** Tiers that were claimed together. */
+export interface ClaimedTiers {
+  readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Reward[] }[]
+}
+
+/** Starts the player's run of a scenario, or resumes it. */
+export async function startSession(
+  calls: PlayerCalls,
+  scenarioId: string,
+  options?: ChangeOptions,
+): Promise<ScenarioSession> {
+  const answer = await calls.change('/sdk/v1/scenarios/start', { scenarioId }, options, START_RUN_RESPONSE_INT64)
+  const { runId, resumed, plan } = answer as StartRunResponse
+  const session = new ScenarioSession(calls, scenarioId, { runId, isResumed: resumed })
+  // The plan of a run that is resumed is from before. What is active now is read.
+  if (resumed) await session.refresh(options)
+  else session.begin(plan)
+  return session
+}
+
+/**
+ * A player's run of a scenario: it knows its ids, and what the answers of its calls say of the run. Calls of the same
+ * run that are made elsewhere are taken in by `refresh`, or as they happen by `follow`.
+ */
+export class ScenarioSession {
+  readonly scenarioId: string
+  readonly runId: string
+  /** The run was active already when the session began. */
+  readonly isResumed: boolean
+  readonly #calls: PlayerCalls
+  readonly #listeners = new Listeners<AllEvents>()
+  #status: RunResponse['status'] = 'active'
+  #active = new Map<string, EnteredNode>()
+  #plan: ExecutionPlan | null = null
+  /** The last level of each pass that was heard of. */
+  readonly #levels = new Map<string, number>()
+  #isFollowing = false
+  /** Calls under way. */
+  readonly #underWay = new Set<Promise<unknown>>()
+  /** Calls wait for it: the session is about to follow. */
+  #gate: Promise<unknown> | undefined
+
+  constructor(
+    calls: PlayerCalls,
+    scenarioId: string,
+    { runId, isResumed }: { readonly runId: string; readonly isResumed: boolean },
+  ) {
+    this.#calls = calls
+    this.scenarioId = scenarioId
+    this.runId = runId
+    this.isResumed = isResumed
+  }
+
+  /** How far the run has come, by all that this session has heard. */
+  get status(): RunResponse['status'] {
+    return this.#status
+  }
+
+  /** The nodes that were entered and not left. Those of a type of the game's own wait for `cross`. */
+  get active(): readonly EnteredNode[] {
+    return [...this.#active.values()]
+  }
+
+  /** The last plan of the run. */
+  get plan(): ExecutionPlan | null {
+    return this.#plan
+  }
+
+  /** A battle pass of the scenario. */
+  battlePass(nodeId: string): BattlePassSession {
+    return new BattlePassSession(this, nodeId)
+  }
+
+  /** A level node: one tier of a pass as a node of its own. */
+  level(nodeId: string): LevelSession {
+    return new LevelSession(this, nodeId)
+  }
+
+  /** Crosses a handle of an active node that the game runs. Resolves with the plan that follows. */
+  async cross(nodeId: string, handle: string, options?: ChangeOptions): Promise<ExecutionPlan | null> {
+    const { plan } = (await this.change(
+      '/sdk/v1/scenarios/cross',
+      { nodeId, handle },
+      options,
+      CROSS_RESPONSE_INT64,
+    )) as CrossResponse
+    return plan
+  }
+
+  /** Reads the run as it is now: its status, its active nodes and its last plan. Tells no listener. */
+  async refresh(options?: CallOptions): Promise<void> {
+    const run = (await this.#calls.call(RUN, { runId: this.runId }, options, RUN_RESPONSE_INT64)) as RunResponse
+    this.#active = new Map(run.active.map((node) => [node.nodeId, node]))
+    this.#plan = run.plan
+    this.#end(run.status)
+  }
+
+  /** Hears of the run. Answers a function that ends the hearing. */
+  on<Name extends keyof SessionEvents>(name: Name, listener: (heard: SessionEvents[Name]) => unknown): () => void {
+    return this.#listeners.on(name, listener as (heard: AllEvents[Name]) => unknown)
+  }
+
+  /**
+   * Follows the run live: what other devices do is taken in, and listeners hear of each crossing once, from the player's
+   * events, whichever device caused it. Answers a function that ends it; end it while no call is under way.
+   *
+   * `onError` hears of what does not pass by itself, such as the end of the login. The session then follows no more.
+   */
+  follow({ onError }: { readonly onError?: (error: unknown) => unknown } = {}): () => void {
+    const ending = new AbortController()
+    const { signal } = ending
+    const run = async () => {
+      // Whatever was called before is told by its answer, and whatever is called later by its event.
+      this.#gate = this.#settled().then(() => streamCursor(this.#calls, signal))
+      let after: string
+      try {
+        after = (await this.#gate) as string
+        this.#isFollowing = true
+      } finally {
+        this.#gate = undefined
+      }
+      await this.refresh({ signal })
+      for await (const event of listen(this.#calls, { after, scenarioId: this.scenarioId, signal })) {
+        if (event.runId === this.runId) await this.#hear(event, signal)
+      }
+    }
+    run()
+      .catch((error) => {
+        if (!signal.aborted) onError?.(error)
+      })
+      .finally(() => {
+        this.#isFollowing = false
+      })
+    return () => {
+      this.#isFollowing = false
+      ending.abort()
+    }
+  }
+
+  /** For nodes: a read of this scenario. */
+  read(path: string, body: object, options?: CallOptions, places?: Parameters<PlayerCalls['call']>[3]) {
+    return this.#calls.call(path, { scenarioId: this.scenarioId, ...body }, options, places)
+  }
+
+  /** For nodes: a change in this run, whose answer may have a plan. */
+  async change(
+    path: string,
+    body: object,
+    options?: ChangeOptions,
+    places?: Parameters<PlayerCalls['call']>[3],
+  ): Promise<unknown> {
+    const { scenarioId, runId } = this
+    return this.#track(async () => {
+      const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, options, places)
+      this.take(answer as { plan?: ExecutionPlan | null } & Partial<AddXpResponse>, body)
+      return answer
+    })
+  }
+
+  /** For nodes: claims all that is open on a pass. */
+  async claimAll(nodeId: string, options?: CallOptions): Promise<ClaimedTiers> {
+    const { scenarioId, runId } = this
+    return this.#track(async () => {
+      const before = await this.#claimedTiers(nodeId, options)
+      const { claimAll } = await graphql(this.#calls, CLAIM_ALL, { input: { scenarioId, nodeId, runId } }, options)
+      let { claimed } = toBigInts(claimAll, CLAIMED_INT64) as ClaimedTiers
+      // Had an answer been lost, the next one would be empty. A repeated claim tells what the first has granted.
+      if (claimed.length === 0) {
+        const isNew = ({ level, track }: ClaimedTier) =>
+          !before.some((tier) => tier.level === level && tier.track === track)
+        const tiers = (await this.#claimedTiers(nodeId, options)).filter(isNew)
+        claimed = await Promise.all(
+          tiers.map(async ({ level, track }) => {
+            const { granted } = await this.#claim({ nodeId, level, track }, options)
+            return { level, track, granted }
+          }),
+        )
+      }
+      if (claimed.length > 0) await this.#afterClaim(claimed.flatMap(({ granted }) => granted))
+      return { claimed }
+    })
+  }
+
+  /** For nodes: claims a tier. */
+  async claim(body: { nodeId: string; level?: number; track: Track }, options?: ChangeOptions): Promise<ClaimResponse> {
+    return this.#track(async () => {
+      const claim = await this.#claim(body, options)
+      if (claim.success && !claim.alreadyClaimed) await this.#afterClaim(claim.granted)
+      return claim
+    })
+  }
+
+  async #claim(body: object, options?: ChangeOptions): Promise<ClaimResponse> {
+    const { scenarioId, runId } = this
+    const path = '/sdk/v1/battlepass/claim'
+    return (await this.#calls.change(
+      path,
+      { scenarioId, runId, ...body },
+      options,
+      CLAIM_RESPONSE_INT64,
+    )) as ClaimResponse
+  }
+
+  async #claimedTiers(nodeId: string, options?: CallOptions): Promise<readonly ClaimedTier[]> {
+    const progress = await this.read('/sdk/v1/battlepass/progress', { nodeId }, options)
+    return (progress as ProgressResponse).claimedTiers
+  }
+
+  /** For nodes: hears of a node's handle. */
+  hear(nodeId: string, handle: string, listener: (heard: never) => unknown): () => void {
+    return this.#listeners.on('told', ({ crossing, details }) => {
+      if (crossing.nodeId === nodeId && crossing.handle === handle) return listener((details ?? crossing) as never)
+    })
+  }
+
+  /** For nodes: the level of a pass, as it was read. */
+  note(nodeId: string, level: number): void {
+    this.#levels.set(nodeId, level)
+  }
+
+  /** The first plan of a new run. Nobody listens yet. */
+  begin(plan: ExecutionPlan | null): void {
+    if (plan) this.#merge(plan)
+  }
+
+  /** Takes in what an answer says of the run, and tells it. Also for answers to calls that were made before. */
+  take(
+    { plan, level, xp }: { readonly plan?: ExecutionPlan | null } & Partial<AddXpResponse>,
+    { nodeId, source = '' }: { readonly nodeId?: string; readonly source?: string },
+  ): void {
+    const fromLevel = nodeId === undefined ? null : (this.#levels.get(nodeId) ?? null)
+    if (nodeId !== undefined && level !== undefined) this.#levels.set(nodeId, level)
+    if (!plan || plan.runId !== this.runId) return
+    this.#merge(plan)
+    if (!this.#isFollowing) {
+      for (const crossing of plan.crossed) {
+        const isLevelUp = crossing.handle === 'onLevelUp' && level !== undefined && xp !== undefined
+        this.#tell(crossing, isLevelUp ? { ...crossing, fromLevel, toLevel: level, xp, source } : null)
+      }
+    }
+    for (const node of plan.entered) this.#listeners.tell('entered', node)
+    if (plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
+  }
+
+  /** A claim's answer has no plan. What it led to is read. */
+  async #afterClaim(rewards: readonly Reward[]): Promise<void> {
+    if (rewards.length > 0) this.#listeners.tell('granted', { rewards })
+    const before = JSON.stringify(this.#plan, printable)
+    const known = new Set(this.#active.keys())
+    await this.refresh().catch(() => undefined)
+    const plan = this.#plan
+    if (!plan || JSON.stringify(plan, printable) === before) return
+    // A claim crosses `onComplete`, of a level node or of the whole pass, and what follows from there.
+    if (plan.crossed[0]?.handle !== 'onComplete') return
+    if (!this.#isFollowing) for (const crossing of plan.crossed) this.#tell(crossing, null)
+    for (const node of plan.entered) if (!known.has(node.nodeId)) this.#listeners.tell('entered', node)
+  }
+
+  #tell(crossing: Crossing, details: LevelUp | null): void {
+    this.#listeners.tell('told', { crossing, details })
+    this.#listeners.tell('crossed', details ?? crossing)
+  }
+
+  async #hear({ nodeId, handle, data }: TierwayEvent, signal: AbortSignal): Promise<void> {
+    if (nodeId === null || handle === null) return
+    const crossing = { nodeId, handle }
+    if (typeof data.toLevel === 'number') this.#levels.set(nodeId, data.toLevel)
+    // A read that fails leaves the nodes as they were, until the next event.
+    await this.refresh({ signal }).catch(() => undefined)
+    if (signal.aborted) return
+    this.#tell(crossing, handle === 'onLevelUp' ? ({ ...crossing, ...data } as LevelUp) : null)
+  }
+
+  /** A node stays active until it crosses `onComplete`; a battle pass even then. */
+  #merge(plan: ExecutionPlan): void {
+    for (const { nodeId, handle } of plan.crossed)
+      if (handle === 'onComplete' && this.#active.get(nodeId)?.type !== 'battle-pass') this.#active.delete(nodeId)
+    for (const node of plan.entered)
+      if (node.type !== 'reward' && node.type !== 'start') this.#active.set(node.nodeId, node)
+    this.#plan = plan
+    this.#end(plan.status)
+  }
+
+  #end(status: RunResponse['status']): void {
+    const isNew = this.#status !== status
+    this.#status = status
+    if (isNew && status !== 'active') this.#listeners.tell('ended', { status })
+  }
+
+  /** Runs a call once the session may, and counts it as under way. */
+  async #track<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    await this.#gate?.catch(() => undefined)
+    const answer = call()
+    const settled = answer.catch(() => undefined)
+    this.#underWay.add(settled)
+    void settled.then(() => this.#underWay.delete(settled))
+    return answer
+  }
+
+  async #settled(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+}
+
+const printable = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
+
+/** A battle pass in a player's run. */
+export class BattlePassSession {
+  readonly nodeId: string
+  readonly session: ScenarioSession
+
+  constructor(session: ScenarioSession, nodeId: string) {
+    this.session = session
+    this.nodeId = nodeId
+  }
+
+  /** Reads level, xp, ownership and claimed tiers. */
+  async progress(options?: CallOptions): Promise<ProgressResponse> {
+    const { nodeId } = this
+    const answer = await this.session.read('/sdk/v1/battlepass/progress', { nodeId }, options, PROGRESS_RESPONSE_INT64)
+    const progress = answer as ProgressResponse
+    this.session.note(nodeId, progress.level)
+    return progress
+  }
+
+  /** Adds xp. `source` says where it comes from: up to 64 characters. */
+  async addXp(
+    amount: bigint | number,
+    { source = '', ...options }: ChangeOptions & { readonly source?: string } = {},
+  ): Promise<AddXpResponse> {
+    const body = { nodeId: this.nodeId, amount, source }
+    return (await this.session.change('/sdk/v1/battlepass/xp', body, options, ADD_XP_RESPONSE_INT64)) as AddXpResponse
+  }
+
+  /** Claims a tier of a track. A repeat resolves with what the first claim granted. */
+  claim(level: number, track: Track, options?: ChangeOptions): Promise<ClaimResponse> {
+    return this.session.claim({ nodeId: this.nodeId, level, track }, options)
+  }
+
+  /** Claims all tiers that are open to the player now. */
+  claimAll(options?: CallOptions): Promise<ClaimedTiers> {
+    return this.session.claimAll(this.nodeId, options)
+  }
+
+  /** Buys premium from the wallet. The key that it needs is random unless given, and kept through all retries. */
+  async buyPremium({ idempotencyKey = newKey(), ...options }: ChangeOptions = {}): Promise<PremiumResponse> {
+    const body = { nodeId: this.nodeId, idempotencyKey }
+    const all = { ...options, idempotencyKey }
+    return (await this.session.change(
+      '/sdk/v1/battlepass/premium',
+      body,
+      all,
+      PREMIUM_RESPONSE_INT64,
+    )) as PremiumResponse
+  }
+
+  /** Hears of a handle that the pass crosses. Answers a function that ends the hearing. */
+  on<Handle extends keyof BattlePassEvents>(
+    handle: Handle,
+    listener: (heard: BattlePassEvents[Handle]) => unknown,
+  ): () => void {
+    return this.session.hear(this.nodeId, handle, listener)
+  }
+}
+
+/** A level node in a player's run: a view on one tier of a pass. */
+export class LevelSession {
+  readonly nodeId: string
+  readonly session: ScenarioSession
+
+  constructor(session: ScenarioSession, nodeId: string) {
+    this.session = session
+    this.nodeId = nodeId
+  }
+
+  /** Claims the tier. The node crosses `onComplete` with its first claim. */
+  claim(track: Track, options?: ChangeOptions): Promise<ClaimResponse> {
+    return this.session.claim({ nodeId: this.nodeId, track }, options)
+  }
+
+  /** Hears that the tier is claimed. Answers a function that ends the hearing. */
+  onComplete(listener: (crossing: Crossing) => unknown): () => void {
+    return this.session.hear(this.nodeId, 'onComplete', listener)
+  }
+}

@@ -1,0 +1,221 @@
+import { type PlayerCalls, playerCalls, read } from './calls.ts'
+import type { CustomLinkRequest, CustomLoginRequest, Player, TokenPair } from './contract.ts'
+import { PLAYER_INT64 } from './contract.ts'
+import { TierwayError } from './error.ts'
+import { type EventOptions, listen, type TierwayEvent } from './events.ts'
+import { membersOf, printExact } from './json.ts'
+import { Listeners } from './listeners.ts'
+import { PlayerLogin, type SignedOut } from './login.ts'
+import { type ScenarioSession, startSession } from './scenario.ts'
+import { memoryStorage, type Storage } from './storage.ts'
+import { type CallOptions, type ChangeOptions, createTransport, type Fetch, type Transport } from './transport.ts'
+
+export interface TierwayOptions {
+  /** Where the service is, such as `https://play.example.com`. */
+  readonly baseUrl: string
+  /** `twsdk_…`: names the project and its environment. It is no secret. */
+  readonly sdkKey: string
+  /** Where the login is kept: in memory unless given. `localStorage()` keeps it in browsers. */
+  readonly storage?: Storage
+  /** Makes the requests; the platform's `fetch` unless given. In React Native give that of `expo/fetch`, which streams. */
+  readonly fetch?: Fetch
+  /** How long one attempt may take, in milliseconds: 10,000 unless given. */
+  readonly timeoutMs?: number
+  /** How often a call is made again after a failure that may pass: 3 unless given. */
+  readonly retries?: number
+}
+
+/** What a client tells of its login. */
+export interface LoginEvents {
+  /** A player has signed in. */
+  readonly signedIn: { readonly playerId: string }
+  /** Nobody is signed in any more. Failures of the network never lead to this. */
+  readonly signedOut: { readonly why: SignedOut }
+}
+
+const LOGIN_TIMEOUT_MS = 15_000
+/**
+ * A refresh token is used up by its first use, but for ten seconds the same pair is answered again. So an attempt is given
+ * up early enough for the next.
+ */
+const REFRESH_TIMEOUT_MS = 3_000
+
+/**
+ * A game's connection to Tierway, for one player at a time. Make one for each; nothing is shared between two.
+ *
+ * Calls reject with a `TierwayError` when they are refused or not answered. They are made again after failures that may
+ * pass, and each that changes something carries a key, so that it takes effect once.
+ */
+export class Tierway {
+  /** The player's own storage in the service: up to 1,000 JSON values by key. */
+  readonly storage: PlayerStorage
+  /** For other parts of the library. */
+  readonly calls: PlayerCalls
+  readonly #transport: Transport
+  readonly #login: PlayerLogin
+  readonly #sdkKey: string
+  readonly #listeners = new Listeners<LoginEvents>()
+  /** Where the library keeps what must outlive the page. */
+  readonly keep: { readonly storage: Storage; readonly prefix: string }
+
+  constructor({ baseUrl, sdkKey, storage, fetch, timeoutMs, retries }: TierwayOptions) {
+    this.#sdkKey = sdkKey
+    this.#transport = createTransport({
+      baseUrl,
+      // Browsers want it called on the global object.
+      fetch: fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      timeoutMs: timeoutMs ?? 10_000,
+      retries: retries ?? 3,
+    })
+    this.keep = { storage: storage ?? memoryStorage(), prefix: `tierway:${hash(`${baseUrl} ${sdkKey}`)}` }
+    this.#login = new PlayerLogin({
+      storage: this.keep.storage,
+      storageKey: `${this.keep.prefix}:login`,
+      refresh: (refreshToken) =>
+        this.#client('/sdk/v1/authorization/refresh', { refreshToken }, { timeoutMs: REFRESH_TIMEOUT_MS, retries: 3 }),
+      signedOut: (why) => this.#listeners.tell('signedOut', { why }),
+    })
+    this.calls = playerCalls(this.#transport, this.#login)
+    this.storage = new PlayerStorage(this.calls)
+  }
+
+  /** The id of the player that is signed in; null when nobody is. With a kept login, known after `restore`. */
+  get playerId(): string | null {
+    return this.#login.playerId
+  }
+
+  /** Loads the kept login. Resolves to true when a player is signed in. Calls do it by themselves. */
+  async restore(): Promise<boolean> {
+    await this.#login.restore()
+    return this.playerId !== null
+  }
+
+  /** Signs a player in through the studio's webhook. Another that is signed in is signed out first. */
+  async login(request: CustomLoginRequest, options?: CallOptions): Promise<void> {
+    const pair = await this.#client<TokenPair>('/sdk/v1/authorization/custom', request, {
+      timeoutMs: LOGIN_TIMEOUT_MS,
+      ...options,
+    })
+    await this.#login.take(pair)
+    this.#listeners.tell('signedIn', { playerId: this.playerId ?? '' })
+  }
+
+  /** Attaches another identity to the player, through the same webhook. */
+  async link(request: CustomLinkRequest, options?: CallOptions): Promise<void> {
+    const body = printExact(request)
+    const key = { 'x-sdk-key': this.#sdkKey }
+    await this.calls.withToken(
+      (headers) =>
+        this.#transport.post('/sdk/v1/authorization/custom/link', {
+          timeoutMs: LOGIN_TIMEOUT_MS,
+          ...options,
+          body,
+          headers: { ...headers, ...key },
+          isChange: true,
+        }),
+      options?.signal,
+    )
+  }
+
+  /** Signs the player out at once. Then the service is told; when it cannot be, its refresh token ends after seven days. */
+  async logout(options?: CallOptions): Promise<void> {
+    const refreshToken = await this.#login.clear()
+    if (refreshToken === null) return
+    try {
+      await this.#client('/sdk/v1/authorization/logout', { refreshToken }, options)
+    } catch (error) {
+      if (!TierwayError.is(error)) throw error
+    }
+  }
+
+  /** Hears of logins that begin or end. Answers a function that ends the hearing. */
+  on<Name extends keyof LoginEvents>(name: Name, listener: (heard: LoginEvents[Name]) => unknown): () => void {
+    return this.#listeners.on(name, listener)
+  }
+
+  /** Reads the player, with its wallet, inventory and identities. */
+  async player(options?: CallOptions): Promise<Player> {
+    return (await this.calls.call('/sdk/v1/player/get', {}, options, PLAYER_INT64)) as Player
+  }
+
+  /** A scenario, which the player can start. */
+  scenario(scenarioId: string): { start(options?: ChangeOptions): Promise<ScenarioSession> } {
+    return { start: (options) => startSession(this.calls, scenarioId, options) }
+  }
+
+  /**
+   * The player's events, live, in their order, without a gap: a connection that breaks is made again, and what was missed
+   * is replayed. It ends by the signal, or by `break`. Throws a `TierwayError` with `cursor_expired` when events after the
+   * cursor are no longer kept, and whatever else does not pass by itself.
+   */
+  events(options?: EventOptions): AsyncGenerator<TierwayEvent, void, undefined> {
+    return listen(this.calls, options)
+  }
+
+  /** A call of the game before anybody is signed in. */
+  async #client<Answer>(path: string, body: object, options?: CallOptions): Promise<Answer> {
+    const headers = { 'x-sdk-key': this.#sdkKey }
+    const text = await this.#transport.post(path, { ...options, body: printExact(body), headers })
+    return (text === '' ? undefined : read(text)) as Answer
+  }
+}
+
+/** The player's own storage: JSON values by key. Numbers beyond 2^53 are `bigint`. */
+export class PlayerStorage {
+  readonly #calls: PlayerCalls
+
+  constructor(calls: PlayerCalls) {
+    this.#calls = calls
+  }
+
+  /** Reads these keys, or all. Keys that are not there are left out. */
+  async get(keys?: readonly string[], options?: CallOptions): Promise<Record<string, unknown>> {
+    const answer = await this.#calls.call('/sdk/v1/storage/get', { keys }, options)
+    return (answer as { values: Record<string, unknown> }).values
+  }
+
+  /** The same as JSON texts, byte for byte as they were written. */
+  async getRaw(keys?: readonly string[], options?: CallOptions): Promise<Record<string, string>> {
+    const body = printExact({ keys })
+    const text = await this.#calls.withToken(
+      (headers) => this.#calls.transport.post('/sdk/v1/storage/get', { ...options, body, headers }),
+      options?.signal,
+    )
+    const [, values = '{}'] = membersOf(text).find(([name]) => name === 'values') ?? []
+    return Object.fromEntries(membersOf(values))
+  }
+
+  /** Writes these keys, all or none. Other keys stay. */
+  async set(values: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<void> {
+    await this.#set(printExact(values), options)
+  }
+
+  /** The same with JSON texts, which are kept byte for byte. Throws a `SyntaxError` for a text that is not JSON. */
+  async setRaw(values: Readonly<Record<string, string>>, options?: CallOptions): Promise<void> {
+    const members = Object.entries(values).map(([key, text]) => {
+      JSON.parse(text)
+      return `${JSON.stringify(key)}:${text}`
+    })
+    await this.#set(`{${members.join(',')}}`, options)
+  }
+
+  /** Removes these keys. */
+  async delete(keys: readonly string[], options?: CallOptions): Promise<void> {
+    await this.#calls.call('/sdk/v1/storage/delete', { keys }, options)
+  }
+
+  async #set(values: string, options?: CallOptions): Promise<void> {
+    const body = `{"values":${values}}`
+    await this.#calls.withToken(
+      (headers) => this.#calls.transport.post('/sdk/v1/storage/set', { ...options, body, headers, isChange: true }),
+      options?.signal,
+    )
+  }
+}
+
+/** FNV-1a: tells the logins of several services and keys apart in one storage. */
+function hash(text: string): string {
+  let state = 0x811c9dc5
+  for (let at = 0; at < text.length; at += 1) state = Math.imul(state ^ text.charCodeAt(at), 0x01000193)
+  return (state >>> 0).toString(36)
+}

@@ -1,0 +1,171 @@
+import { type ErrorCode, type Fault, TierwayError } from './error.ts'
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+/** What each call may set for itself. */
+export interface CallOptions {
+  /** Ends the call, and its retries. The call then rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** How long one attempt may take, in milliseconds. */
+  readonly timeoutMs?: number
+  /** How often the call is made again after a failure that may pass. */
+  readonly retries?: number
+}
+
+/** The same for calls that change something. */
+export interface ChangeOptions extends CallOptions {
+  /** 1 to 255 characters. The same key and call takes effect once within seven days. Random unless given. */
+  readonly idempotencyKey?: string
+}
+
+export interface Transport {
+  /** Makes a call until it is answered, and resolves with the body's text. Rejects with a `TierwayError`. */
+  post(path: string, request: PostRequest): Promise<string>
+  /** One attempt, whose body is still to be read. */
+  open(path: string, request: PostRequest, signal: AbortSignal): Promise<Response>
+}
+
+export interface PostRequest extends CallOptions {
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  /** It changes something, so that an answer which is lost leaves its outcome unknown. */
+  readonly isChange?: boolean
+}
+
+export interface TransportOptions {
+  readonly baseUrl: string
+  readonly fetch: Fetch
+  readonly timeoutMs: number
+  readonly retries: number
+}
+
+const SHORTEST_WAIT_MS = 200
+const LONGEST_WAIT_MS = 5_000
+const LONGEST_RETRY_AFTER_MS = 60_000
+/** What passes by itself. The service and proxies before it answer so. */
+const PASSING = [408, 429, 502, 503, 504]
+/** The service has asked the studio's webhook three times already. */
+const FINAL: readonly ErrorCode[] = ['custom_auth_unavailable', 'custom_auth_invalid_response']
+
+export function createTransport({ baseUrl, fetch, timeoutMs, retries }: TransportOptions): Transport {
+  const base = baseUrl.replace(/\/+$/, '')
+
+  function open(path: string, { body, headers }: PostRequest, signal: AbortSignal): Promise<Response> {
+    return fetch(base + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+      signal,
+      credentials: 'omit',
+      cache: 'no-store',
+    })
+  }
+
+  /** Makes a call once. */
+  async function attempt(path: string, request: PostRequest): Promise<string> {
+    const { signal, timeoutMs: own = timeoutMs } = request
+    const ending = new AbortController()
+    const abort = () => ending.abort()
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      abort()
+    }, own)
+    signal?.addEventListener('abort', abort)
+    try {
+      signal?.throwIfAborted()
+      const response = await open(path, request, ending.signal)
+      const text = await response.text()
+      if (!response.ok) throw refusalOf(response, text)
+      if (text === '' || response.headers.get('content-type')?.includes('json')) return text
+      // The page of a network that wants a login, for example.
+      throw new TierwayError({ code: 'invalid_answer', status: response.status, isRetryable: true })
+    } catch (error) {
+      if (TierwayError.is(error)) throw error
+      signal?.throwIfAborted()
+      throw new TierwayError({ code: isLate ? 'timeout' : 'network_error', isRetryable: true, cause: error })
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  async function post(path: string, request: PostRequest): Promise<string> {
+    const { signal, retries: own = retries, isChange = false } = request
+    let mayHaveArrived = false
+    for (let tried = 0; ; tried += 1) {
+      try {
+        return await attempt(path, request)
+      } catch (error) {
+        if (!TierwayError.is(error)) throw error
+        if (error.status !== 429) mayHaveArrived = true
+        if (error.isRetryable && tried < own) {
+          await pause(Math.max(backoff(tried), waits.get(error) ?? 0), signal)
+          continue
+        }
+        throw isChange && error.isRetryable && mayHaveArrived ? error.unknown() : error
+      }
+    }
+  }
+
+  return { post, open }
+}
+
+/** How long the service asks to wait, by its refusal. */
+const waits = new WeakMap<TierwayError, number>()
+
+/** The error that an answer is. */
+export function refusalOf(response: Response, text: string): TierwayError {
+  const { status, headers } = response
+  const { error, code, requestId, details } = bodyOf(text)
+  const isOurs = typeof code === 'string'
+  const refusal = new TierwayError({
+    status,
+    code: isOurs ? (code as ErrorCode) : status === 429 ? 'rate_limited' : 'invalid_answer',
+    message: isOurs ? error : `the answer has status ${status}`,
+    details: Array.isArray(details) ? (details as Fault[]) : [],
+    requestId: requestId ?? headers.get('x-request-id'),
+    isRetryable: PASSING.includes(status) && !FINAL.includes(code as ErrorCode),
+  })
+  const seconds = Number(headers.get('retry-after'))
+  if (seconds > 0) waits.set(refusal, Math.min(seconds * 1_000, LONGEST_RETRY_AFTER_MS))
+  return refusal
+}
+
+function bodyOf(text: string): { error?: string; code?: string; requestId?: string; details?: unknown } {
+  try {
+    const body = JSON.parse(text)
+    return typeof body === 'object' && body !== null ? body : {}
+  } catch {
+    return {}
+  }
+}
+
+/** With full jitter, so that clients which failed together do not come back together. */
+export function backoff(tried: number, longestMs = LONGEST_WAIT_MS): number {
+  return Math.random() * Math.min(SHORTEST_WAIT_MS * 2 ** tried, longestMs)
+}
+
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }, ms)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** A UUID of version 4. `crypto.randomUUID` is missing in pages without HTTPS. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

@@ -1,0 +1,344 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LevelUp, memoryStorage, Tierway, TierwayError, type TierwayOptions } from '../../src/client/index.ts'
+import { auditBooks } from '../support/audit.ts'
+import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, startGame } from '../support/game.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+import { until } from '../support/until.ts'
+
+// The client library against the service: sessions, exact values, errors, events (spec 1, 2, 4, 6).
+
+let game: Game
+let operator: Operator
+let players = 0
+
+beforeAll(async () => {
+  game = await startGame()
+  operator = await startOperator()
+  await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
+  await game.publish('season-1', season({ levels: [0, 100, 200, 300], price: { currency: 'gold', amount: 10 } }))
+  await game.publish(
+    'tour',
+    scenario(
+      [
+        passNode('pass', { tiers: [tier(2, 'free', [gold(7)])] }),
+        { id: 'level-2', type: 'battle-pass-level', data: { levelNumber: 2, passNodeId: 'pass' } },
+        { id: 'hello', type: 'popup', data: { title: 'Hello', big: 2n ** 60n } },
+        { id: 'bye', type: 'popup', data: {} },
+        { id: 'prize', type: 'reward', data: { rewards: [gold(2n ** 55n)] } },
+      ],
+      [
+        { from: 'start', handle: 'onStart', to: 'hello' },
+        { from: 'start', handle: 'onStart', to: 'pass' },
+        { from: 'start', handle: 'onStart', to: 'level-2' },
+        { from: 'hello', handle: 'onComplete', to: 'prize' },
+        { from: 'prize', handle: 'onComplete', to: 'bye' },
+        { from: 'level-2', handle: 'onComplete', to: 'bye' },
+      ],
+    ),
+  )
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await operator.close()
+  await game.stop()
+})
+
+const connect = (options: Partial<TierwayOptions> = {}) =>
+  new Tierway({ baseUrl: game.baseUrl, sdkKey: game.sdkKey, ...options })
+
+async function signedIn(options: Partial<TierwayOptions> = {}): Promise<Tierway> {
+  players += 1
+  const tierway = connect(options)
+  await tierway.login({ customData: { player: `client ${players}` }, nickname: 'Ada', region: 'eu', language: 'en' })
+  return tierway
+}
+
+describe('the ten lines of the page', () => {
+  it('log in, play a season and hear of it', async () => {
+    const tierway = await signedIn()
+    expect(await tierway.player()).toMatchObject({ playerId: tierway.playerId, nickname: 'Ada', wallet: [] })
+
+    const played = await tierway.scenario('season-1').start()
+    const pass = played.battlePass('pass')
+    expect(await pass.progress()).toEqual({ level: 1, xp: 0n, premiumOwned: false, claimedTiers: [] })
+    const heard: LevelUp[] = []
+    pass.on('onLevelUp', (levelUp) => heard.push(levelUp))
+    const answer = await pass.addXp(120n, { source: 'match' })
+    expect(answer).toMatchObject({ level: 2, xp: 120n, leveledUp: true })
+    expect(heard).toEqual([
+      { nodeId: 'pass', handle: 'onLevelUp', fromLevel: 1, toLevel: 2, xp: 120n, source: 'match' },
+    ])
+
+    expect(await pass.claim(2, 'free')).toEqual({
+      success: true,
+      alreadyClaimed: false,
+      error: null,
+      granted: [{ amount: 20n, currency: 'gold', itemId: null }],
+    })
+    expect(await pass.claim(2, 'premium')).toMatchObject({ success: false, error: 'premium required' })
+    const premium = await pass.buyPremium()
+    expect(premium.success).toBe(true)
+    const { claimed } = await pass.claimAll()
+    expect(claimed.map(({ level, track }) => `${track} ${level}`)).toEqual(['free 1', 'premium 1', 'premium 2'])
+    expect(await pass.claimAll()).toEqual({ claimed: [] })
+    expect((await pass.progress()).claimedTiers).toHaveLength(4)
+  })
+})
+
+describe('a scenario session (spec 1: it supplies the ids)', () => {
+  it('knows the run, its active nodes and its last plan, and merges the plan of each call', async () => {
+    const tierway = await signedIn()
+    const tour = await tierway.scenario('tour').start()
+    expect(tour).toMatchObject({ scenarioId: 'tour', status: 'active', isResumed: false })
+    expect(tour.active.map(({ nodeId }) => nodeId).sort()).toEqual(['hello', 'level-2', 'pass'])
+    expect(tour.active.find(({ nodeId }) => nodeId === 'hello')?.data).toEqual({ title: 'Hello', big: 2n ** 60n })
+
+    const entered: string[] = []
+    const granted: bigint[] = []
+    const crossed: string[] = []
+    tour.on('entered', ({ nodeId }) => entered.push(nodeId))
+    tour.on('granted', ({ rewards }) => granted.push(...rewards.map(({ amount }) => amount)))
+    tour.on('crossed', ({ nodeId, handle }) => crossed.push(`${nodeId} ${handle}`))
+    const plan = await tour.cross('hello', 'onComplete')
+    expect(plan).toEqual(tour.plan)
+    expect(entered).toEqual(['prize', 'bye'])
+    expect(granted).toEqual([2n ** 55n])
+    expect(crossed).toEqual(['hello onComplete', 'prize onComplete'])
+    expect(tour.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'level-2', 'pass'])
+
+    const merged = [...tour.active].sort((a, b) => a.nodeId.localeCompare(b.nodeId))
+    await tour.refresh()
+    expect([...tour.active].sort((a, b) => a.nodeId.localeCompare(b.nodeId))).toEqual(merged)
+
+    const again = await tierway.scenario('tour').start()
+    expect(again).toMatchObject({ runId: tour.runId, isResumed: true, status: 'active' })
+    expect(again.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'level-2', 'pass'])
+  })
+
+  it('claims the tier of a level node, whose onComplete is heard (spec 6)', async () => {
+    const tour = await (await signedIn()).scenario('tour').start()
+    const heard: string[] = []
+    const level = tour.level('level-2')
+    level.onComplete(({ nodeId }) => heard.push(nodeId))
+    expect(await level.claim('free')).toMatchObject({ success: false, error: 'level not reached' })
+    await tour.battlePass('pass').addXp(100)
+    expect(heard).toEqual([])
+    expect(await level.claim('free')).toMatchObject({ success: true, granted: [{ amount: 7n }] })
+    expect(heard).toEqual(['level-2'])
+    expect(tour.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'hello', 'pass'])
+    expect(await level.claim('free')).toMatchObject({ success: true, alreadyClaimed: true, granted: [{ amount: 7n }] })
+    expect(heard).toEqual(['level-2'])
+  })
+
+  it('hears of each crossing once while it follows, whichever device caused it', async () => {
+    const tierway = await signedIn()
+    const here = await tierway.scenario('season-1').start()
+    const there = await tierway.scenario('season-1').start()
+    const heard: string[] = []
+    here.battlePass('pass').on('onLevelUp', ({ toLevel, xp, source }) => heard.push(`${toLevel} ${xp} ${source}`))
+    await here.battlePass('pass').addXp(100n, { source: 'before' })
+    const stop = here.follow()
+    await here.battlePass('pass').addXp(100n, { source: 'here' })
+    await there.battlePass('pass').addXp(100n, { source: 'there' })
+    await until('all are heard', () => heard.length >= 3)
+    expect(heard).toEqual(['2 100 before', '3 200 here', '4 300 there'])
+    stop()
+  })
+
+  it('learns by refresh that another device went on, or that the run is over', async () => {
+    const tierway = await signedIn()
+    const here = await tierway.scenario('tour').start()
+    const there = await tierway.scenario('tour').start()
+    await there.cross('hello', 'onComplete')
+    await here.refresh()
+    expect(here.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'level-2', 'pass'])
+    const ended: string[] = []
+    here.on('ended', ({ status }) => ended.push(status))
+    await game.app.pool.query(`UPDATE runs SET status = 'cancelled' WHERE id = $1`, [here.runId])
+    await here.refresh()
+    await here.refresh()
+    expect([here.status, ended]).toEqual(['cancelled', ['cancelled']])
+  })
+
+  it('lets the faults of a listener be its own', async () => {
+    const pass = (await (await signedIn()).scenario('season-1').start()).battlePass('pass')
+    const reported: unknown[] = []
+    const { console } = globalThis
+    const original = console.error
+    console.error = (error: unknown) => reported.push(error)
+    try {
+      pass.on('onLevelUp', () => {
+        throw new Error('mine')
+      })
+      pass.on('onLevelUp', () => Promise.reject(new Error('mine, too')))
+      expect(await pass.addXp(100)).toMatchObject({ level: 2 })
+      await until('both are reported', () => reported.length === 2)
+    } finally {
+      console.error = original
+    }
+  })
+})
+
+describe('exact values (spec 2.2: 64-bit integers)', () => {
+  it('carry xp as bigint both ways, up to 2^63 - 1', async () => {
+    const pass = (await (await signedIn()).scenario('season-1').start()).battlePass('pass')
+    expect((await pass.addXp(9_007_199_254_740_993n)).xp).toBe(9_007_199_254_740_993n)
+    expect((await pass.addXp(1)).xp).toBe(9_007_199_254_740_994n)
+    const rest = 2n ** 63n - 1n - 9_007_199_254_740_994n
+    expect((await pass.addXp(rest)).xp).toBe(2n ** 63n - 1n)
+    expect((await pass.progress()).xp).toBe(2n ** 63n - 1n)
+    await expect(pass.addXp(1)).rejects.toMatchObject({ code: 'xp_limit_exceeded', status: 409 })
+  })
+
+  it('carry customData to the webhook with its integers', async () => {
+    await connect().login({ customData: { player: 'steam', steamId: 76_561_198_000_000_001n } })
+    expect(operator.hits.at(-1)?.customData).toBe('{"player":"steam","steamId":76561198000000001}')
+  })
+
+  it('read storage as values or byte for byte', async () => {
+    const { storage } = await signedIn()
+    await storage.set({ settings: { music: 0.5, id: 2n ** 62n }, 'a "key"\\': [1, '}{'], __proto__x: null })
+    expect(await storage.get(['settings', 'missing'])).toEqual({ settings: { music: 0.5, id: 2n ** 62n } })
+    await storage.setRaw({ exact: ' {"b": 1.0, "a":\t1e3, "b": "x,]}\\""} ', odd: '[1 , 2]' })
+    expect(await storage.getRaw(['exact', 'odd'])).toEqual({
+      exact: '{"b": 1.0, "a":\t1e3, "b": "x,]}\\""}',
+      odd: '[1 , 2]',
+    })
+    expect(Object.keys(await storage.getRaw()).sort()).toEqual(['__proto__x', 'a "key"\\', 'exact', 'odd', 'settings'])
+    await expect(storage.setRaw({ bad: '1},"x":{' })).rejects.toThrow(SyntaxError)
+    await storage.delete(['exact'])
+    expect(await storage.getRaw(['exact'])).toEqual({})
+  })
+})
+
+describe('errors', () => {
+  it('are typed, and name every fault of a request', async () => {
+    const tierway = await signedIn()
+    const run = await tierway.scenario('season-1').start()
+    const error = await run
+      .battlePass('pass')
+      .addXp(0, { source: 'x'.repeat(65) })
+      .catch((thrown: unknown) => thrown)
+    expect(TierwayError.is(error)).toBe(true)
+    expect(error).toMatchObject({
+      name: 'TierwayError',
+      status: 400,
+      code: 'invalid_request',
+      isRetryable: false,
+      isOutcomeUnknown: false,
+    })
+    const { details, requestId } = error as TierwayError
+    expect(details.map(({ path }) => path).sort()).toEqual(['amount', 'source'])
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: 'invalid_request', requestId })
+    await expect(tierway.scenario('nothing').start()).rejects.toMatchObject({ code: 'scenario_not_found', status: 404 })
+    await expect(run.battlePass('nothing').claimAll()).rejects.toMatchObject({ code: 'node_not_found' })
+    await expect(run.cross('pass', 'onLevelUp')).rejects.toMatchObject({ code: 'handle_is_server_owned', status: 403 })
+  })
+
+  it('of a login are those of the webhook (spec 7.1)', async () => {
+    operator.answer((_hit, response) => void response.writeHead(403).end())
+    await expect(connect().login({ customData: {} })).rejects.toMatchObject({
+      code: 'custom_auth_rejected',
+      status: 401,
+    })
+    operator.answer(({ customData }, response) => {
+      response.writeHead(200).end(JSON.stringify({ subject: JSON.parse(customData).player }))
+    })
+    const stranger = new Tierway({ baseUrl: game.baseUrl, sdkKey: 'twsdk_unknown' })
+    await expect(stranger.login({ customData: {} })).rejects.toMatchObject({ code: 'invalid_sdk_key' })
+    await expect(connect().player()).rejects.toMatchObject({ code: 'signed_out', status: 401 })
+  })
+
+  it('of a signal are its own reason, whenever it aborts', async () => {
+    const tierway = await signedIn()
+    const reason = new Error('the player left')
+    await expect(tierway.player({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    const away = new Tierway({ baseUrl: 'http://127.0.0.1:9', sdkKey: 'k', retries: 1_000 })
+    const ending = new AbortController()
+    const call = away.login({ customData: {} }, { signal: ending.signal })
+    setTimeout(() => ending.abort(reason), 20)
+    await expect(call).rejects.toBe(reason)
+  })
+
+  it('say that an outcome is not known only when that is so', async () => {
+    const away = new Tierway({ baseUrl: 'http://127.0.0.1:9', sdkKey: 'k', retries: 0 })
+    await expect(away.login({ customData: {} })).rejects.toMatchObject({
+      code: 'network_error',
+      status: 0,
+      isRetryable: true,
+      isOutcomeUnknown: false,
+    })
+  })
+})
+
+describe('linked identities (spec 4.2)', () => {
+  it('lead to the same player', async () => {
+    const tierway = await signedIn()
+    await tierway.link({ customData: { player: 'the same on a console' } })
+    const other = connect()
+    await other.login({ customData: { player: 'the same on a console' } })
+    expect(other.playerId).toBe(tierway.playerId)
+    await expect((await signedIn()).link({ customData: { player: 'the same on a console' } })).rejects.toMatchObject({
+      code: 'identity_already_linked',
+    })
+  })
+})
+
+describe('events (spec 6)', () => {
+  it('come live and in order, and go on from a cursor', async () => {
+    const tierway = await signedIn()
+    const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+    const ending = new AbortController()
+    const events = tierway.events({ handles: ['onLevelUp', 'onMaxLevel'], signal: ending.signal })
+    const first = events.next()
+    let isHeard = false
+    void first.then(() => {
+      isHeard = true
+    })
+    // Without a cursor the first event is the next one: calls are made until it is heard.
+    await until('an event is heard', async () => {
+      await pass.addXp(100)
+      return isHeard
+    })
+    const { value } = await first
+    expect(value).toMatchObject({
+      type: 'crossing',
+      nodeId: 'pass',
+      scenarioId: 'season-1',
+      playerId: tierway.playerId,
+    })
+    ending.abort()
+    expect(await events.next()).toMatchObject({ done: true })
+
+    const later = await signedIn()
+    const played = (await later.scenario('season-1').start()).battlePass('pass')
+    await played.addXp(150n, { source: 'a' })
+    const heard = []
+    // The cursor of one player's event is a place in the stream of all: the other sees its own from there.
+    for await (const event of later.events({ after: value?.cursor })) {
+      heard.push(event)
+      if (event.handle === 'onLevelUp') break
+    }
+    expect(heard.map(({ type, handle }) => handle ?? type)).toEqual(['playerCreated', 'onStart', 'onLevelUp'])
+    expect(heard.at(-1)?.data).toEqual({ fromLevel: 1, toLevel: 2, xp: 150n, source: 'a' })
+  })
+
+  it('refuse a cursor of another stream in words', async () => {
+    const tierway = await signedIn()
+    await expect(tierway.events({ after: 'nonsense' }).next()).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
+  it('need a stream', async () => {
+    const storage = memoryStorage()
+    await signedIn({ storage })
+    const whole: TierwayOptions['fetch'] = async (url, init) => {
+      const response = await fetch(url, init)
+      if (!response.headers.get('content-type')?.includes('event-stream')) return response
+      return Object.create(response, { body: { value: null }, ok: { value: true } })
+    }
+    const tierway = connect({ storage, fetch: whole })
+    await expect(tierway.events({ after: undefined }).next()).rejects.toMatchObject({ code: 'no_stream' })
+  })
+})
