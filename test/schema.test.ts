@@ -126,6 +126,7 @@ describe('the schema (decisions 9)', () => {
     expect(optional.sort()).toEqual([
       'AddXpInput.idempotencyKey',
       'AddXpInput.source',
+      'ClaimAllInput.idempotencyKey',
       'ClaimTierInput.idempotencyKey',
       'ClaimTierInput.level',
       'CloneScenarioInput.reason',

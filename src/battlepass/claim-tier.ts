@@ -68,8 +68,8 @@ function decideOne(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boole
   return claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
 }
 
-export const claimAllRequest = shape(inRun)
-export type ClaimAll = RequestOf<typeof claimAllRequest>
+export const claimAllRequest = shape({ ...inRun, idempotencyKey })
+export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 
 export type ClaimAllResult = {
   readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Granted[] }[]
@@ -77,8 +77,16 @@ export type ClaimAllResult = {
 
 /** Claims every tier of the pass that can be claimed now, all in one transaction. */
 export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResult> {
+  const { scenarioId, nodeId, runId, idempotencyKey: key } = input
   return {
     player: ref,
+    once: {
+      operation: 'claim-all',
+      key,
+      request: { scenarioId, nodeId, runId },
+      admit: (group) => admitActive(group, ref),
+      tookEffect: ({ claimed }) => claimed.length > 0,
+    },
     decide(group) {
       const session = askSession(group, ref, input)
       const { player, definition } = session

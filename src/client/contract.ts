@@ -1,6 +1,5 @@
 // Written by `npm run schema` from the declarations of the service. Change these.
 
-/** Spec 2.2. */
 export interface ProgressResponse {
   /** The current level; 0 if none is reached. */
   readonly level: number
@@ -12,14 +11,12 @@ export interface ProgressResponse {
   readonly claimedTiers: readonly ClaimedTier[]
 }
 
-/** Spec 2.2. */
 export interface ClaimedTier {
   /** The level of the tier. */
   readonly level: number
   readonly track: 'free' | 'premium'
 }
 
-/** Spec 2.2. */
 export interface AddXpResponse {
   /** The level after the addition. */
   readonly level: number
@@ -32,7 +29,6 @@ export interface AddXpResponse {
   readonly plan: ExecutionPlan | null
 }
 
-/** Spec 2.2. */
 export interface ClaimResponse {
   /** The tier is claimed, now or before. */
   readonly success: boolean
@@ -50,7 +46,6 @@ export interface ClaimResponse {
   readonly granted: readonly Reward[]
 }
 
-/** Spec 2.2. */
 export interface PremiumResponse {
   /** Premium was bought. */
   readonly success: boolean
@@ -150,7 +145,6 @@ export interface CustomLinkRequest {
   readonly provider?: string | null
 }
 
-/** Spec 4.2. */
 export interface TokenPair {
   /** Valid 24 hours: a JWT, for `Authorization: Bearer`. */
   readonly accessToken: string

@@ -1,7 +1,7 @@
 import type { PlayerCalls } from './calls.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
 import { parseExact, toBigInts } from './json.ts'
-import { backoff, pause, refusalOf } from './transport.ts'
+import { backoff, type CallOptions, pause, refusalOf } from './transport.ts'
 
 /** An event of the player: a handle that a node of a scenario crossed, or `playerCreated`. */
 export interface TierwayEvent {
@@ -81,7 +81,7 @@ export async function graphql(
   calls: PlayerCalls,
   query: string,
   variables: object,
-  options?: { readonly signal?: AbortSignal },
+  options?: CallOptions & { readonly isChange?: boolean },
 ): Promise<Record<string, unknown>> {
   return calls.withToken(async (headers) => {
     const body = JSON.stringify({ query, variables })

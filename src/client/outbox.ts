@@ -55,7 +55,7 @@ export class Outbox {
   #timer: ReturnType<typeof setTimeout> | undefined
   #failed = 0
   #isClosed = false
-  /** Something was kept since the storage was last listed. */
+  /** Something was kept since the sending began. */
   #hasNew = false
 
   /** Begins to send what is kept of the player that is signed in. */
@@ -131,6 +131,7 @@ export class Outbox {
   }
 
   async #sendAll(): Promise<void> {
+    this.#hasNew = false
     if (!(await this.#tierway.restore())) return
     for (let entries = await this.#entries(); entries.length > 0; entries = await this.#entries()) {
       for (const [place, entry] of entries) {
@@ -167,7 +168,6 @@ export class Outbox {
 
   /** What is kept of the player, in the order in which it was earned. */
   async #entries(): Promise<[place: string, entry: Entry][]> {
-    this.#hasNew = false
     const places = [...(await patient(() => this.#storage.keys(this.#prefix)))].sort()
     const found = await Promise.all(
       places.map(async (place): Promise<[string, Entry][]> => {

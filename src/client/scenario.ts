@@ -3,7 +3,6 @@ import {
   ADD_XP_RESPONSE_INT64,
   type AddXpResponse,
   CLAIM_RESPONSE_INT64,
-  type ClaimedTier,
   type ClaimResponse,
   CROSS_RESPONSE_INT64,
   type CrossResponse,
@@ -20,7 +19,7 @@ import {
   type StartRunResponse,
 } from './contract.ts'
 import { graphql, listen, streamCursor, type TierwayEvent } from './events.ts'
-import { toBigInts } from './json.ts'
+import { printExact as print, toBigInts } from './json.ts'
 import { Listeners } from './listeners.ts'
 import { type CallOptions, type ChangeOptions, newKey } from './transport.ts'
 
@@ -232,52 +231,28 @@ export class ScenarioSession {
   }
 
   /** For nodes: claims all that is open on a pass. */
-  async claimAll(nodeId: string, options?: CallOptions): Promise<ClaimedTiers> {
+  async claimAll(nodeId: string, options?: ChangeOptions): Promise<ClaimedTiers> {
     const { scenarioId, runId } = this
     return this.#track(async () => {
-      const before = await this.#claimedTiers(nodeId, options)
-      const { claimAll } = await graphql(this.#calls, CLAIM_ALL, { input: { scenarioId, nodeId, runId } }, options)
-      let { claimed } = toBigInts(claimAll, CLAIMED_INT64) as ClaimedTiers
-      // Had an answer been lost, the next one would be empty. A repeated claim tells what the first has granted.
-      if (claimed.length === 0) {
-        const isNew = ({ level, track }: ClaimedTier) =>
-          !before.some((tier) => tier.level === level && tier.track === track)
-        const tiers = (await this.#claimedTiers(nodeId, options)).filter(isNew)
-        claimed = await Promise.all(
-          tiers.map(async ({ level, track }) => {
-            const { granted } = await this.#claim({ nodeId, level, track }, options)
-            return { level, track, granted }
-          }),
-        )
-      }
-      if (claimed.length > 0) await this.#afterClaim(claimed.flatMap(({ granted }) => granted))
-      return { claimed }
+      const idempotencyKey = options?.idempotencyKey ?? newKey()
+      const input = { scenarioId, nodeId, runId, idempotencyKey }
+      const { claimAll } = await graphql(this.#calls, CLAIM_ALL, { input }, { ...options, isChange: true })
+      const answer = toBigInts(claimAll, CLAIMED_INT64) as ClaimedTiers
+      if (answer.claimed.length > 0) await this.#afterClaim(answer.claimed.flatMap(({ granted }) => granted))
+      return answer
     })
   }
 
   /** For nodes: claims a tier. */
   async claim(body: { nodeId: string; level?: number; track: Track }, options?: ChangeOptions): Promise<ClaimResponse> {
+    const { scenarioId, runId } = this
     return this.#track(async () => {
-      const claim = await this.#claim(body, options)
+      const path = '/sdk/v1/battlepass/claim'
+      const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, options, CLAIM_RESPONSE_INT64)
+      const claim = answer as ClaimResponse
       if (claim.success && !claim.alreadyClaimed) await this.#afterClaim(claim.granted)
       return claim
     })
-  }
-
-  async #claim(body: object, options?: ChangeOptions): Promise<ClaimResponse> {
-    const { scenarioId, runId } = this
-    const path = '/sdk/v1/battlepass/claim'
-    return (await this.#calls.change(
-      path,
-      { scenarioId, runId, ...body },
-      options,
-      CLAIM_RESPONSE_INT64,
-    )) as ClaimResponse
-  }
-
-  async #claimedTiers(nodeId: string, options?: CallOptions): Promise<readonly ClaimedTier[]> {
-    const progress = await this.read('/sdk/v1/battlepass/progress', { nodeId }, options)
-    return (progress as ProgressResponse).claimedTiers
   }
 
   /** For nodes: hears of a node's handle. */
@@ -319,15 +294,20 @@ export class ScenarioSession {
   /** A claim's answer has no plan. What it led to is read. */
   async #afterClaim(rewards: readonly Reward[]): Promise<void> {
     if (rewards.length > 0) this.#listeners.tell('granted', { rewards })
-    const before = JSON.stringify(this.#plan, printable)
-    const known = new Set(this.#active.keys())
+    const before = this.#active
+    const known = print(this.#plan)
     await this.refresh().catch(() => undefined)
     const plan = this.#plan
-    if (!plan || JSON.stringify(plan, printable) === before) return
-    // A claim crosses `onComplete`, of a level node or of the whole pass, and what follows from there.
-    if (plan.crossed[0]?.handle !== 'onComplete') return
-    if (!this.#isFollowing) for (const crossing of plan.crossed) this.#tell(crossing, null)
-    for (const node of plan.entered) if (!known.has(node.nodeId)) this.#listeners.tell('entered', node)
+    // A claim crosses `onComplete`, of level nodes or of the whole pass, and what follows from there.
+    const isNew = plan !== null && plan.crossed[0]?.handle === 'onComplete' && print(plan) !== known
+    const crossed: Crossing[] = isNew ? [...plan.crossed] : []
+    // Several claims have a plan each, of which the run has the last. A level node that was claimed is active no more.
+    for (const { nodeId, type } of before.values()) {
+      if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue
+      if (!crossed.some((crossing) => crossing.nodeId === nodeId)) crossed.unshift({ nodeId, handle: 'onComplete' })
+    }
+    if (!this.#isFollowing) for (const crossing of crossed) this.#tell(crossing, null)
+    for (const node of this.#active.values()) if (!before.has(node.nodeId)) this.#listeners.tell('entered', node)
   }
 
   #tell(crossing: Crossing, details: LevelUp | null): void {
@@ -376,8 +356,6 @@ export class ScenarioSession {
   }
 }
 
-const printable = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
-
 /** A battle pass in a player's run. */
 export class BattlePassSession {
   readonly nodeId: string
@@ -412,7 +390,7 @@ export class BattlePassSession {
   }
 
   /** Claims all tiers that are open to the player now. */
-  claimAll(options?: CallOptions): Promise<ClaimedTiers> {
+  claimAll(options?: ChangeOptions): Promise<ClaimedTiers> {
     return this.session.claimAll(this.nodeId, options)
   }
 

@@ -9,12 +9,18 @@ export type Mishap =
   | 'unanswered'
   /** The service does it; the answer breaks off in its midst. */
   | 'cut'
-  /** It reaches the service twice, at once. The second answer comes back. */
+  /** It reaches the service twice, at once. One answer comes back when both are done. */
   | 'doubled'
   /** It takes a while. */
   | 'delayed'
   /** A proxy says that the service is away. */
   | 'refused'
+  /** It is one too many: the answer says to come back in a second. */
+  | 'limited'
+  /** It reaches the service, and nothing comes back while the caller waits. */
+  | 'hung'
+  /** A network's own page comes back, with success. */
+  | 'captured'
 
 /** An HTTP proxy to the service that fails on demand. */
 export interface HttpProxy {
@@ -57,22 +63,27 @@ export async function startHttpProxy(target: () => string): Promise<HttpProxy> {
     const breakOff = () => void from.socket.destroy()
     if (mishap === 'lost') return breakOff()
     if (mishap === 'refused') return void response.writeHead(503, { 'content-type': 'text/html' }).end('<h1>away</h1>')
+    if (mishap === 'limited') return void response.writeHead(429, { 'retry-after': '1' }).end('{}')
+    if (mishap === 'captured')
+      return void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Wi-Fi</h1>')
     if (mishap === 'delayed') await new Promise((resolve) => setTimeout(resolve, DELAY_MS))
-    if (mishap === 'doubled')
-      forward(
-        from,
-        body,
-        (first) => first.resume(),
-        () => undefined,
-      )
+    const other =
+      mishap === 'doubled'
+        ? new Promise<void>((resolve) => {
+            forward(from, body, (answered) => answered.resume().on('end', resolve), resolve)
+          })
+        : undefined
     const to = forward(
       from,
       body,
       (answered) => {
+        if (mishap === 'hung') return void answered.resume()
         if (mishap === 'unanswered') return void answered.resume().on('end', breakOff)
         response.writeHead(answered.statusCode ?? 500, answered.headers)
+        // Neither arrives behind the caller's next call.
+        if (other) return void other.then(() => answered.pipe(response))
         if (mishap !== 'cut') return void answered.on('error', breakOff).pipe(response)
-        answered.once('data', (chunk: Buffer) => response.write(chunk.subarray(0, 1), breakOff))
+        answered.once('data', (chunk: Buffer) => response.write(chunk.subarray(0, 1), breakOff)).once('end', breakOff)
       },
       breakOff,
     )

@@ -1,0 +1,579 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import {
+  type BattlePassSession,
+  memoryStorage,
+  Outbox,
+  type ScenarioSession,
+  type Storage,
+  Tierway,
+  type TierwayOptions,
+} from '../../src/client/index.ts'
+import { auditBooks } from '../support/audit.ts'
+import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { type HttpProxy, type Mishap, startHttpProxy } from '../support/http-proxy.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+import { startStopwatch } from '../support/stopwatch.ts'
+import { until } from '../support/until.ts'
+
+// The client library where the network is bad: each call counts once, and no login is lost (spec 4.1, 5).
+
+let game: Game
+let operator: Operator
+let proxy: HttpProxy
+let players = 0
+
+const REFRESH = '/sdk/v1/authorization/refresh'
+const XP = '/sdk/v1/battlepass/xp'
+const DAY_MS = 86_400_000
+const TOP = 30
+
+beforeAll(async () => {
+  game = await startGame()
+  operator = await startOperator()
+  proxy = await startHttpProxy(() => game.baseUrl)
+  await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
+  await game.publish('season-1', season())
+  const levels = times(TOP, (index) => index * 100)
+  const tiers = times(TOP, (index) => tier(index + 1, index % 3 === 0 ? 'premium' : 'free', [gold(index + 1)]))
+  await game.publish(
+    'random',
+    scenario(
+      [
+        passNode('pass', { levels, tiers, price: { currency: 'gold', amount: 30 } }),
+        { id: 'level-5', type: 'battle-pass-level', data: { levelNumber: 5, passNodeId: 'pass' } },
+        { id: 'shop', type: 'popup', data: {} },
+        { id: 'prize', type: 'reward', data: { rewards: [gold(1)] } },
+      ],
+      [
+        { from: 'start', handle: 'onStart', to: 'pass' },
+        { from: 'start', handle: 'onStart', to: 'level-5' },
+        { from: 'start', handle: 'onStart', to: 'shop' },
+        { from: 'shop', handle: 'onClick', to: 'prize' },
+      ],
+    ),
+  )
+})
+afterEach(() => {
+  proxy.mishap = () => undefined
+  vi.restoreAllMocks()
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await proxy.close()
+  await operator.close()
+  await game.stop()
+})
+
+const connect = (options: Partial<TierwayOptions> = {}) =>
+  new Tierway({ baseUrl: proxy.baseUrl, sdkKey: game.sdkKey, ...options })
+
+async function signedIn(options: Partial<TierwayOptions> = {}): Promise<Tierway> {
+  players += 1
+  const tierway = connect(options)
+  await tierway.login({ customData: { player: `faults ${players}` } })
+  return tierway
+}
+
+const passOf = async (tierway: Tierway): Promise<BattlePassSession> =>
+  (await tierway.scenario('season-1').start()).battlePass('pass')
+
+/** Once, to the next call of a path. */
+function once(path: string, mishap: Mishap): void {
+  let isDone = false
+  proxy.mishap = (called) => {
+    if (isDone || called !== path) return undefined
+    isDone = true
+    return mishap
+  }
+}
+
+/** How often a path is called meanwhile. */
+async function callsOf(path: string, act: () => Promise<unknown>): Promise<number> {
+  const count = () => proxy.seen.filter((seen) => seen === path).length
+  const before = count()
+  await act()
+  return count() - before
+}
+
+const loginKey = ({ keep }: Tierway) => `${keep.prefix}:login`
+
+/** Changes what is kept of a login, and gives clients that find it: tabs of one browser. */
+async function reopened(edit: (login: Record<string, unknown>) => object, tabs = 1) {
+  const storage = memoryStorage()
+  const tierway = await signedIn({ storage })
+  const login = JSON.parse(String(await storage.get(loginKey(tierway))))
+  await storage.set(loginKey(tierway), JSON.stringify({ ...login, ...edit(login) }))
+  const signedOut: string[] = []
+  const clients = times(tabs, () => connect({ storage }))
+  for (const client of clients) client.on('signedOut', ({ why }) => signedOut.push(why))
+  return { storage, clients, signedOut, playerId: tierway.playerId, login, key: loginKey(tierway) }
+}
+
+/** A small generator with a seed. */
+function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x297a2d39) | 0
+    return (state >>> 0) / 2 ** 32
+  }
+}
+
+describe('a call whose answer is lost', () => {
+  it.each(['lost', 'unanswered', 'cut', 'doubled', 'delayed', 'refused', 'captured'] as const)(
+    'is made again with its key and counts once: %s',
+    async (mishap) => {
+      const pass = await passOf(await signedIn())
+      once(XP, mishap)
+      expect((await pass.addXp(10)).xp).toBe(10n)
+      expect((await pass.progress()).xp).toBe(10n)
+    },
+  )
+
+  it('rejects with an unknown outcome when tries run out, and the same key tells it later', async () => {
+    const tierway = await signedIn({ retries: 1 })
+    const pass = await passOf(tierway)
+    proxy.mishap = (path) => (path === XP ? 'unanswered' : undefined)
+    const call = { idempotencyKey: 'mine', source: 'match' }
+    await expect(pass.addXp(10, call)).rejects.toMatchObject({
+      code: 'network_error',
+      isRetryable: true,
+      isOutcomeUnknown: true,
+    })
+    proxy.mishap = () => undefined
+    expect((await pass.addXp(10, call)).xp).toBe(10n)
+    await expect(pass.addXp(11, call)).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+      isOutcomeUnknown: false,
+    })
+  })
+
+  it('ends by its timeout', async () => {
+    const pass = await passOf(await signedIn())
+    proxy.mishap = (path) => (path === XP ? 'hung' : undefined)
+    await expect(pass.addXp(10, { timeoutMs: 50, retries: 1 })).rejects.toMatchObject({
+      code: 'timeout',
+      isOutcomeUnknown: true,
+    })
+  })
+
+  it('waits as long as a 429 says, and is known not to have arrived', async () => {
+    const pass = await passOf(await signedIn())
+    once(XP, 'limited')
+    const elapsed = startStopwatch()
+    expect((await pass.addXp(10)).xp).toBe(10n)
+    expect(elapsed()).toBeGreaterThanOrEqual(1_000)
+    proxy.mishap = (path) => (path === XP ? 'limited' : undefined)
+    await expect(pass.addXp(10, { retries: 0 })).rejects.toMatchObject({
+      code: 'rate_limited',
+      status: 429,
+      isOutcomeUnknown: false,
+    })
+  })
+
+  it('is not made again when it was refused, nor when the service has asked the webhook three times', async () => {
+    const pass = await passOf(await signedIn())
+    expect(await callsOf(XP, () => expect(pass.addXp(0)).rejects.toMatchObject({ status: 400 }))).toBe(1)
+    const path = '/sdk/v1/authorization/custom'
+    const away = () => connect().login({ customData: { player: 'x' }, provider: 'nobody' })
+    expect(await callsOf(path, () => expect(away()).rejects.toMatchObject({ code: 'custom_auth_disabled' }))).toBe(1)
+    operator.answer((_hit, response) => void response.writeHead(500).end())
+    const down = () => connect().login({ customData: { player: 'x' } })
+    expect(await callsOf(path, () => expect(down()).rejects.toMatchObject({ code: 'custom_auth_unavailable' }))).toBe(1)
+    operator.answer(({ customData }, response) => {
+      response.writeHead(200).end(JSON.stringify({ subject: JSON.parse(customData).player }))
+    })
+  })
+
+  it('shows what claim-all granted, though the first answer is lost', async () => {
+    const pass = await passOf(await signedIn())
+    await pass.addXp(100)
+    let calls = 0
+    proxy.mishap = (path) => {
+      if (path !== '/graphql') return undefined
+      calls += 1
+      return calls === 1 ? 'unanswered' : undefined
+    }
+    const { claimed } = await pass.claimAll()
+    expect(claimed.map(({ level, granted }) => [level, granted[0]?.amount])).toEqual([
+      [1, 10n],
+      [2, 20n],
+    ])
+  })
+})
+
+describe('a thousand calls of random seasons, through a network that loses, cuts, delays and doubles', () => {
+  const MISHAPS: readonly Mishap[] = ['lost', 'unanswered', 'cut', 'doubled', 'delayed', 'refused', 'captured']
+  const PLAYERS = 10
+  const CALLS = 100
+
+  it('leave exact books, and each crossing is heard once', async () => {
+    const seed = Number(process.env.CLIENT_SEED ?? Math.floor(Math.random() * 2 ** 31))
+    console.log(`seed ${seed}: run it again with CLIENT_SEED=${seed} npx vitest run test/client/faults.test.ts`)
+    const mishaps = random(seed)
+    proxy.mishap = () => (mishaps() < 0.25 ? MISHAPS[Math.floor(mishaps() * MISHAPS.length)] : undefined)
+    await Promise.all(times(PLAYERS, (index) => play(random(seed + index))))
+    expect(proxy.seen.length).toBeGreaterThan(PLAYERS * CALLS)
+  })
+
+  async function play(next: () => number): Promise<void> {
+    const tierway = await signedIn({ retries: 50 })
+    const run = await tierway.scenario('random').start()
+    const pass = run.battlePass('pass')
+    let xp = 0n
+    let clicks = 0n
+    let spent = 0n
+    const granted = new Map<string, bigint>()
+    const stored: Record<string, number> = {}
+    const heard: string[] = []
+    run.on('crossed', ({ nodeId, handle }) => heard.push(`${nodeId} ${handle}`))
+    const note = (level: number, track: string, rewards: readonly { readonly amount: bigint }[]) =>
+      granted.set(`${track} ${level}`, rewards[0]?.amount ?? 0n)
+
+    const moves: readonly (() => Promise<unknown>)[] = [
+      async () => {
+        const amount = BigInt(1 + Math.floor(next() * 120))
+        xp += amount
+        expect((await pass.addXp(amount, { source: 'match' })).xp).toBe(xp)
+      },
+      async () => {
+        const level = 1 + Math.floor(next() * TOP)
+        const track = level % 3 === 1 ? 'premium' : 'free'
+        const claim = await pass.claim(level, track)
+        if (claim.success) note(level, track, claim.granted)
+      },
+      async () => {
+        for (const { level, track, granted } of (await pass.claimAll()).claimed) note(level, track, granted)
+      },
+      async () => {
+        const claim = await run.level('level-5').claim('free')
+        if (claim.success) note(5, 'free', claim.granted)
+      },
+      async () => {
+        const { success } = await pass.buyPremium()
+        if (success) spent = 30n
+      },
+      async () => {
+        await run.cross('shop', 'onClick')
+        clicks += 1n
+      },
+      async () => {
+        const key = `key-${Math.floor(next() * 5)}`
+        stored[key] = Math.floor(next() * 1_000)
+        await tierway.storage.set({ [key]: stored[key] })
+      },
+    ]
+    for (let call = 0; call < CALLS; call += 1)
+      await moves[next() < 0.4 ? 0 : 1 + Math.floor(next() * (moves.length - 1))]?.()
+
+    const progress = await pass.progress()
+    expect(progress.xp).toBe(xp)
+    expect(progress.claimedTiers.map(({ level, track }) => `${track} ${level}`).sort()).toEqual(
+      [...granted.keys()].sort(),
+    )
+    const earned = [...granted.values()].reduce((sum, amount) => sum + amount, clicks)
+    const { wallet } = await tierway.player()
+    expect(wallet.find(({ currency }) => currency === 'gold')?.balance ?? 0n).toBe(earned - spent)
+    expect(await tierway.storage.get()).toEqual(stored)
+    const { rows } = await game.app.pool.query<{ crossing: string }>(
+      `SELECT node_id || ' ' || handle AS crossing FROM events
+       WHERE player_id = $1 AND handle <> 'onStart' ORDER BY position`,
+      [tierway.playerId],
+    )
+    expect([...heard].sort()).toEqual(rows.map(({ crossing }) => crossing).sort())
+    await expectMerged(run)
+  }
+
+  /** What the session has made of the plans is what the service says. */
+  async function expectMerged(run: ScenarioSession): Promise<void> {
+    const merged = run.active.map(({ nodeId }) => nodeId).sort()
+    await run.refresh()
+    expect(merged).toEqual(run.active.map(({ nodeId }) => nodeId).sort())
+  }
+})
+
+describe('a login', () => {
+  it('is refreshed before its token ends, once for all calls', async () => {
+    const { clients, playerId } = await reopened(() => ({ receivedAt: Date.now() - DAY_MS + 30_000 }))
+    const [tierway] = clients as [Tierway]
+    const calls = await callsOf(REFRESH, () => Promise.all(times(20, () => tierway.player())))
+    expect(calls).toBe(1)
+    expect(await callsOf(REFRESH, () => tierway.player())).toBe(0)
+    expect(tierway.playerId).toBe(playerId)
+  })
+
+  it('is refreshed once for all calls whose token was refused', async () => {
+    const { clients } = await reopened(() => ({ accessToken: 'a.b.c' }))
+    const [tierway] = clients as [Tierway]
+    expect(await callsOf(REFRESH, () => Promise.all(times(20, () => tierway.player())))).toBe(1)
+  })
+
+  it.each(['unanswered', 'cut', 'doubled', 'refused', 'limited', 'captured'] as const)(
+    'survives a refresh that is %s',
+    async (mishap) => {
+      const { clients, signedOut } = await reopened(() => ({ accessToken: 'a.b.c' }))
+      once(REFRESH, mishap)
+      await clients[0]?.player()
+      expect(signedOut).toEqual([])
+    },
+  )
+
+  it('is not lost by any failure of the network, however long', async () => {
+    const { clients, signedOut, storage, key } = await reopened(() => ({ accessToken: 'a.b.c' }))
+    const [tierway] = clients as [Tierway]
+    for (const mishap of ['lost', 'refused', 'captured'] as const) {
+      proxy.mishap = (path) => (path === REFRESH ? mishap : undefined)
+      await expect(tierway.player({ retries: 0 })).rejects.toMatchObject({ isRetryable: true })
+    }
+    expect(signedOut).toEqual([])
+    expect(await storage.get(key)).toContain('refreshToken')
+    proxy.mishap = () => undefined
+    await tierway.player()
+  })
+
+  it('lets calls go on with a token that is good still, when it cannot be refreshed yet', async () => {
+    const { clients } = await reopened(() => ({ receivedAt: Date.now() - DAY_MS + 30_000 }))
+    const [tierway] = clients as [Tierway]
+    proxy.mishap = (path) => (path === REFRESH ? 'refused' : undefined)
+    await tierway.player()
+    expect(await callsOf(REFRESH, () => tierway.player())).toBe(0)
+  })
+
+  it('ends when the service says so, and tells it once', async () => {
+    const { clients, signedOut, storage, key } = await reopened(() => ({ accessToken: 'a.b.c', refreshToken: 'gone' }))
+    const [tierway] = clients as [Tierway]
+    const calls = await Promise.allSettled(times(5, () => tierway.player()))
+    for (const call of calls) expect(call).toMatchObject({ reason: { code: 'signed_out', status: 401 } })
+    expect([signedOut, await storage.get(key), tierway.playerId]).toEqual([['expired'], null, null])
+  })
+
+  it('is shared by tabs that refresh at once: nobody is signed out', async () => {
+    const { clients, signedOut, storage, key } = await reopened(() => ({ accessToken: 'a.b.c' }), 5)
+    await Promise.all(clients.map((tab) => tab.player()))
+    await Promise.all(clients.map((tab) => tab.player()))
+    expect(signedOut).toEqual([])
+    const kept = JSON.parse(String(await storage.get(key)))
+    expect(await callsOf(REFRESH, () => connect({ storage }).player())).toBe(0)
+    expect(kept.accessToken).not.toBe('a.b.c')
+  })
+
+  it('is taken over by a tab that comes late, though the first refresh token is used up', async () => {
+    const { clients, signedOut } = await reopened(() => ({ accessToken: 'a.b.c' }), 2)
+    const [first, late] = clients as [Tierway, Tierway]
+    await late.restore()
+    await first.player()
+    // As if ten seconds had passed: the service would take the old token for stolen.
+    await game.app.pool.query(
+      `UPDATE refresh_tokens SET rotated_at = rotated_at - interval '1 minute' WHERE rotated_at IS NOT NULL`,
+    )
+    expect(await callsOf(REFRESH, () => late.player())).toBe(0)
+    expect(signedOut).toEqual([])
+  })
+
+  it('ends in all tabs with a logout in one, and with another player in one', async () => {
+    const { clients, signedOut } = await reopened((login) => ({ ...login, accessToken: 'a.b.c' }), 3)
+    const [first, second, third] = clients as [Tierway, Tierway, Tierway]
+    await Promise.all(clients.map((tab) => tab.restore()))
+    await first.logout()
+    expect(signedOut).toEqual(['logout'])
+    await expect(second.player()).rejects.toMatchObject({ code: 'signed_out' })
+    await first.login({ customData: { player: 'somebody else' } })
+    await expect(third.player()).rejects.toMatchObject({ code: 'signed_out' })
+    expect(signedOut).toEqual(['logout', 'logout', 'replaced'])
+  })
+
+  it('ends here at once without a network, and tells the service when there is one', async () => {
+    const tierway = await signedIn({ retries: 0 })
+    proxy.mishap = () => 'lost'
+    await tierway.logout()
+    await expect(tierway.player()).rejects.toMatchObject({ code: 'signed_out' })
+    proxy.mishap = () => undefined
+
+    const storage = memoryStorage()
+    const other = await signedIn({ storage })
+    const { refreshToken } = JSON.parse(String(await storage.get(loginKey(other))))
+    await other.logout()
+    const { status } = await game.request('POST', REFRESH, {
+      body: JSON.stringify({ refreshToken }),
+      headers: { 'x-sdk-key': game.sdkKey },
+    })
+    expect(status).toBe(401)
+  })
+
+  it.each([
+    ['twenty years ahead', -20 * 365 * DAY_MS],
+    ['back', DAY_MS],
+  ])('is refreshed once, and not lost, after the clock of the device was set %s', async (_which, sinceNow) => {
+    const { clients, signedOut } = await reopened(() => ({ receivedAt: Date.now() + sinceNow }))
+    const [tierway] = clients as [Tierway]
+    expect(await callsOf(REFRESH, () => tierway.player())).toBe(1)
+    expect(await callsOf(REFRESH, () => tierway.player())).toBe(0)
+    expect(signedOut).toEqual([])
+  })
+
+  it('lasts as long as the page where the storage refuses, hangs, or is broken', async () => {
+    const broken: Storage = {
+      get: () => 'no json',
+      set: () => Promise.reject(new Error('full')),
+      remove() {
+        throw new Error('denied')
+      },
+    }
+    const tierway = await signedIn({ storage: broken })
+    await tierway.player()
+    await tierway.logout()
+    await expect(tierway.player()).rejects.toMatchObject({ code: 'signed_out' })
+  })
+
+  it('tells its listeners, who may call the client', async () => {
+    const tierway = connect()
+    const heard: unknown[] = []
+    tierway.on('signedIn', async ({ playerId }) => {
+      heard.push(playerId)
+      heard.push((await tierway.player()).playerId)
+    })
+    await tierway.login({ customData: { player: 'a listener' } })
+    await until('the listener has called', () => heard.length === 2)
+    expect(heard).toEqual([tierway.playerId, tierway.playerId])
+  })
+})
+
+describe('an outbox', () => {
+  it('sends what was earned offline, in order and exactly once, also after the page was closed', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage, retries: 0 })
+    const pass = await passOf(tierway)
+    proxy.mishap = () => 'lost'
+    const closed = new Outbox(tierway)
+    for (const amount of [1, 2, 3]) await closed.addXp(pass, amount, { source: `match ${amount}` })
+    expect(await closed.size()).toBe(3)
+    await expect(closed.flush()).rejects.toMatchObject({ code: 'network_error' })
+    closed.close()
+
+    // The next page. The first answer is lost once more.
+    once(XP, 'unanswered')
+    const later = connect({ storage, retries: 0 })
+    const outbox = new Outbox(later)
+    const sent: string[] = []
+    outbox.on('sent', ({ xp, answer }) => sent.push(`${xp.source} ${xp.amount} ${answer.xp}`))
+    await until('all is sent', async () => (await outbox.size()) === 0)
+    expect(sent).toEqual(['match 1 1 1', 'match 2 2 3', 'match 3 3 6'])
+    expect((await pass.progress()).xp).toBe(6n)
+    outbox.close()
+  })
+
+  it('tells the session what xp led to', async () => {
+    const tierway = await signedIn()
+    const pass = await passOf(tierway)
+    await pass.progress()
+    const levels: string[] = []
+    pass.on('onLevelUp', ({ fromLevel, toLevel, source }) => levels.push(`${fromLevel} to ${toLevel} by ${source}`))
+    const outbox = new Outbox(tierway)
+    await outbox.addXp(pass, 250n, { source: 'match' })
+    await outbox.flush()
+    expect(levels).toEqual(['1 to 3 by match'])
+    outbox.close()
+  })
+
+  it('counts each once when several tabs send it', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const pass = await passOf(tierway)
+    proxy.mishap = (path) => (path === XP ? 'lost' : undefined)
+    const tabs = times(4, () => new Outbox(connect({ storage, retries: 0 })))
+    const own = new Outbox(tierway)
+    await Promise.all(times(20, () => own.addXp(pass, 5)))
+    proxy.mishap = () => undefined
+    await Promise.all([own, ...tabs].map((outbox) => outbox.flush().catch(() => undefined)))
+    await until('all is sent', async () => (await own.size()) === 0)
+    expect((await pass.progress()).xp).toBe(100n)
+    for (const outbox of [own, ...tabs]) outbox.close()
+  })
+
+  it('gives up what is refused, or too old to be safe, says so, and goes on', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const run = await tierway.scenario('season-1').start()
+    proxy.mishap = () => 'lost'
+    const outbox = new Outbox(tierway)
+    const refused: unknown[] = []
+    outbox.on('refused', ({ xp, error }) => refused.push([xp.source, error.code, error.isOutcomeUnknown]))
+    await outbox.addXp(run.battlePass('pass'), 1, { source: 'ended' })
+    await outbox.addXp(run.battlePass('pass'), 1, { source: 'old' })
+    const places = [...((await storage.keys?.(tierway.keep.prefix)) ?? [])].filter((place) => place.includes(':xp:'))
+    const old = places.sort().at(-1) ?? ''
+    const entry = JSON.parse(String(await storage.get(old)))
+    await storage.set(old, JSON.stringify({ ...entry, triedAt: Date.now() - 7 * DAY_MS }))
+    await game.app.pool.query(`UPDATE runs SET status = 'cancelled' WHERE id = $1`, [run.runId])
+    const next = await game.app.pool.query('SELECT 1')
+    expect(next.rowCount).toBe(1)
+    proxy.mishap = () => undefined
+    await until('both are given up', () => refused.length === 2)
+    expect(refused).toEqual([
+      ['ended', 'run_not_active', false],
+      ['old', 'timeout', true],
+    ])
+    const pass = await passOf(tierway)
+    await outbox.addXp(pass, 4)
+    await until('the next is sent', async () => (await outbox.size()) === 0)
+    expect((await pass.progress()).xp).toBe(4n)
+    outbox.close()
+  })
+
+  it("keeps a player's xp for that player", async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const name = `faults ${players}`
+    const pass = await passOf(tierway)
+    const outbox = new Outbox(tierway)
+    proxy.mishap = () => 'lost'
+    await outbox.addXp(pass, 9)
+    await tierway.logout({ retries: 0 })
+    await expect(outbox.addXp(pass, 9)).rejects.toMatchObject({ code: 'signed_out' })
+    proxy.mishap = () => undefined
+    await tierway.login({ customData: { player: 'not the one who earned it' } })
+    await outbox.flush()
+    expect(await outbox.size()).toBe(0)
+    await tierway.login({ customData: { player: name } })
+    await until('it is sent', async () => (await outbox.size()) === 0)
+    expect((await pass.progress()).xp).toBe(9n)
+    outbox.close()
+  })
+
+  it('needs a storage that lists its keys, and rejects what could not be kept', async () => {
+    const { keys: _, ...unlisted } = memoryStorage()
+    expect(() => new Outbox(connect({ storage: unlisted }))).toThrow(TypeError)
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const pass = await passOf(tierway)
+    const outbox = new Outbox(tierway)
+    storage.set = () => {
+      throw new Error('the quota is used up')
+    }
+    await expect(outbox.addXp(pass, 1)).rejects.toThrow('quota')
+    outbox.close()
+  })
+})
+
+describe('events', () => {
+  it('have no gap and no repeat through connections that break', async () => {
+    const tierway = await signedIn()
+    const pass = await passOf(tierway)
+    const heard: bigint[] = []
+    const ending = new AbortController()
+    const hearing = (async () => {
+      for await (const { data } of tierway.events({ handles: ['onLevelUp'], signal: ending.signal })) {
+        heard.push(data.xp as bigint)
+        if (heard.length === 3) return
+      }
+    })()
+    await until('the stream is open', () => proxy.seen.filter((path) => path === '/graphql').length >= 2)
+    for (const _ of times(3, String)) {
+      await pass.addXp(100)
+      proxy.cut()
+    }
+    await hearing
+    expect(heard).toEqual([100n, 200n, 300n])
+    ending.abort()
+  })
+})
