@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { membersOf, parseExact, printExact, toBigInts } from '../../src/client/json.ts'
+
+// The library's JSON: integers of 64 bits are exact on every engine (spec 2.2).
+
+const member = fc.oneof(
+  fc.string(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.maxSafeInteger(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value)),
+  fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n }),
+  fc.bigInt({ min: -(2n ** 63n), max: -(2n ** 53n) }),
+  // Texts that look like what the library works with.
+  fc.constantFrom('int:0:', '12345678901234567890', '"', '\\"', '\\', '{"a":1}', '],[', '\u2028'),
+)
+const value = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    member,
+    fc.array(tie('value')),
+    fc.dictionary(fc.string(), tie('value')),
+  ),
+})).value
+
+describe('JSON', () => {
+  it('comes back as it was printed, whatever it holds', () => {
+    fc.assert(
+      fc.property(value, (original) => {
+        // A whole double beyond 2^53 is printed as an integer, and read as one.
+        expect(normal(parseExact(printExact(original)))).toEqual(normal(original))
+      }),
+    )
+  })
+
+  it('without long integers is read as JSON.parse reads it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (original) => {
+        const text = JSON.stringify(original)
+        if (!/\d{16}/.test(text)) expect(parseExact(text)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it.each([
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['9007199254740993', 9_007_199_254_740_993n],
+    ['-9223372036854775808', -(2n ** 63n)],
+    ['[1234567890123456.5,1e400000000000000001]', [1_234_567_890_123_456.5, Number.POSITIVE_INFINITY]],
+    [
+      '{"id":"12345678901234567890","n":12345678901234567890}',
+      { id: '12345678901234567890', n: 12345678901234567890n },
+    ],
+    ['"a \\"9007199254740993\\" b"', 'a "9007199254740993" b'],
+  ])('reads %s', (text, expected) => {
+    expect(parseExact(text)).toEqual(expected)
+  })
+
+  it.each(['', '{', '[1,]', '{"a":01}', '12345678901234567890x', '{"a":9007199254740993', "{'a':1}"])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseExact(text)).toThrow(SyntaxError)
+    },
+  )
+
+  it('gives a bigint at the places that are 64-bit integers, however small', () => {
+    const places = { xp: 1, plan: { granted: [{ amount: 1 }] } } as const
+    expect(toBigInts({ xp: 1, level: 2, plan: { granted: [{ amount: 3, itemId: null }] } }, places)).toEqual({
+      xp: 1n,
+      level: 2,
+      plan: { granted: [{ amount: 3n, itemId: null }] },
+    })
+    expect(toBigInts({ xp: '5', plan: null }, places)).toEqual({ xp: 5n, plan: null })
+  })
+
+  it('gives the members of an object as their very texts', () => {
+    const values = fc.dictionary(
+      fc.string(),
+      fc.tuple(fc.jsonValue(), fc.constantFrom(0, 1, 3)).map(([one, indent]) => JSON.stringify(one, null, indent)),
+    )
+    fc.assert(
+      fc.property(values, fc.constantFrom('', ' ', '\n\t'), (members, space) => {
+        const texts = Object.entries(members).map(
+          ([name, text]) => `${space}${JSON.stringify(name)}${space}:${space}${text}${space}`,
+        )
+        expect(membersOf(`{${texts.join(',')}}`)).toEqual(Object.entries(members))
+      }),
+    )
+  })
+})
+
+/** Integers beyond 2^53 as bigint, so that a double that is whole equals the integer that it is printed as. */
+function normal(value: unknown): unknown {
+  if (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    !Number.isSafeInteger(value) &&
+    /^-?\d+$/.test(String(value))
+  )
+    return BigInt(String(value))
+  if (Array.isArray(value)) return value.map(normal)
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, normal(one)]))
+  return value
+}

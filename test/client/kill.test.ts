@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { memoryStorage, Tierway } from '../../src/client/index.ts'
+import { auditBooks } from '../support/audit.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts'
+import { buildService, createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+// A game plays on while the service is killed and started again: what it earned counts once (spec 4.1).
+
+const PLAYERS = 5
+const CALLS = 60
+
+let database: TestDatabase
+let world: World
+let proxy: HttpProxy
+let service: Service
+
+beforeAll(async () => {
+  await buildService()
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  await world.publish('season-1', season())
+  service = await startService(world.env)
+  proxy = await startHttpProxy(() => service.baseUrl)
+})
+afterAll(async () => {
+  await proxy?.close()
+  await stopService(service)
+  await world?.close()
+  await database?.drop()
+})
+
+describe('the service is killed twice in the midst', () => {
+  it('and every call that a game has made counts once, and every level-up is heard once', async () => {
+    let calls = 0
+    const play = async () => {
+      const player = await world.player('season-1')
+      const storage = memoryStorage()
+      const tierway = new Tierway({ baseUrl: proxy.baseUrl, sdkKey: 'unused', storage, retries: 100 })
+      const { token: accessToken, playerId } = player
+      const login = { accessToken, refreshToken: 'unused', playerId, receivedAt: Date.now(), lifetimeMs: 86_400_000 }
+      await storage.set(`${tierway.keep.prefix}:login`, JSON.stringify(login))
+      const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+      const levels: number[] = []
+      pass.on('onLevelUp', ({ toLevel }) => levels.push(toLevel))
+      const live: number[] = []
+      const ending = new AbortController()
+      const hearing = (async () => {
+        const options = { handles: ['onLevelUp'], signal: ending.signal }
+        for await (const { data } of tierway.events(options)) live.push(data.toLevel as number)
+      })()
+      for (let xp = 1n; xp <= BigInt(CALLS); xp += 1n) {
+        expect((await pass.addXp(10n, { source: 'match' })).xp).toBe(xp * 10n)
+        calls += 1
+      }
+      expect(levels).toEqual([2, 3, 4, 5])
+      await until('all level-ups are heard live', () => live.at(-1) === 5)
+      expect(live).toEqual(levels.slice(-live.length))
+      ending.abort()
+      await hearing
+    }
+    const playing = Promise.all(times(PLAYERS, play))
+    for (const at of [0.3, 0.6]) {
+      await until('they play', () => calls > PLAYERS * CALLS * at)
+      await stopService(service)
+      service = await startService(world.env)
+    }
+    await playing
+    expect(calls).toBe(PLAYERS * CALLS)
+    await auditBooks(world.pool)
+  })
+})
