@@ -1,23 +1,21 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
+import { Tierway, type Track } from './client/index.ts'
 import { readConfig } from './config.ts'
 import { type Demo, readDemo } from './seed.ts'
 
-// Plays the demo season beside a running service, as game clients would: over HTTP, while a listener sees it live.
+// Plays the demo season beside a running service, with the client library, while a listener sees it live.
 
 const PLAYERS = 8
 const TOP_LEVEL = 100
-/** A call that is answered 503 is made again, as game clients should. */
-const ATTEMPTS = 5
 /** A free and a premium one at each level. */
 const TIERS = 2 * TOP_LEVEL
 
 interface PlayerClient {
   readonly name: string
   readonly playerId: string
-  readonly token: string
+  readonly tierway: Tierway
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the answers of the API, whose shapes openapi.json tells.
@@ -79,88 +77,55 @@ async function main(): Promise<void> {
   print('  Every balance equals the sum of its ledger.')
 }
 
-/** A login as a game client makes it: the demo studio's own webhook says who it is. */
-async function logIn(demo: Demo, name: string, player: string): Promise<PlayerClient> {
-  const pair = await post(
-    demo,
-    '/sdk/v1/authorization/custom',
-    { 'x-sdk-key': demo.sdkKey },
-    { customData: { player } },
-  )
-  const { playerId } = await post(demo, '/sdk/v1/player/get', bearer(pair.accessToken), {})
-  return { name, playerId, token: pair.accessToken }
+/** A login as a game makes it: the demo studio's own webhook says who it is. */
+async function logIn({ baseUrl, sdkKey }: Demo, name: string, player: string): Promise<PlayerClient> {
+  const tierway = new Tierway({ baseUrl, sdkKey, fetch: measured })
+  await tierway.login({ customData: { player } })
+  return { name, playerId: tierway.playerId ?? '', tierway }
+}
+
+async function measured(url: string, init: RequestInit): Promise<Response> {
+  const started = performance.now()
+  const response = await fetch(url, init)
+  latencies.push(performance.now() - started)
+  return response
 }
 
 /** One player's season: matches give xp, levels give rewards, and premium is bought as soon as the gems are there. */
-async function play(demo: Demo, player: PlayerClient, next: () => number): Promise<void> {
-  const place = { scenarioId: demo.scenarioId, nodeId: demo.passNodeId }
-  const { runId } = await call(demo, player, '/sdk/v1/scenarios/start', { scenarioId: demo.scenarioId })
+async function play(demo: Demo, { name, playerId, tierway }: PlayerClient, next: () => number): Promise<void> {
+  const pass = (await tierway.scenario(demo.scenarioId).start()).battlePass(demo.passNodeId)
   const claimed = new Set<string>()
   let premium = false
-  let gems = 1000
+  let gems = 1000n
 
-  async function claim(level: number, track: string): Promise<void> {
-    const request = { ...place, runId, level, track }
-    const answer = await call(demo, player, '/sdk/v1/battlepass/claim', request)
-    if (!answer.success) throw new Error(`${player.name} could not claim ${track} ${level}: ${answer.error}`)
+  async function claim(level: number, track: Track): Promise<void> {
+    const { success, error, granted } = await pass.claim(level, track)
+    if (!success) throw new Error(`${name} could not claim ${track} ${level}: ${error}`)
     claimed.add(`${track} ${level}`)
-    for (const reward of answer.granted) if (reward.currency === 'gems') gems += reward.amount
-    // Now and then an answer is lost on the way, and the client asks again.
-    if (next() < 0.05) {
-      const again = await call(demo, player, '/sdk/v1/battlepass/claim', request)
-      if (!again.alreadyClaimed) throw new Error(`${player.name} was granted ${track} ${level} twice`)
-    }
+    for (const reward of granted) if (reward.currency === 'gems') gems += reward.amount
+    // Now and then a player presses twice.
+    if (next() < 0.05 && !(await pass.claim(level, track)).alreadyClaimed)
+      throw new Error(`${name} was granted ${track} ${level} twice`)
   }
 
   for (let level = 0; level < TOP_LEVEL; ) {
-    const amount = 200 + Math.floor(next() * 1800)
-    const match = { ...place, runId, amount, source: 'match' }
-    // With a key it counts once, however often it is sent.
-    const answer = await call(demo, player, '/sdk/v1/battlepass/xp', match, { 'idempotency-key': randomUUID() })
+    const answer = await pass.addXp(200 + Math.floor(next() * 1800), { source: 'match' })
     level = answer.level
-    levels.set(player.name, level)
+    levels.set(name, level)
     drawBar()
     if (!answer.leveledUp) continue
     for (let reached = 1; reached <= level; reached += 1) {
       if (!claimed.has(`free ${reached}`)) await claim(reached, 'free')
       if (premium && !claimed.has(`premium ${reached}`)) await claim(reached, 'premium')
     }
-    if (!premium && gems >= 950) {
-      const purchase = await call(demo, player, '/sdk/v1/battlepass/premium', {
-        ...place,
-        runId,
-        idempotencyKey: `premium-${player.playerId}`,
-      })
-      if (!purchase.success) throw new Error(`${player.name} could not buy premium: ${purchase.error}`)
+    if (!premium && gems >= 950n) {
+      const { success, error } = await pass.buyPremium({ idempotencyKey: `premium-${playerId}` })
+      if (!success) throw new Error(`${name} could not buy premium: ${error}`)
       premium = true
     }
   }
   for (let level = 1; premium && level <= TOP_LEVEL; level += 1)
     if (!claimed.has(`premium ${level}`)) await claim(level, 'premium')
-}
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-
-type Headers = Readonly<Record<string, string>>
-
-const call = (demo: Demo, player: PlayerClient, path: string, body: object, headers: Headers = {}): Promise<Body> =>
-  post(demo, path, { ...bearer(player.token), ...headers }, body)
-
-async function post(demo: Demo, path: string, headers: Headers, body: object): Promise<Body> {
-  for (let attempt = 1; ; attempt += 1) {
-    const started = performance.now()
-    const response = await fetch(`${demo.baseUrl}${path}`, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    const answer: Body = await response.json()
-    latencies.push(performance.now() - started)
-    if (response.ok) return answer
-    if (response.status !== 503 || attempt === ATTEMPTS)
-      throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`)
-    await pause(1_000 * Number(response.headers.get('retry-after') ?? 1))
-  }
 }
 
 const EVENTS = `subscription ($environment: String!, $after: String) {
@@ -211,10 +176,10 @@ function tell({ handle, nodeId, data }: Body): string | undefined {
   }
 }
 
-async function graphql(demo: Demo, token: string, query: string, variables: object = {}): Promise<Body> {
+async function graphql(demo: Demo, headers: HeadersInit, query: string, variables: object = {}): Promise<Body> {
   const response = await fetch(`${demo.baseUrl}/graphql`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ query, variables }),
   })
   const { data, errors }: Body = await response.json()
@@ -224,9 +189,12 @@ async function graphql(demo: Demo, token: string, query: string, variables: obje
 
 async function streamCursor(demo: Demo): Promise<string> {
   return (
-    await graphql(demo, demo.platformKey, 'query ($environment: String) { streamCursor(environment: $environment) }', {
-      environment: demo.environment,
-    })
+    await graphql(
+      demo,
+      { authorization: `Bearer ${demo.platformKey}` },
+      'query ($environment: String) { streamCursor(environment: $environment) }',
+      { environment: demo.environment },
+    )
   ).streamCursor
 }
 
@@ -250,7 +218,9 @@ async function audit(demo: Demo, players: readonly PlayerClient[]): Promise<stri
   const faults: string[] = []
   for (const player of players) {
     const { scenarioId, passNodeId } = demo
-    const { battlePass } = await graphql(demo, player.token, PASS, { scenarioId, passNodeId })
+    const ask = (query: string, variables: object): Promise<Body> =>
+      player.tierway.calls.withToken((headers) => graphql(demo, headers, query, variables))
+    const { battlePass } = await ask(PASS, { scenarioId, passNodeId })
     const tiers = battlePass.claimedTiers.length
     if (battlePass.level !== TOP_LEVEL || !battlePass.premiumOwned || tiers !== TIERS)
       faults.push(`${player.name} ended at level ${battlePass.level} with ${tiers} of ${TIERS} tiers claimed`)
@@ -259,7 +229,7 @@ async function audit(demo: Demo, players: readonly PlayerClient[]): Promise<stri
     let after: string | null = null
     let wallet: Body = []
     do {
-      const { me }: Body = await graphql(demo, player.token, BOOKS, { after })
+      const { me }: Body = await ask(BOOKS, { after })
       for (const { node } of me.walletLedger.edges)
         sums.set(node.currency, (sums.get(node.currency) ?? 0n) + BigInt(node.amount))
       wallet = me.wallet

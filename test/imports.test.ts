@@ -17,12 +17,12 @@ const LEVELS = {
   service: /^service\.ts$/,
   mechanics: /^http\/(?!health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,
   edges: /^(?!http\/)[a-z]+\/(rest|graphql)\.ts$/,
-  contents: /^(routes|schema|openapi)\.ts$/,
+  contents: /^(routes|schema|openapi|client-contract)\.ts$/,
   surfaces: /^(http\/health|graphql\/(yoga|socket))\.ts$/,
   app: /^app\.ts$/,
   development: /^(season|seed(-[a-z]+)?|progress-bar|demo-operator|development-players)\.ts$/,
   serve: /^serve\.ts$/,
-  entries: /^(server|cli|demo|(schema|client)\.print|docs\.copy)\.ts$/,
+  entries: /^(server|cli|demo|schema\.print|docs\.copy)\.ts$/,
 } as const
 
 type Level = keyof typeof LEVELS

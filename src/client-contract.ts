@@ -1,10 +1,8 @@
-import { writeFile } from 'node:fs/promises'
 import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
 import { openapi } from './openapi.ts'
 import type { Schema } from './request/shape.ts'
 
-// `npm run schema`: writes the types of the client library from the same declarations as `/openapi.json`, so that the
-// library needs nothing of the service. No part of the service.
+// The types of the client library, from the same declarations as `/openapi.json`: the library needs nothing of the service.
 
 /** The schemas that game clients meet. Other schemas that these name are written, too. */
 const ROOTS = [
@@ -111,7 +109,8 @@ function reached(roots: readonly string[]): string[] {
   return Object.keys(schemas).filter((name) => found.has(name))
 }
 
-function printContract(): string {
+/** The text of `client/contract.ts`, not yet formatted. */
+export function printContract(): string {
   const interfaces = reached(ROOTS).map((name) => {
     const schema = schemas[name] as Schema
     const description = descriptionOf(schema)
@@ -141,5 +140,3 @@ function printPlaces(places: Places): string {
     .map(([member, value]) => `${member}: ${printPlaces(value)}`)
     .join(', ')} }`
 }
-
-await writeFile(new URL('./client/contract.ts', import.meta.url), printContract())

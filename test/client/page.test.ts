@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What the page leaves to the game. */
+const GAME = `import type { BattlePassSession, Tierway as Client } from 'tierway/client'
+declare global {
+  const tierway: Client
+  const pass: BattlePassSession
+  const sdkKey: string
+  const baseUrl: string
+  const ticket: string
+  const after: string | undefined
+  function celebrate(level: number): void
+  function showLogin(why: 'logout' | 'expired' | 'replaced'): void
+  function report(source: string, code: string): void
+  function show(handle: string | null, data: object): void
+  function remember(cursor: string): void
+}
+`
+
+it('every example of docs/client.md compiles as it stands', { timeout: 60_000 }, async () => {
+  const page = await readFile(join(ROOT, 'docs/client.md'), 'utf8')
+  const examples = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
+  expect(examples.length).toBeGreaterThan(3)
+  const folder = await mkdtemp(join(tmpdir(), 'tierway-page-'))
+  try {
+    await writeFile(join(folder, 'game.ts'), GAME)
+    for (const [index, code] of examples.entries())
+      await writeFile(join(folder, `example-${index}.ts`), `${code}\nexport {}\n`)
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      target: 'es2022',
+      module: 'nodenext',
+      moduleDetection: 'force',
+      lib: ['es2022', 'dom', 'dom.iterable'],
+      types: [],
+      allowImportingTsExtensions: true,
+      paths: { 'tierway/client': [join(ROOT, 'src/client/index.ts')] },
+    }
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    const checked = promisify(execFile)(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder])
+    await checked.catch(({ stdout }) => {
+      throw new Error(stdout)
+    })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
