@@ -63,6 +63,6 @@ export function read(text: string): unknown {
   try {
     return parseExact(text)
   } catch (error) {
-    throw new TierwayError({ code: 'invalid_answer', status: 200, isOutcomeUnknown: true, cause: error })
+    throw new TierwayError({ code: 'invalid_answer', status: 200, outcomeUnknown: true, cause: error })
   }
 }

@@ -30,8 +30,8 @@ interface Properties {
   readonly status?: number
   readonly details?: readonly Fault[]
   readonly requestId?: string | null
-  readonly isRetryable?: boolean
-  readonly isOutcomeUnknown?: boolean
+  readonly retryable?: boolean
+  readonly outcomeUnknown?: boolean
   readonly cause?: unknown
 }
 
@@ -50,19 +50,19 @@ export class TierwayError extends Error {
   /** The id of the call in the service's log. */
   readonly requestId: string | null
   /** The same call may succeed later. The library has tried again already, as often as it may. */
-  readonly isRetryable: boolean
+  readonly retryable: boolean
   /** The call may have taken effect. The same call with the same key tells: it takes effect once. */
-  readonly isOutcomeUnknown: boolean
+  readonly outcomeUnknown: boolean
 
-  constructor({ code, message, status, details, requestId, isRetryable, isOutcomeUnknown, cause }: Properties) {
+  constructor({ code, message, status, details, requestId, retryable, outcomeUnknown, cause }: Properties) {
     super(message ?? code.replace(/_/g, ' '), cause === undefined ? undefined : { cause })
     this.name = 'TierwayError'
     this.code = code
     this.status = status ?? 0
     this.details = details ?? []
     this.requestId = requestId ?? null
-    this.isRetryable = isRetryable ?? false
-    this.isOutcomeUnknown = isOutcomeUnknown ?? false
+    this.retryable = retryable ?? false
+    this.outcomeUnknown = outcomeUnknown ?? false
     Object.defineProperty(this, BRAND, { value: true })
   }
 
@@ -73,11 +73,11 @@ export class TierwayError extends Error {
 
   /** The same error, whose outcome is not known. */
   unknown(): TierwayError {
-    return new TierwayError({ ...this, message: this.message, isOutcomeUnknown: true, cause: this.cause })
+    return new TierwayError({ ...this, message: this.message, outcomeUnknown: true, cause: this.cause })
   }
 
   toJSON(): object {
-    const { name, message, code, status, details, requestId, isRetryable, isOutcomeUnknown } = this
-    return { name, message, code, status, details, requestId, isRetryable, isOutcomeUnknown }
+    const { name, message, code, status, details, requestId, retryable, outcomeUnknown } = this
+    return { name, message, code, status, details, requestId, retryable, outcomeUnknown }
   }
 }

@@ -58,13 +58,15 @@ export async function* listen(
     try {
       cursor ??= await streamCursor(calls, signal)
       for await (const event of connect(calls, { ...filter, after: cursor }, signal)) {
+        // What has come already is not told after the end.
+        if (signal?.aborted) return
         failed = 0
         cursor = event.cursor
         yield event
       }
     } catch (error) {
       if (signal?.aborted) return
-      if (!TierwayError.is(error) || !error.isRetryable) throw error
+      if (!TierwayError.is(error) || !error.retryable) throw error
     }
     await pause(backoff(failed, LONGEST_WAIT_MS), signal).catch(() => undefined)
   }
@@ -103,7 +105,7 @@ function dataOf(text: string): Record<string, unknown> {
 
 function errorOf(message: string, upperCase = 'INTERNAL_ERROR'): TierwayError {
   const code = upperCase.toLowerCase() as ErrorCode
-  return new TierwayError({ code, message, status: 200, isRetryable: PASSING.includes(code) })
+  return new TierwayError({ code, message, status: 200, retryable: PASSING.includes(code) })
 }
 
 /** One connection: the events until it ends. */
@@ -139,7 +141,7 @@ async function* connect(
     }
   } catch (error) {
     if (TierwayError.is(error)) throw error
-    throw new TierwayError({ code: 'network_error', isRetryable: true, cause: error })
+    throw new TierwayError({ code: 'network_error', retryable: true, cause: error })
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', end)

@@ -146,7 +146,7 @@ export class Outbox {
     const { key, ...body } = xp
     try {
       if (triedAt !== null && Date.now() - triedAt > LONGEST_WAIT_MS)
-        throw new TierwayError({ code: 'timeout', message: 'it has waited too long', isOutcomeUnknown: true })
+        throw new TierwayError({ code: 'timeout', message: 'it has waited too long', outcomeUnknown: true })
       if (triedAt === null) await this.#write(place, { ...xp, playerId, triedAt: Date.now() })
       const options = { idempotencyKey: key }
       const answer = (await this.#tierway.calls.change(
@@ -159,7 +159,7 @@ export class Outbox {
       this.#sessions.get(xp.runId)?.take(answer, body)
       this.#listeners.tell('sent', { xp, answer })
     } catch (error) {
-      const isFinal = TierwayError.is(error) && !error.isRetryable && !WAITING.includes(error.code)
+      const isFinal = TierwayError.is(error) && !error.retryable && !WAITING.includes(error.code)
       if (!isFinal) throw error
       await this.#remove(place)
       this.#listeners.tell('refused', { xp, error })

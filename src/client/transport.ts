@@ -79,11 +79,11 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       if (!response.ok) throw refusalOf(response, text)
       if (text === '' || response.headers.get('content-type')?.includes('json')) return text
       // The page of a network that wants a login, for example.
-      throw new TierwayError({ code: 'invalid_answer', status: response.status, isRetryable: true })
+      throw new TierwayError({ code: 'invalid_answer', status: response.status, retryable: true })
     } catch (error) {
       if (TierwayError.is(error)) throw error
       signal?.throwIfAborted()
-      throw new TierwayError({ code: isLate ? 'timeout' : 'network_error', isRetryable: true, cause: error })
+      throw new TierwayError({ code: isLate ? 'timeout' : 'network_error', retryable: true, cause: error })
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', abort)
@@ -99,11 +99,11 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       } catch (error) {
         if (!TierwayError.is(error)) throw error
         if (error.status !== 429) mayHaveArrived = true
-        if (error.isRetryable && tried < own) {
+        if (error.retryable && tried < own) {
           await pause(Math.max(backoff(tried), waits.get(error) ?? 0), signal)
           continue
         }
-        throw isChange && error.isRetryable && mayHaveArrived ? error.unknown() : error
+        throw isChange && error.retryable && mayHaveArrived ? error.unknown() : error
       }
     }
   }
@@ -125,7 +125,7 @@ export function refusalOf(response: Response, text: string): TierwayError {
     message: isOurs ? error : `the answer has status ${status}`,
     details: Array.isArray(details) ? (details as Fault[]) : [],
     requestId: requestId ?? headers.get('x-request-id'),
-    isRetryable: PASSING.includes(status) && !FINAL.includes(code as ErrorCode),
+    retryable: PASSING.includes(status) && !FINAL.includes(code as ErrorCode),
   })
   const seconds = Number(headers.get('retry-after'))
   if (seconds > 0) waits.set(refusal, Math.min(seconds * 1_000, LONGEST_RETRY_AFTER_MS))

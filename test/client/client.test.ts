@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LevelUp, memoryStorage, Tierway, TierwayError, type TierwayOptions } from '../../src/client/index.ts'
+import { printCursor } from '../../src/events/cursor.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame } from '../support/game.ts'
@@ -225,8 +226,8 @@ describe('errors', () => {
       name: 'TierwayError',
       status: 400,
       code: 'invalid_request',
-      isRetryable: false,
-      isOutcomeUnknown: false,
+      retryable: false,
+      outcomeUnknown: false,
     })
     const { details, requestId } = error as TierwayError
     expect(details.map(({ path }) => path).sort()).toEqual(['amount', 'source'])
@@ -267,8 +268,8 @@ describe('errors', () => {
     await expect(away.login({ customData: {} })).rejects.toMatchObject({
       code: 'network_error',
       status: 0,
-      isRetryable: true,
-      isOutcomeUnknown: false,
+      retryable: true,
+      outcomeUnknown: false,
     })
   })
 })
@@ -325,7 +326,16 @@ describe('events (spec 6)', () => {
     expect(heard.at(-1)?.data).toEqual({ fromLevel: 1, toLevel: 2, xp: 150n, source: 'a' })
   })
 
-  it('refuse a cursor of another stream in words', async () => {
+  it('say that a cursor has expired, when events after it are no longer kept', async () => {
+    const tierway = await signedIn()
+    const elsewhere = printCursor(game.stagingId, 1n)
+    await expect(tierway.events({ after: elsewhere }).next()).rejects.toMatchObject({
+      code: 'cursor_expired',
+      retryable: false,
+    })
+  })
+
+  it('refuse what is no cursor in words', async () => {
     const tierway = await signedIn()
     await expect(tierway.events({ after: 'nonsense' }).next()).rejects.toMatchObject({ code: 'invalid_request' })
   })

@@ -137,14 +137,14 @@ describe('a call whose answer is lost', () => {
     const call = { idempotencyKey: 'mine', source: 'match' }
     await expect(pass.addXp(10, call)).rejects.toMatchObject({
       code: 'network_error',
-      isRetryable: true,
-      isOutcomeUnknown: true,
+      retryable: true,
+      outcomeUnknown: true,
     })
     proxy.mishap = () => undefined
     expect((await pass.addXp(10, call)).xp).toBe(10n)
     await expect(pass.addXp(11, call)).rejects.toMatchObject({
       code: 'idempotency_key_reused',
-      isOutcomeUnknown: false,
+      outcomeUnknown: false,
     })
   })
 
@@ -153,7 +153,7 @@ describe('a call whose answer is lost', () => {
     proxy.mishap = (path) => (path === XP ? 'hung' : undefined)
     await expect(pass.addXp(10, { timeoutMs: 50, retries: 1 })).rejects.toMatchObject({
       code: 'timeout',
-      isOutcomeUnknown: true,
+      outcomeUnknown: true,
     })
   })
 
@@ -167,7 +167,7 @@ describe('a call whose answer is lost', () => {
     await expect(pass.addXp(10, { retries: 0 })).rejects.toMatchObject({
       code: 'rate_limited',
       status: 429,
-      isOutcomeUnknown: false,
+      outcomeUnknown: false,
     })
   })
 
@@ -323,7 +323,7 @@ describe('a login', () => {
     const [tierway] = clients as [Tierway]
     for (const mishap of ['lost', 'refused', 'captured'] as const) {
       proxy.mishap = (path) => (path === REFRESH ? mishap : undefined)
-      await expect(tierway.player({ retries: 0 })).rejects.toMatchObject({ isRetryable: true })
+      await expect(tierway.player({ retries: 0 })).rejects.toMatchObject({ retryable: true })
     }
     expect(signedOut).toEqual([])
     expect(await storage.get(key)).toContain('refreshToken')
@@ -497,7 +497,7 @@ describe('an outbox', () => {
     proxy.mishap = () => 'lost'
     const outbox = new Outbox(tierway)
     const refused: unknown[] = []
-    outbox.on('refused', ({ xp, error }) => refused.push([xp.source, error.code, error.isOutcomeUnknown]))
+    outbox.on('refused', ({ xp, error }) => refused.push([xp.source, error.code, error.outcomeUnknown]))
     await outbox.addXp(run.battlePass('pass'), 1, { source: 'ended' })
     await outbox.addXp(run.battlePass('pass'), 1, { source: 'old' })
     const places = [...((await storage.keys?.(tierway.keep.prefix)) ?? [])].filter((place) => place.includes(':xp:'))
