@@ -18,6 +18,7 @@ import { type Game, generateKeys, type Keys, startGame } from './support/game.ts
 import { type Fate, type Gateway, type Passed, startGateway } from './support/gateway.ts'
 import { approve, type Operator, startOperator, status } from './support/operator.ts'
 import { buildService, startService, stopService } from './support/service.ts'
+import { until } from './support/until.ts'
 
 // The client of Unity, compiled by Mono and run against the service: what a game sees of it.
 
@@ -158,7 +159,6 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   const FAILURES: Readonly<Record<string, Fate>> = {
     pass: 'pass',
     cut: 'cut',
-    slow: { delayMs: 400 },
     page: { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Welcome to our hotel</h1>' },
   }
   const failure = (name: string): Fate => FAILURES[name] ?? { status: Number(name), body: 'no' }
@@ -241,7 +241,14 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   test('a login that the service has ended is told once, when that is kept already', () => run('ended'))
 
   test('a logout counts at once on the device, also when the service cannot be told', () =>
-    run('logout', { down: () => gateway.decide(() => 'cut'), up: () => gateway.decide(() => 'pass') }))
+    run('logout', {
+      freeze: () => gateway.decide(() => 'freeze'),
+      down() {
+        gateway.decide(() => 'cut')
+        gateway.cut()
+      },
+      up: () => gateway.decide(() => 'pass'),
+    }))
 
   test('a token storage that fails or hangs does not keep a player from playing', () => run('broken-storage'))
 
@@ -307,12 +314,21 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
 
   test('all is told on the thread of the caller, and a handler that throws breaks no call', () => run('context'))
 
-  test('who stops waiting does not keep others from their answer', () =>
-    run('cancel', {
-      refresh,
+  test('who stops waiting does not keep others from their answer', () => {
+    let release = () => {}
+    return run('cancel', {
+      hold() {
+        const released = new Promise<void>((resolve) => {
+          release = resolve
+        })
+        only(REFRESH, { after: released })
+      },
+      held: () => until('the refresh is on its way', () => callsTo(REFRESH).length === 1),
+      release: () => release(),
       freeze: () => gateway.decide(() => 'freeze'),
       thaw: () => gateway.decide(() => 'pass'),
-    }))
+    })
+  })
 
   test('events are told one after the other, and again after a cursor', () => run('events'))
 

@@ -11,13 +11,16 @@ export interface Passed {
   status?: number
 }
 
-/** What becomes of a call: it passes, or it is handled and its answer is lost, or something else answers or nothing. */
+/**
+ * What becomes of a call: it passes, at once or later; it is handled and its answer is lost; something else answers, or
+ * nothing does.
+ */
 export type Fate =
   | 'pass'
   | 'lose'
   | 'cut'
   | 'freeze'
-  | { readonly delayMs: number }
+  | { readonly after: Promise<void> }
   | {
       readonly status: number
       readonly headers?: Readonly<Record<string, string>>
@@ -61,7 +64,7 @@ export async function startGateway(baseUrl: string): Promise<Gateway> {
       if (length === Buffer.byteLength(fate.body)) return void response.end(fate.body)
       return void response.write(fate.body, () => response.destroy())
     }
-    if (typeof fate === 'object') await new Promise((resolve) => setTimeout(resolve, fate.delayMs))
+    if (typeof fate === 'object') await fate.after
     forward(call, body, response, fate === 'lose')
   })
 

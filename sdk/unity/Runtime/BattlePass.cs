@@ -177,7 +177,7 @@ namespace Tierway
                 Body = request.EndObject().ToString(),
                 IsOfPlayer = true,
                 IsChanging = true,
-                Key = key ?? Caller.NewKey(),
+                Key = Caller.KeyOr(key),
                 IsAnsweredByKey = true,
             };
             return (await session.Caller.MakeAsync(call, cancellationToken)).Body;

@@ -77,9 +77,15 @@ namespace Tierway
 
         public Tokens Tokens { get; private set; }
 
-        public static string NewKey()
+        /// <summary>The key that is given, or a random one.</summary>
+        public static string KeyOr(string given)
         {
-            return Guid.NewGuid().ToString();
+            if (given == null) return Guid.NewGuid().ToString();
+            var isSendable = given.Length >= 1 && given.Length <= 255;
+            foreach (var one in given) isSendable &= one > ' ' && one < '\x7f';
+            if (!isSendable)
+                throw new ArgumentException("an idempotency key has 1 to 255 visible ASCII characters", "idempotencyKey");
+            return given;
         }
 
         /// <summary>

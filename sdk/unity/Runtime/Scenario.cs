@@ -31,7 +31,7 @@ namespace Tierway
                 Body = new JsonWriter().BeginObject().Name("scenarioId").Value(ScenarioId).EndObject().ToString(),
                 IsOfPlayer = true,
                 IsChanging = true,
-                Key = idempotencyKey ?? Caller.NewKey(),
+                Key = Caller.KeyOr(idempotencyKey),
             };
             var body = (await caller.MakeAsync(call, cancellationToken)).Body;
             var session = Caller.Understood(() => new ScenarioSession(options, caller, ScenarioId, body));
@@ -157,7 +157,7 @@ namespace Tierway
                 Body = Begin(nodeId).Name("handle").Value(handle).EndObject().ToString(),
                 IsOfPlayer = true,
                 IsChanging = true,
-                Key = idempotencyKey ?? Caller.NewKey(),
+                Key = Caller.KeyOr(idempotencyKey),
             };
             var body = (await Caller.MakeAsync(call, cancellationToken)).Body;
             var crossed = Caller.Understood(() => body.Plan("plan"));

@@ -34,6 +34,8 @@ namespace Tierway.Tests
             Check.Equal(10L, (await pass.ProgressAsync()).Xp, "a key that is given counts once");
             error = await RefusedAsync(() => pass.AddXpAsync(11, idempotencyKey: key), 422, ErrorCodes.IdempotencyKeyReused);
             Check.Equal(key, error.IdempotencyKey, "the key of the call");
+            foreach (var wrong in new[] { "", "a b", "\u00e9", "a\nb", new string('k', 256) })
+                await Check.ThrowsAsync<ArgumentException>(() => pass.AddXpAsync(1, idempotencyKey: wrong), wrong);
 
             Check.Throws<ArgumentException>(() => new TierwayClient(new TierwayOptions { SdkKey = "a" }), "no address");
             Check.Throws<ArgumentException>(() => new TierwayClient(new TierwayOptions { SdkKey = "a", BaseUrl = "/here" }), "half an address");
@@ -81,14 +83,12 @@ namespace Tierway.Tests
             Check.Equal(100L, (await pass.ProgressAsync()).Xp, "made again with its key it is done once");
 
             var options = LoginTests.OptionsOn(new MemoryTokenStorage(), 1);
-            options.Timeout = TimeSpan.FromMilliseconds(400);
+            options.Timeout = TimeSpan.FromSeconds(1);
             var hasty = await Program.NewPlayerAsync(options);
             pass = (await hasty.Scenario("season-1").StartAsync()).BattlePass("pass");
             await Program.AskAsync("freeze");
-            var watch = Stopwatch.StartNew();
             error = await Check.ThrowsAsync<TierwayException>(() => pass.AddXpAsync(100), "nothing is heard");
             Check.Equal("0 " + ErrorCodes.Timeout + " True True", Line(error), "a call that is not answered in time");
-            Check.True(watch.Elapsed < TimeSpan.FromSeconds(4), "each attempt has its time");
             await Program.AskAsync("thaw");
             await pass.AddXpAsync(100, idempotencyKey: error.IdempotencyKey);
             Check.Equal(100L, (await pass.ProgressAsync()).Xp, "made again with its key it is done once");
@@ -214,7 +214,9 @@ namespace Tierway.Tests
             // Without a context, as in a tool.
             await Task.Run(async () =>
             {
-                var plain = await Program.NewPlayerAsync();
+                var options = Program.Options();
+                options.Transport = null;
+                var plain = await Program.NewPlayerAsync(options);
                 var run = await plain.Scenario("season-1").StartAsync();
                 await Task.WhenAll(Enumerable.Range(0, 8).Select(number => run.BattlePass("pass").AddXpAsync(10)));
                 Check.Equal(80L, (await run.BattlePass("pass").ProgressAsync()).Xp, "calls at once");
@@ -232,16 +234,18 @@ namespace Tierway.Tests
             var storage = new MemoryTokenStorage();
             await storage.SaveAsync(await LoginTests.RefusedPairAsync(), CancellationToken.None);
             var client = LoginTests.ClientOn(storage);
-            await Program.AskAsync("refresh slow");
-            using (var hasty = new CancellationTokenSource(100))
+            await Program.AskAsync("hold");
+            using (var hasty = new CancellationTokenSource())
             {
                 var first = client.PlayerAsync(hasty.Token);
                 var second = client.PlayerAsync();
+                await Program.AskAsync("held");
+                hasty.Cancel();
                 await Check.ThrowsAsync<OperationCanceledException>(() => first, "who does not wait any more");
                 Check.True(!second.IsCompleted, "others still wait");
+                await Program.AskAsync("release");
                 await second;
             }
-            await Program.AskAsync("refresh pass");
             await Program.AskAsync("freeze");
             using (var hasty = new CancellationTokenSource(100))
                 await Check.ThrowsAsync<OperationCanceledException>(() => client.PlayerAsync(hasty.Token), "a call that is cancelled");

@@ -176,7 +176,11 @@ namespace Tierway.Tests
             await storage.SaveAsync(new TokenPair("refused", pair.RefreshToken, pair.ReceivedAt), CancellationToken.None);
             var other = ClientOn(storage);
             var told = new List<string>();
-            other.SignedOut += reason => told.Add(reason + " " + (storage.Pair == null) + " " + other.IsSignedIn);
+            other.SignedOut += reason =>
+            {
+                Pump.Require();
+                told.Add(reason + " " + (storage.Pair == null) + " " + other.IsSignedIn);
+            };
             await client.LogoutAsync();
             var calls = Enumerable.Range(0, 5).Select(
                 number => Check.ThrowsAsync<TierwayException>(() => other.PlayerAsync(), "a call of a login that has ended"));
@@ -194,11 +198,12 @@ namespace Tierway.Tests
             var pair = await storage.LoadAsync(CancellationToken.None);
             var told = new List<string>();
             client.SignedOut += reason => told.Add(reason + " " + client.IsSignedIn);
-            await Program.AskAsync("down");
+            await Program.AskAsync("freeze");
             var leaving = client.LogoutAsync();
             await Check.UntilAsync(() => told.Count == 1, "it is told");
             Check.True(!leaving.IsCompleted, "before the service is");
             Check.True(!client.IsSignedIn && await storage.LoadAsync(CancellationToken.None) == null, "nothing is kept");
+            await Program.AskAsync("down");
             await leaving;
             await client.LogoutAsync();
             Check.Sequence(new[] { "LoggedOut False" }, told, "once");
@@ -285,6 +290,7 @@ namespace Tierway.Tests
 
         public async Task<TokenPair> LoadAsync(CancellationToken cancellationToken)
         {
+            Pump.Require();
             Log.Add("load");
             await Task.Delay(20);
             return Pair;
@@ -292,6 +298,7 @@ namespace Tierway.Tests
 
         public async Task SaveAsync(TokenPair pair, CancellationToken cancellationToken)
         {
+            Pump.Require();
             Log.Add("save");
             await Task.Delay(20);
             text = pair == null ? "" : pair.ToText();

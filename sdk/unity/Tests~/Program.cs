@@ -94,6 +94,7 @@ namespace Tierway.Tests
                 BaseUrl = Setting("TIERWAY_URL"),
                 SdkKey = Setting("TIERWAY_SDK_KEY"),
                 OnError = error => Errors.Add(error),
+                Transport = new OneThreadTransport(),
             };
         }
 
@@ -132,14 +133,52 @@ namespace Tierway.Tests
             if (!work.IsAddingCompleted) work.Add(new KeyValuePair<SendOrPostCallback, object>(callback, state));
         }
 
+        private static int thread;
+
+        /// <summary>What Unity asks for: all that it is called with comes from its main thread.</summary>
+        public static void Require()
+        {
+            if (Thread.CurrentThread.ManagedThreadId != thread) throw new Exception("called on another thread");
+        }
+
         public static void Run(Func<Task> main)
         {
+            thread = Thread.CurrentThread.ManagedThreadId;
             var pump = new Pump();
             SetSynchronizationContext(pump);
             var running = main();
             running.ContinueWith(task => pump.work.CompleteAdding(), TaskScheduler.Default);
             foreach (var one in pump.work.GetConsumingEnumerable()) one.Key(one.Value);
             running.GetAwaiter().GetResult();
+        }
+    }
+
+    /// <summary>Carries requests from one thread alone, as Unity does.</summary>
+    internal sealed class OneThreadTransport : ITransport
+    {
+        private readonly HttpTransport http = new HttpTransport();
+
+        public Task<TransportResponse> SendAsync(TransportRequest request, CancellationToken cancellationToken)
+        {
+            Pump.Require();
+            return http.SendAsync(request, cancellationToken);
+        }
+
+        public Task<ITransportStream> OpenAsync(TransportRequest request, CancellationToken cancellationToken)
+        {
+            Pump.Require();
+            return http.OpenAsync(request, cancellationToken);
+        }
+
+        public Task DelayAsync(TimeSpan delay, CancellationToken cancellationToken)
+        {
+            Pump.Require();
+            return http.DelayAsync(delay, cancellationToken);
+        }
+
+        public void Dispose()
+        {
+            http.Dispose();
         }
     }
 
