@@ -26,6 +26,8 @@ const PACKAGE = fileURLToPath(new URL('../sdk/unity', import.meta.url))
 const HTTP = 'System.Net.Http.dll'
 const REFRESH = '/sdk/v1/authorization/refresh'
 const XP = '/sdk/v1/battlepass/xp'
+/** For what hangs: shorter than the limit of a test, so that no program outlives it. */
+const CASE_TIMEOUT_MS = 120_000
 
 /** Why these tests cannot run here, or an empty text. */
 function reasonToSkip(): string {
@@ -119,6 +121,8 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
         ...env,
       },
       stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: CASE_TIMEOUT_MS,
+      killSignal: 'SIGKILL',
     })
     endWithTests(child)
     let errors = ''
