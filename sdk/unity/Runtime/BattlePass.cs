@@ -1,0 +1,260 @@
+using System;
+using System.Collections.Generic;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Tierway
+{
+    /// <summary>
+    /// A battle pass in a run. Every call that changes something is done once, however often it is sent.
+    /// </summary>
+    public sealed class BattlePass
+    {
+        private const string ClaimAllDocument =
+            "mutation ClaimAll($input: ClaimAllInput!) { claimAll(input: $input) {"
+            + " claimed { level track granted { amount currency itemId } } } }";
+        private const int RememberedLevels = 16;
+
+        private readonly TierwayOptions options;
+        private readonly ScenarioSession session;
+        private readonly object gate = new object();
+        /// <summary>The levels of the latest totals of xp: by them the level before an addition is known.</summary>
+        private readonly Queue<KeyValuePair<long, int>> known = new Queue<KeyValuePair<long, int>>();
+        private int? lastLevel;
+
+        internal BattlePass(TierwayOptions options, ScenarioSession session, string nodeId)
+        {
+            this.options = options;
+            this.session = session;
+            NodeId = nodeId;
+        }
+
+        /// <summary>A higher level was reached, once per addition of xp however many levels it was.</summary>
+        public event Action<LevelUp> LevelUp;
+
+        /// <summary>The top level was reached for the first time.</summary>
+        public event Action<Crossing> MaxLevel;
+
+        /// <summary>Every tier that is open to the player is claimed, at the top level.</summary>
+        public event Action<Crossing> Complete;
+
+        /// <summary>Premium was bought.</summary>
+        public event Action<Crossing> PremiumPurchase;
+
+        public string NodeId { get; private set; }
+
+        public async Task<Progress> ProgressAsync(CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = session.Begin(NodeId).EndObject().ToString();
+            var body = await session.Caller.PostAsync("/sdk/v1/battlepass/progress", request, cancellationToken);
+            var progress = Caller.Understood(() => Progress.Read(body));
+            Remember(progress.Xp, progress.Level);
+            return progress;
+        }
+
+        /// <summary>Adds xp.</summary>
+        /// <param name="amount">1 or more.</param>
+        /// <param name="source">What it is for, such as <c>match</c>: up to 64 characters.</param>
+        /// <param name="idempotencyKey">A random one unless given.</param>
+        /// <param name="cancellationToken">Ends the waiting. Whether the xp was added is not known then.</param>
+        public async Task<XpResult> AddXpAsync(
+            long amount,
+            string source = null,
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = session.Begin(NodeId).Name("amount").Value(amount);
+            if (source != null) request.Name("source").Value(source);
+            var body = await ChangeAsync("/sdk/v1/battlepass/xp", request, idempotencyKey, cancellationToken);
+            var result = Caller.Understood(() => XpResult.Read(body));
+            var levelUp = new LevelUp
+            {
+                FromLevel = LevelAt(result.Xp - amount),
+                ToLevel = result.Level,
+                Xp = result.Xp,
+                Source = source ?? "",
+            };
+            Remember(result.Xp, result.Level);
+            session.Deliver(result.Plan, levelUp);
+            return result;
+        }
+
+        /// <summary>Claims one tier of one track.</summary>
+        public async Task<ClaimResult> ClaimAsync(
+            int level,
+            Track track,
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = session.Begin(NodeId).Name("level").Value(level).Name("track").Value(track.Word());
+            var result = await ClaimAsync(request, idempotencyKey, cancellationToken);
+            if (result.Success && !result.AlreadyClaimed && session.MayComplete(NodeId, lastLevel))
+                await session.CompleteAsync(NodeId, cancellationToken);
+            return result;
+        }
+
+        /// <summary>Claims every tier that can be claimed now, all or none.</summary>
+        /// <param name="idempotencyKey">A random one unless given.</param>
+        /// <param name="cancellationToken">Ends the call.</param>
+        public async Task<ClaimAllResult> ClaimAllAsync(
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var key = Caller.KeyOr(idempotencyKey);
+            var input = session.Begin(NodeId).Name("idempotencyKey").Value(key).EndObject().ToString();
+            var body = new JsonWriter()
+                .BeginObject()
+                .Name("query")
+                .Value(ClaimAllDocument)
+                .Name("variables")
+                .BeginObject()
+                .Name("input")
+                .Raw(input)
+                .EndObject()
+                .EndObject();
+            var call = new Call
+            {
+                Path = "/graphql",
+                Body = body.ToString(),
+                IsOfPlayer = true,
+                IsGraphql = true,
+                IsChanging = true,
+                Key = key,
+            };
+            var answer = await session.Caller.MakeAsync(call, cancellationToken);
+            var result = Caller.Understood(() => ClaimAllResult.Read(answer.Member("claimAll")));
+            foreach (var tier in result.Claimed) session.Grant(tier.Granted);
+            if (result.Claimed.Count > 0 && session.MayComplete(NodeId, lastLevel))
+                await session.CompleteAsync(NodeId, cancellationToken);
+            return result;
+        }
+
+        /// <summary>Buys premium from the player's wallet.</summary>
+        public async Task<PremiumResult> BuyPremiumAsync(
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = session.Begin(NodeId);
+            var body = await ChangeAsync("/sdk/v1/battlepass/premium", request, idempotencyKey, cancellationToken);
+            var result = Caller.Understood(() => PremiumResult.Read(body));
+            session.Deliver(result.Plan, null);
+            return result;
+        }
+
+        /// <summary>Claims, on a pass or on a level node.</summary>
+        internal async Task<ClaimResult> ClaimAsync(JsonWriter request, string key, CancellationToken cancellationToken)
+        {
+            var body = await ChangeAsync("/sdk/v1/battlepass/claim", request, key, cancellationToken);
+            var result = Caller.Understood(() => ClaimResult.Read(body));
+            if (result.Success && !result.AlreadyClaimed) session.Grant(result.Granted);
+            return result;
+        }
+
+        internal void Deliver(Crossing crossing, LevelUp levelUp)
+        {
+            switch (crossing.Handle)
+            {
+                case Handles.LevelUp:
+                    if (levelUp != null) options.Raise(LevelUp, levelUp);
+                    break;
+                case Handles.MaxLevel:
+                    options.Raise(MaxLevel, crossing);
+                    break;
+                case Handles.Complete:
+                    options.Raise(Complete, crossing);
+                    break;
+                case Handles.PremiumPurchase:
+                    options.Raise(PremiumPurchase, crossing);
+                    break;
+            }
+        }
+
+        private async Task<JsonValue> ChangeAsync(
+            string path,
+            JsonWriter request,
+            string key,
+            CancellationToken cancellationToken)
+        {
+            var call = new Call
+            {
+                Path = path,
+                Body = request.EndObject().ToString(),
+                IsOfPlayer = true,
+                IsChanging = true,
+                Key = Caller.KeyOr(key),
+                IsAnsweredByKey = true,
+            };
+            return await session.Caller.MakeAsync(call, cancellationToken);
+        }
+
+        private void Remember(long xp, int level)
+        {
+            lock (gate)
+            {
+                known.Enqueue(new KeyValuePair<long, int>(xp, level));
+                if (known.Count > RememberedLevels) known.Dequeue();
+                // Answers may come out of order; a level is never lost.
+                if (lastLevel == null || level > lastLevel) lastLevel = level;
+            }
+        }
+
+        private int? LevelAt(long xp)
+        {
+            lock (gate)
+            {
+                int? found = null;
+                foreach (var one in known)
+                {
+                    if (one.Key == xp) found = one.Value;
+                }
+                return found;
+            }
+        }
+    }
+
+    /// <summary>A view on one tier of a pass, that of its level.</summary>
+    public sealed class LevelNode
+    {
+        private readonly TierwayOptions options;
+        private readonly ScenarioSession session;
+        private readonly BattlePass pass;
+
+        internal LevelNode(TierwayOptions options, ScenarioSession session, string nodeId)
+        {
+            this.options = options;
+            this.session = session;
+            pass = new BattlePass(options, session, nodeId);
+            NodeId = nodeId;
+        }
+
+        /// <summary>A tier was claimed on it for the first time.</summary>
+        public event Action<Crossing> Complete;
+
+        public string NodeId { get; private set; }
+
+        /// <summary>How far the player is on the pass of the node.</summary>
+        public Task<Progress> ProgressAsync(CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return pass.ProgressAsync(cancellationToken);
+        }
+
+        /// <summary>Claims the tier of its level on one track.</summary>
+        public async Task<ClaimResult> ClaimAsync(
+            Track track,
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = session.Begin(NodeId).Name("track").Value(track.Word());
+            var result = await pass.ClaimAsync(request, idempotencyKey, cancellationToken);
+            // Its first success completes it, also when the tier was claimed on the pass before.
+            if (result.Success && session.MayComplete(NodeId, null))
+                await session.CompleteAsync(NodeId, cancellationToken);
+            return result;
+        }
+
+        internal void Deliver(Crossing crossing)
+        {
+            if (crossing.Handle == Handles.Complete) options.Raise(Complete, crossing);
+        }
+    }
+}

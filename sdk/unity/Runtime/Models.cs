@@ -1,0 +1,536 @@
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+
+namespace Tierway
+{
+    /// <summary>A track of a battle pass.</summary>
+    public enum Track
+    {
+        /// <summary>Open to every player.</summary>
+        Free,
+
+        /// <summary>Open to players who own premium.</summary>
+        Premium,
+    }
+
+    /// <summary>Who wants to log in, in the words of the studio.</summary>
+    public class LinkRequest
+    {
+        /// <summary>
+        /// A JSON object for the studio's own backend. It travels as it is written, character for character. A string
+        /// is taken as JSON text.
+        /// </summary>
+        public JsonValue CustomData { get; set; }
+
+        /// <summary>The name of a login provider; <c>default</c> unless given.</summary>
+        public string Provider { get; set; }
+    }
+
+    /// <summary>Who wants to log in, and what a new player is to begin with.</summary>
+    public sealed class LoginRequest : LinkRequest
+    {
+        public string Nickname { get; set; }
+
+        /// <summary>Such as <c>eu-west</c>.</summary>
+        public string Region { get; set; }
+
+        /// <summary>Such as <c>pt-BR</c>.</summary>
+        public string Language { get; set; }
+    }
+
+    /// <summary>Money or items: either <see cref="Currency"/> or <see cref="ItemId"/> is set.</summary>
+    public sealed class Reward
+    {
+        public long Amount { get; internal set; }
+
+        /// <summary>Null for items.</summary>
+        public string Currency { get; internal set; }
+
+        /// <summary>Null for money.</summary>
+        public string ItemId { get; internal set; }
+
+        internal static Reward Read(JsonValue value)
+        {
+            return new Reward
+            {
+                Amount = value.Int64("amount"),
+                Currency = value.TextOrNull("currency"),
+                ItemId = value.TextOrNull("itemId"),
+            };
+        }
+    }
+
+    /// <summary>A tier of a battle pass.</summary>
+    public sealed class ClaimedTier
+    {
+        public int Level { get; internal set; }
+
+        public Track Track { get; internal set; }
+
+        internal static ClaimedTier Read(JsonValue value)
+        {
+            return new ClaimedTier { Level = value.Int32("level"), Track = value.Track("track") };
+        }
+    }
+
+    /// <summary>How far a player is on a battle pass.</summary>
+    public sealed class Progress
+    {
+        /// <summary>0 when no level is reached.</summary>
+        public int Level { get; internal set; }
+
+        public long Xp { get; internal set; }
+
+        public bool PremiumOwned { get; internal set; }
+
+        public IReadOnlyList<ClaimedTier> ClaimedTiers { get; internal set; }
+
+        internal static Progress Read(JsonValue value)
+        {
+            return new Progress
+            {
+                Level = value.Int32("level"),
+                Xp = value.Int64("xp"),
+                PremiumOwned = value.Flag("premiumOwned"),
+                ClaimedTiers = value.List("claimedTiers", ClaimedTier.Read),
+            };
+        }
+    }
+
+    /// <summary>What an addition of xp led to.</summary>
+    public sealed class XpResult
+    {
+        /// <summary>The level after the addition.</summary>
+        public int Level { get; internal set; }
+
+        /// <summary>All xp after the addition.</summary>
+        public long Xp { get; internal set; }
+
+        public bool LeveledUp { get; internal set; }
+
+        /// <summary>The top level is reached.</summary>
+        public bool MaxLevel { get; internal set; }
+
+        /// <summary>Null when nothing was crossed.</summary>
+        public ExecutionPlan Plan { get; internal set; }
+
+        internal static XpResult Read(JsonValue value)
+        {
+            return new XpResult
+            {
+                Level = value.Int32("level"),
+                Xp = value.Int64("xp"),
+                LeveledUp = value.Flag("leveledUp"),
+                MaxLevel = value.Flag("maxLevel"),
+                Plan = value.Plan("plan"),
+            };
+        }
+    }
+
+    /// <summary>What a claim led to. A game's "no" is <see cref="Success"/> false.</summary>
+    public sealed class ClaimResult
+    {
+        public bool Success { get; internal set; }
+
+        public bool AlreadyClaimed { get; internal set; }
+
+        /// <summary>Why not: see <see cref="ClaimErrors"/>. Null on success.</summary>
+        public string Error { get; internal set; }
+
+        /// <summary>What was granted; when it was claimed before, what was granted then.</summary>
+        public IReadOnlyList<Reward> Granted { get; internal set; }
+
+        internal static ClaimResult Read(JsonValue value)
+        {
+            return new ClaimResult
+            {
+                Success = value.Flag("success"),
+                AlreadyClaimed = value.Flag("alreadyClaimed"),
+                Error = value.TextOrNull("error"),
+                Granted = value.List("granted", Reward.Read),
+            };
+        }
+    }
+
+    /// <summary>Why a tier cannot be claimed.</summary>
+    public static class ClaimErrors
+    {
+        public const string TierNotFound = "tier not found";
+        public const string SeasonClosed = "season closed";
+        public const string LevelNotReached = "level not reached";
+        public const string PremiumRequired = "premium required";
+        public const string BalanceLimitExceeded = "balance limit exceeded";
+    }
+
+    /// <summary>A tier that was claimed, with what it granted.</summary>
+    public sealed class GrantedTier
+    {
+        public int Level { get; internal set; }
+
+        public Track Track { get; internal set; }
+
+        public IReadOnlyList<Reward> Granted { get; internal set; }
+
+        internal static GrantedTier Read(JsonValue value)
+        {
+            return new GrantedTier
+            {
+                Level = value.Int32("level"),
+                Track = value.Track("track"),
+                Granted = value.List("granted", Reward.Read),
+            };
+        }
+    }
+
+    /// <summary>What claiming everything led to.</summary>
+    public sealed class ClaimAllResult
+    {
+        /// <summary>The tiers that this call claimed, by level.</summary>
+        public IReadOnlyList<GrantedTier> Claimed { get; internal set; }
+
+        internal static ClaimAllResult Read(JsonValue value)
+        {
+            return new ClaimAllResult { Claimed = value.List("claimed", GrantedTier.Read) };
+        }
+    }
+
+    /// <summary>What a purchase of premium led to. A game's "no" is <see cref="Success"/> false.</summary>
+    public sealed class PremiumResult
+    {
+        public bool Success { get; internal set; }
+
+        /// <summary>Why not: see <see cref="PremiumErrors"/>. Null on success.</summary>
+        public string Error { get; internal set; }
+
+        /// <summary>Null when nothing was crossed.</summary>
+        public ExecutionPlan Plan { get; internal set; }
+
+        internal static PremiumResult Read(JsonValue value)
+        {
+            return new PremiumResult
+            {
+                Success = value.Flag("success"),
+                Error = value.TextOrNull("error"),
+                Plan = value.Plan("plan"),
+            };
+        }
+    }
+
+    /// <summary>Why premium cannot be bought.</summary>
+    public static class PremiumErrors
+    {
+        public const string IdempotencyKeyReused = "idempotency key reused";
+        public const string PremiumNotAvailable = "premium not available";
+        public const string SeasonClosed = "season closed";
+        public const string PremiumAlreadyOwned = "premium already owned";
+        public const string InsufficientFunds = "insufficient funds";
+        public const string BalanceLimitExceeded = "balance limit exceeded";
+    }
+
+    /// <summary>How a run goes on after a call.</summary>
+    public sealed class ExecutionPlan
+    {
+        public string RunId { get; internal set; }
+
+        /// <summary>See <see cref="RunStatus"/>.</summary>
+        public string Status { get; internal set; }
+
+        /// <summary>Handles that were crossed, in order.</summary>
+        public IReadOnlyList<Crossing> Crossed { get; internal set; }
+
+        /// <summary>Nodes that were entered, in order. Types that the service does not run are for the game.</summary>
+        public IReadOnlyList<ScenarioNode> Entered { get; internal set; }
+
+        /// <summary>What reward nodes granted.</summary>
+        public IReadOnlyList<Reward> Granted { get; internal set; }
+
+        internal static ExecutionPlan Read(JsonValue value)
+        {
+            return new ExecutionPlan
+            {
+                RunId = value.Text("runId"),
+                Status = value.Text("status"),
+                Crossed = value.List("crossed", Crossing.Read),
+                Entered = value.List("entered", ScenarioNode.Read),
+                Granted = value.List("granted", Reward.Read),
+            };
+        }
+    }
+
+    public static class RunStatus
+    {
+        public const string Active = "active";
+        public const string Completed = "completed";
+        public const string Cancelled = "cancelled";
+    }
+
+    /// <summary>A handle of a node was crossed.</summary>
+    public sealed class Crossing
+    {
+        public string NodeId { get; internal set; }
+
+        /// <summary>See <see cref="Handles"/>; nodes of the game have handles of their own.</summary>
+        public string Handle { get; internal set; }
+
+        internal static Crossing Read(JsonValue value)
+        {
+            return new Crossing { NodeId = value.Text("nodeId"), Handle = value.Text("handle") };
+        }
+    }
+
+    /// <summary>Handles that the service crosses.</summary>
+    public static class Handles
+    {
+        public const string Start = "onStart";
+        public const string LevelUp = "onLevelUp";
+        public const string MaxLevel = "onMaxLevel";
+        public const string Complete = "onComplete";
+        public const string PremiumPurchase = "onPremiumPurchase";
+    }
+
+    /// <summary>A node of a scenario.</summary>
+    public sealed class ScenarioNode
+    {
+        public string NodeId { get; internal set; }
+
+        public string Type { get; internal set; }
+
+        /// <summary>Its data as it was published.</summary>
+        public JsonValue Data { get; internal set; }
+
+        internal static ScenarioNode Read(JsonValue value)
+        {
+            return new ScenarioNode
+            {
+                NodeId = value.Text("nodeId"),
+                Type = value.Text("type"),
+                Data = value.Member("data"),
+            };
+        }
+    }
+
+    /// <summary>A pass reached a higher level.</summary>
+    public sealed class LevelUp
+    {
+        /// <summary>The level before; null when this session does not know it.</summary>
+        public int? FromLevel { get; internal set; }
+
+        public int ToLevel { get; internal set; }
+
+        /// <summary>All xp after the addition.</summary>
+        public long Xp { get; internal set; }
+
+        /// <summary>What the xp was for; empty unless it was given.</summary>
+        public string Source { get; internal set; }
+    }
+
+    /// <summary>A player, with what it holds.</summary>
+    public sealed class Player
+    {
+        public string PlayerId { get; internal set; }
+
+        public string Nickname { get; internal set; }
+
+        public string AvatarUrl { get; internal set; }
+
+        public string Region { get; internal set; }
+
+        public string Language { get; internal set; }
+
+        public DateTimeOffset CreatedAt { get; internal set; }
+
+        public IReadOnlyList<Balance> Wallet { get; internal set; }
+
+        public IReadOnlyList<HeldItem> Inventory { get; internal set; }
+
+        public IReadOnlyList<Identity> Identities { get; internal set; }
+
+        internal static Player Read(JsonValue value)
+        {
+            return new Player
+            {
+                PlayerId = value.Text("playerId"),
+                Nickname = value.TextOrNull("nickname"),
+                AvatarUrl = value.TextOrNull("avatarUrl"),
+                Region = value.TextOrNull("region"),
+                Language = value.TextOrNull("language"),
+                CreatedAt = value.Moment("createdAt"),
+                Wallet = value.List("wallet", Balance.Read),
+                Inventory = value.List("inventory", HeldItem.Read),
+                Identities = value.List("identities", Identity.Read),
+            };
+        }
+    }
+
+    public sealed class Balance
+    {
+        public string Currency { get; internal set; }
+
+        public long Amount { get; internal set; }
+
+        internal static Balance Read(JsonValue value)
+        {
+            return new Balance { Currency = value.Text("currency"), Amount = value.Int64("balance") };
+        }
+    }
+
+    public sealed class HeldItem
+    {
+        public string ItemId { get; internal set; }
+
+        public long Amount { get; internal set; }
+
+        internal static HeldItem Read(JsonValue value)
+        {
+            return new HeldItem { ItemId = value.Text("itemId"), Amount = value.Int64("amount") };
+        }
+    }
+
+    /// <summary>By what a player logs in.</summary>
+    public sealed class Identity
+    {
+        /// <summary><c>custom</c>, or <c>custom:</c> and the name of another provider.</summary>
+        public string Provider { get; internal set; }
+
+        /// <summary>The studio's own id of the player.</summary>
+        public string Subject { get; internal set; }
+
+        internal static Identity Read(JsonValue value)
+        {
+            return new Identity { Provider = value.Text("provider"), Subject = value.Text("subject") };
+        }
+    }
+
+    /// <summary>What happened to the player, as the stream of its environment tells it.</summary>
+    public sealed class TierwayEvent
+    {
+        /// <summary>Its place in the stream: go on after it.</summary>
+        public string Cursor { get; internal set; }
+
+        public DateTimeOffset OccurredAt { get; internal set; }
+
+        /// <summary>The handle that was crossed; null for events that are no crossing.</summary>
+        public string Handle { get; internal set; }
+
+        public string PlayerId { get; internal set; }
+
+        public string ScenarioId { get; internal set; }
+
+        public string NodeId { get; internal set; }
+
+        public string RunId { get; internal set; }
+
+        /// <summary>
+        /// The members of the event, such as <c>fromLevel</c>. Integers that a double cannot hold are strings.
+        /// </summary>
+        public JsonValue Data { get; internal set; }
+
+        /// <summary>What a level-up tells; null for other events.</summary>
+        public LevelUp LevelUp
+        {
+            get
+            {
+                if (Handle != Handles.LevelUp) return null;
+                return new LevelUp
+                {
+                    FromLevel = Data.Int32("fromLevel"),
+                    ToLevel = Data.Int32("toLevel"),
+                    Xp = Data.Int64("xp"),
+                    Source = Data.TextOrNull("source") ?? "",
+                };
+            }
+        }
+
+        internal static TierwayEvent Read(JsonValue value)
+        {
+            return new TierwayEvent
+            {
+                Cursor = value.Text("cursor"),
+                OccurredAt = value.Moment("occurredAt"),
+                Handle = value.TextOrNull("handle"),
+                PlayerId = value.Text("playerId"),
+                ScenarioId = value.TextOrNull("scenarioId"),
+                NodeId = value.TextOrNull("nodeId"),
+                RunId = value.TextOrNull("runId"),
+                Data = value.Member("data"),
+            };
+        }
+    }
+
+    /// <summary>Reads members of answers. All is read by hand: nothing rests on reflection.</summary>
+    internal static class Reading
+    {
+        public static JsonValue Member(this JsonValue value, string name)
+        {
+            var member = value[name];
+            if (member == null) throw new JsonFormatException("there is no member '" + name + "'");
+            return member;
+        }
+
+        public static string Text(this JsonValue value, string name)
+        {
+            return value.Member(name).AsString();
+        }
+
+        public static string TextOrNull(this JsonValue value, string name)
+        {
+            var member = value[name];
+            return member == null || member.IsNull ? null : member.AsString();
+        }
+
+        /// <summary>An integer, or its digits as a string, as GraphQL has them.</summary>
+        public static long Int64(this JsonValue value, string name)
+        {
+            var member = value.Member(name);
+            return member.Kind == JsonKind.String ? Json.Parse(member.AsString()).AsInt64() : member.AsInt64();
+        }
+
+        public static int Int32(this JsonValue value, string name)
+        {
+            return value.Member(name).AsInt32();
+        }
+
+        public static bool Flag(this JsonValue value, string name)
+        {
+            return value.Member(name).AsBoolean();
+        }
+
+        public static DateTimeOffset Moment(this JsonValue value, string name)
+        {
+            const DateTimeStyles Utc = DateTimeStyles.AssumeUniversal | DateTimeStyles.AdjustToUniversal;
+            DateTimeOffset moment;
+            if (!DateTimeOffset.TryParse(value.Text(name), CultureInfo.InvariantCulture, Utc, out moment))
+                throw new JsonFormatException("'" + name + "' is no time");
+            return moment;
+        }
+
+        /// <summary>In lower case over REST, in upper case over GraphQL.</summary>
+        public static Track Track(this JsonValue value, string name)
+        {
+            var text = value.Text(name);
+            if (string.Equals(text, "free", StringComparison.OrdinalIgnoreCase)) return Tierway.Track.Free;
+            if (string.Equals(text, "premium", StringComparison.OrdinalIgnoreCase)) return Tierway.Track.Premium;
+            throw new JsonFormatException("'" + text + "' is no track");
+        }
+
+        public static string Word(this Track track)
+        {
+            return track == Tierway.Track.Premium ? "premium" : "free";
+        }
+
+        public static ExecutionPlan Plan(this JsonValue value, string name)
+        {
+            var member = value[name];
+            return member == null || member.IsNull ? null : ExecutionPlan.Read(member);
+        }
+
+        public static IReadOnlyList<T> List<T>(this JsonValue value, string name, Func<JsonValue, T> read)
+        {
+            var items = value.Member(name).Items;
+            var list = new T[items.Count];
+            for (var at = 0; at < list.Length; at++) list[at] = read(items[at]);
+            return list;
+        }
+    }
+}

@@ -1,0 +1,317 @@
+using System;
+using System.Collections.Generic;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Tierway
+{
+    /// <summary>A scenario that a player can start.</summary>
+    public sealed class Scenario
+    {
+        private readonly TierwayOptions options;
+        private readonly Caller caller;
+
+        internal Scenario(TierwayOptions options, Caller caller, string scenarioId)
+        {
+            this.options = options;
+            this.caller = caller;
+            ScenarioId = scenarioId;
+        }
+
+        public string ScenarioId { get; private set; }
+
+        /// <summary>Starts a run, or resumes the one that is active.</summary>
+        public async Task<ScenarioSession> StartAsync(
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var call = new Call
+            {
+                Path = "/sdk/v1/scenarios/start",
+                Body = new JsonWriter().BeginObject().Name("scenarioId").Value(ScenarioId).EndObject().ToString(),
+                IsOfPlayer = true,
+                IsChanging = true,
+                Key = Caller.KeyOr(idempotencyKey),
+            };
+            var body = await caller.MakeAsync(call, cancellationToken);
+            var session = Caller.Understood(() => new ScenarioSession(options, caller, ScenarioId, body));
+            if (session.Resumed || session.Plan == null) await session.RefreshAsync(cancellationToken);
+            return session;
+        }
+    }
+
+    /// <summary>A run of a scenario. Its calls bring the three ids that the service asks for.</summary>
+    public sealed class ScenarioSession
+    {
+        private const string PassType = "battle-pass";
+        /// <summary>Nodes that the service runs at once: they are never active afterwards.</summary>
+        private static readonly string[] PassingTypes = { "start", "reward" };
+
+        private readonly TierwayOptions options;
+        private readonly object gate = new object();
+        private readonly Dictionary<string, BattlePass> passes = new Dictionary<string, BattlePass>();
+        private readonly Dictionary<string, LevelNode> levels = new Dictionary<string, LevelNode>();
+        /// <summary>Passes and level nodes whose completion was told. Each completes once.</summary>
+        private readonly HashSet<string> completed = new HashSet<string>();
+        private string status;
+        private ExecutionPlan plan;
+        private ScenarioNode[] active = new ScenarioNode[0];
+
+        internal ScenarioSession(TierwayOptions options, Caller caller, string scenarioId, JsonValue started)
+        {
+            this.options = options;
+            Caller = caller;
+            ScenarioId = scenarioId;
+            RunId = started.Text("runId");
+            Resumed = started.Flag("resumed");
+            status = RunStatus.Active;
+            plan = started.Plan("plan");
+            if (plan != null) Follow(plan);
+        }
+
+        /// <summary>A handle was crossed by a call of this session.</summary>
+        public event Action<Crossing> Crossed;
+
+        /// <summary>
+        /// A node was entered by a call of this session. Types that the service does not run are for the game.
+        /// </summary>
+        public event Action<ScenarioNode> Entered;
+
+        /// <summary>Rewards were granted by a call of this session. A repeated claim grants nothing.</summary>
+        public event Action<IReadOnlyList<Reward>> Granted;
+
+        public string ScenarioId { get; private set; }
+
+        public string RunId { get; private set; }
+
+        /// <summary>The run was active before. Then what its plan tells has happened before, too.</summary>
+        public bool Resumed { get; private set; }
+
+        /// <summary>See <see cref="RunStatus"/>; as the last answer told it.</summary>
+        public string Status
+        {
+            get
+            {
+                lock (gate) return status;
+            }
+        }
+
+        /// <summary>Nodes that were entered and not left, as the last answer told it.</summary>
+        public IReadOnlyList<ScenarioNode> Active
+        {
+            get
+            {
+                lock (gate) return active;
+            }
+        }
+
+        /// <summary>The last plan; that of the start, to begin with. Null when there was none.</summary>
+        public ExecutionPlan Plan
+        {
+            get
+            {
+                lock (gate) return plan;
+            }
+        }
+
+        internal Caller Caller { get; private set; }
+
+        /// <summary>A battle pass of the scenario: the same object for the same node.</summary>
+        public BattlePass BattlePass(string nodeId)
+        {
+            if (string.IsNullOrEmpty(nodeId)) throw new ArgumentException("a node needs an id", "nodeId");
+            lock (gate)
+            {
+                BattlePass found;
+                if (!passes.TryGetValue(nodeId, out found))
+                    passes[nodeId] = found = new BattlePass(options, this, nodeId);
+                return found;
+            }
+        }
+
+        /// <summary>A level node of the scenario: the same object for the same node.</summary>
+        public LevelNode Level(string nodeId)
+        {
+            if (string.IsNullOrEmpty(nodeId)) throw new ArgumentException("a node needs an id", "nodeId");
+            lock (gate)
+            {
+                LevelNode found;
+                if (!levels.TryGetValue(nodeId, out found))
+                    levels[nodeId] = found = new LevelNode(options, this, nodeId);
+                return found;
+            }
+        }
+
+        /// <summary>
+        /// Crosses a handle of an active node that the game runs. What it led to; null when it led nowhere.
+        /// </summary>
+        public async Task<ExecutionPlan> CrossAsync(
+            string nodeId,
+            string handle,
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var call = new Call
+            {
+                Path = "/sdk/v1/scenarios/cross",
+                Body = Begin(nodeId).Name("handle").Value(handle).EndObject().ToString(),
+                IsOfPlayer = true,
+                IsChanging = true,
+                Key = Caller.KeyOr(idempotencyKey),
+            };
+            var body = await Caller.MakeAsync(call, cancellationToken);
+            var crossed = Caller.Understood(() => body.Plan("plan"));
+            Deliver(crossed, null);
+            return crossed;
+        }
+
+        /// <summary>Reads the run anew. It raises no events: what it tells may have been heard.</summary>
+        public async Task RefreshAsync(CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = new JsonWriter().BeginObject().Name("runId").Value(RunId).EndObject().ToString();
+            var body = await Caller.PostAsync("/sdk/v1/scenarios/run", request, cancellationToken);
+            Caller.Understood(() =>
+            {
+                var read = body.List("active", ScenarioNode.Read);
+                var last = body.Plan("plan");
+                lock (gate)
+                {
+                    status = body.Text("status");
+                    active = new List<ScenarioNode>(read).ToArray();
+                    plan = last;
+                }
+                return true;
+            });
+        }
+
+        /// <summary>A request that names a node of this run; the object is left open.</summary>
+        internal JsonWriter Begin(string nodeId)
+        {
+            return new JsonWriter()
+                .BeginObject()
+                .Name("scenarioId")
+                .Value(ScenarioId)
+                .Name("nodeId")
+                .Value(nodeId)
+                .Name("runId")
+                .Value(RunId);
+        }
+
+        /// <summary>Tells what a plan tells.</summary>
+        internal void Deliver(ExecutionPlan delivered, LevelUp levelUp)
+        {
+            if (delivered == null) return;
+            lock (gate)
+            {
+                plan = delivered;
+                status = delivered.Status;
+                Follow(delivered);
+            }
+            Tell(delivered, levelUp);
+            Grant(delivered.Granted);
+        }
+
+        internal void Grant(IReadOnlyList<Reward> rewards)
+        {
+            if (rewards.Count > 0) options.Raise(Granted, rewards);
+        }
+
+        /// <summary>
+        /// Whether a claim on this node can complete it or its pass, as far as this session knows. Answers of claims
+        /// carry no plan.
+        /// </summary>
+        internal bool MayComplete(string nodeId, int? levelOfPass)
+        {
+            lock (gate)
+            {
+                var node = Array.Find(active, one => one.NodeId == nodeId);
+                if (node == null || completed.Contains(nodeId)) return false;
+                if (node.Type != PassType) return true;
+                var top = TopLevelOf(node);
+                return levelOfPass == null || top == null || levelOfPass >= top;
+            }
+        }
+
+        /// <summary>Looks for what a claim has completed. The claim itself is done, whatever becomes of this.</summary>
+        internal async Task CompleteAsync(string nodeId, CancellationToken cancellationToken)
+        {
+            try
+            {
+                await RefreshAsync(cancellationToken);
+            }
+            catch (TierwayException)
+            {
+                return;
+            }
+            catch (OperationCanceledException)
+            {
+                return;
+            }
+            var last = Plan;
+            if (last == null) return;
+            foreach (var crossing in last.Crossed)
+            {
+                if (crossing.NodeId != nodeId || crossing.Handle != Handles.Complete || IsCompleted(nodeId)) continue;
+                Tell(last, null);
+                return;
+            }
+        }
+
+        private void Tell(ExecutionPlan told, LevelUp levelUp)
+        {
+            foreach (var crossing in told.Crossed)
+            {
+                BattlePass pass;
+                LevelNode level;
+                lock (gate)
+                {
+                    passes.TryGetValue(crossing.NodeId, out pass);
+                    levels.TryGetValue(crossing.NodeId, out level);
+                    if (crossing.Handle == Handles.Complete) completed.Add(crossing.NodeId);
+                }
+                if (pass != null) pass.Deliver(crossing, levelUp);
+                if (level != null) level.Deliver(crossing);
+                options.Raise(Crossed, crossing);
+            }
+            foreach (var node in told.Entered) options.Raise(Entered, node);
+        }
+
+        private bool IsCompleted(string nodeId)
+        {
+            lock (gate) return completed.Contains(nodeId);
+        }
+
+        /// <summary>
+        /// Which nodes are active after a plan. A pass stays active when it completes: its owner may still earn xp.
+        /// </summary>
+        private void Follow(ExecutionPlan followed)
+        {
+            var now = new List<ScenarioNode>(active);
+            foreach (var crossing in followed.Crossed)
+            {
+                if (crossing.Handle != Handles.Complete) continue;
+                now.RemoveAll(node => node.NodeId == crossing.NodeId && node.Type != PassType);
+            }
+            foreach (var node in followed.Entered)
+            {
+                if (Array.IndexOf(PassingTypes, node.Type) >= 0) continue;
+                now.RemoveAll(one => one.NodeId == node.NodeId);
+                now.Add(node);
+            }
+            active = now.ToArray();
+        }
+
+        private static int? TopLevelOf(ScenarioNode pass)
+        {
+            try
+            {
+                var all = pass.Data.Member("levels").Items;
+                return all.Count == 0 ? (int?)null : all[all.Count - 1].Int32("level");
+            }
+            catch (JsonFormatException)
+            {
+                return null;
+            }
+        }
+    }
+}

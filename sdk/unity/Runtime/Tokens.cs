@@ -1,0 +1,402 @@
+using System;
+using System.Diagnostics;
+using System.Text;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Tierway
+{
+    /// <summary>Why nobody is logged in any more.</summary>
+    public enum SignedOutReason
+    {
+        /// <summary>The game logged out.</summary>
+        LoggedOut,
+
+        /// <summary>The service does not know the login any more: it ended, or was ended.</summary>
+        SessionEnded,
+    }
+
+    /// <summary>A pair with what this device knows of its age.</summary>
+    internal sealed class HeldPair
+    {
+        private readonly Stopwatch watch = Stopwatch.StartNew();
+        private readonly TimeSpan ageBefore;
+        private readonly TimeSpan? lifetime;
+
+        public HeldPair(TokenPair pair)
+        {
+            Pair = pair;
+            lifetime = LifetimeOf(pair.AccessToken);
+            ageBefore = AgeByClock();
+        }
+
+        public TokenPair Pair { get; private set; }
+
+        /// <summary>
+        /// Whether the access token is good for so long, as far as can be told here. What counts is the time since it
+        /// came: neither whether the clock is right, nor whether it was set meanwhile.
+        /// </summary>
+        public bool IsGoodFor(TimeSpan time)
+        {
+            if (lifetime == null) return true;
+            // A stopwatch may stand still while a device sleeps.
+            var byWatch = ageBefore + watch.Elapsed;
+            var byClock = AgeByClock();
+            return (byWatch > byClock ? byWatch : byClock) + time < lifetime.Value;
+        }
+
+        private TimeSpan AgeByClock()
+        {
+            var age = DateTimeOffset.UtcNow - Pair.ReceivedAt;
+            return age > TimeSpan.Zero ? age : TimeSpan.Zero;
+        }
+
+        /// <summary>What the token says of itself; null when that cannot be read.</summary>
+        private static TimeSpan? LifetimeOf(string accessToken)
+        {
+            var parts = accessToken.Split('.');
+            if (parts.Length != 3) return null;
+            try
+            {
+                var base64 = parts[1].Replace('-', '+').Replace('_', '/');
+                base64 += new string('=', (4 - base64.Length % 4) % 4);
+                var payload = Json.Parse(Encoding.UTF8.GetString(Convert.FromBase64String(base64)));
+                var seconds = payload.Int64("exp") - payload.Int64("iat");
+                return TimeSpan.FromSeconds(seconds);
+            }
+            catch (FormatException)
+            {
+                return null;
+            }
+            catch (OverflowException)
+            {
+                return null;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Keeps the login of a client: loads and saves it, and exchanges it for a new pair, once for all who need that.
+    /// </summary>
+    internal sealed class Tokens
+    {
+        private static readonly TimeSpan Margin = TimeSpan.FromSeconds(90);
+        /// <summary>
+        /// So long after a refresh that failed nobody is kept waiting for another while the token is still good.
+        /// </summary>
+        private static readonly TimeSpan CoolDown = TimeSpan.FromSeconds(15);
+        private static readonly TimeSpan StorageLimit = TimeSpan.FromSeconds(5);
+
+        private readonly TierwayOptions options;
+        /// <summary>Sends a refresh token for a new pair.</summary>
+        private readonly Func<string, CancellationToken, Task<TokenPair>> exchange;
+        private readonly Action<SignedOutReason> signedOut;
+        private readonly CancellationToken lifetime;
+        private readonly SemaphoreSlim storing = new SemaphoreSlim(1);
+
+        private readonly object gate = new object();
+        private HeldPair current;
+        private bool isLoaded;
+        private Task<HeldPair> loading;
+        private Task<HeldPair> refreshing;
+        private Stopwatch sinceFailure;
+
+        public Tokens(
+            TierwayOptions options,
+            Func<string, CancellationToken, Task<TokenPair>> exchange,
+            Action<SignedOutReason> signedOut,
+            CancellationToken lifetime)
+        {
+            this.options = options;
+            this.exchange = exchange;
+            this.signedOut = signedOut;
+            this.lifetime = lifetime;
+        }
+
+        public bool IsSignedIn
+        {
+            get { return Current != null; }
+        }
+
+        private HeldPair Current
+        {
+            get
+            {
+                lock (gate) return current;
+            }
+        }
+
+        /// <summary>The pair to call with: refreshed when it is about to expire.</summary>
+        public async Task<TokenPair> GetAsync(CancellationToken cancellationToken)
+        {
+            await LoadAsync(cancellationToken);
+            var held = Current;
+            if (held == null) throw NotSignedIn();
+            if (held.IsGoodFor(Margin)) return held.Pair;
+            if (IsCoolingDown() && held.IsGoodFor(TimeSpan.Zero)) return held.Pair;
+            try
+            {
+                return (await RefreshAsync(held, cancellationToken)).Pair;
+            }
+            catch (TierwayException error)
+            {
+                // It is not over yet: what the service says of it counts.
+                if (error.Retryable && held.IsGoodFor(TimeSpan.Zero) && Current == held) return held.Pair;
+                throw error.Again();
+            }
+        }
+
+        /// <summary>A pair in place of one that the service has refused.</summary>
+        public async Task RenewAsync(TokenPair refused, CancellationToken cancellationToken)
+        {
+            var held = Current;
+            if (held == null) throw NotSignedIn();
+            if (held.Pair.AccessToken != refused.AccessToken) return;
+            try
+            {
+                await RefreshAsync(held, cancellationToken);
+            }
+            catch (TierwayException error)
+            {
+                throw error.Again();
+            }
+        }
+
+        public async Task SetAsync(TokenPair pair)
+        {
+            lock (gate)
+            {
+                current = new HeldPair(pair);
+                isLoaded = true;
+                sinceFailure = null;
+            }
+            await SaveAsync();
+        }
+
+        /// <summary>
+        /// Forgets the login, on this device alone. The pair that there was; null when there was none.
+        /// </summary>
+        public async Task<TokenPair> ForgetAsync()
+        {
+            await LoadAsync(CancellationToken.None);
+            HeldPair last;
+            lock (gate)
+            {
+                last = current;
+                current = null;
+            }
+            if (last == null) return null;
+            await SaveAsync();
+            signedOut(SignedOutReason.LoggedOut);
+            return last.Pair;
+        }
+
+        /// <summary>Takes over what an earlier run of the game has kept.</summary>
+        public async Task LoadAsync(CancellationToken cancellationToken)
+        {
+            TaskCompletionSource<HeldPair> mine = null;
+            Task<HeldPair> shared;
+            lock (gate)
+            {
+                if (isLoaded) return;
+                if (loading == null)
+                {
+                    mine = Begin();
+                    loading = mine.Task;
+                }
+                shared = loading;
+            }
+            if (mine != null) Complete(mine, LoadCoreAsync);
+            await shared.OrCancelledAsync(cancellationToken);
+        }
+
+        private async Task<HeldPair> LoadCoreAsync()
+        {
+            var stored = await ReadStorageAsync();
+            lock (gate)
+            {
+                loading = null;
+                // A login has come first, or the storage did not answer.
+                if (isLoaded || !stored.IsRead) return current;
+                isLoaded = true;
+                current = stored.Pair == null ? null : new HeldPair(stored.Pair);
+                return current;
+            }
+        }
+
+        /// <summary>One refresh is under way for all who wait for one.</summary>
+        private async Task<HeldPair> RefreshAsync(HeldPair stale, CancellationToken cancellationToken)
+        {
+            TaskCompletionSource<HeldPair> mine = null;
+            Task<HeldPair> shared;
+            lock (gate)
+            {
+                if (current == null) throw NotSignedIn();
+                if (current != stale) return current;
+                if (refreshing == null)
+                {
+                    mine = Begin();
+                    refreshing = mine.Task;
+                }
+                shared = refreshing;
+            }
+            if (mine != null) Complete(mine, () => RefreshOnceAsync(stale));
+            return await shared.OrCancelledAsync(cancellationToken);
+        }
+
+        private async Task<HeldPair> RefreshOnceAsync(HeldPair stale)
+        {
+            try
+            {
+                var renewed = await RefreshCoreAsync(stale);
+                lock (gate) sinceFailure = null;
+                return renewed;
+            }
+            catch (Exception)
+            {
+                lock (gate) sinceFailure = Stopwatch.StartNew();
+                throw;
+            }
+            finally
+            {
+                lock (gate) refreshing = null;
+            }
+        }
+
+        private async Task<HeldPair> RefreshCoreAsync(HeldPair stale)
+        {
+            var adopted = await AdoptAsync(stale);
+            if (adopted != null)
+            {
+                if (adopted.IsGoodFor(Margin)) return adopted;
+                stale = adopted;
+            }
+            TokenPair pair;
+            try
+            {
+                pair = await exchange(stale.Pair.RefreshToken, lifetime);
+            }
+            catch (TierwayException error)
+            {
+                if (error.Status != 401 || error.Code != ErrorCodes.InvalidToken) throw;
+                // Another client may have used it meanwhile, and have kept what it got.
+                adopted = await AdoptAsync(stale);
+                if (adopted != null) return adopted;
+                lock (gate)
+                {
+                    if (current != stale) return current ?? throw NotSignedIn();
+                    current = null;
+                }
+                await SaveAsync();
+                signedOut(SignedOutReason.SessionEnded);
+                throw;
+            }
+            var renewed = new HeldPair(pair);
+            lock (gate)
+            {
+                // A logout or a login came first.
+                if (current != stale) return current ?? throw NotSignedIn();
+                current = renewed;
+            }
+            await SaveAsync();
+            return renewed;
+        }
+
+        /// <summary>The pair that another client has kept meanwhile, taken over; null when there is none.</summary>
+        private async Task<HeldPair> AdoptAsync(HeldPair stale)
+        {
+            var stored = await ReadStorageAsync();
+            if (stored.Pair == null || stored.Pair.RefreshToken == stale.Pair.RefreshToken) return null;
+            var other = new HeldPair(stored.Pair);
+            lock (gate)
+            {
+                if (current != stale) return current ?? throw NotSignedIn();
+                current = other;
+            }
+            return other;
+        }
+
+        private struct Stored
+        {
+            public bool IsRead;
+            public TokenPair Pair;
+        }
+
+        private async Task<Stored> ReadStorageAsync()
+        {
+            await storing.WaitAsync(lifetime);
+            try
+            {
+                var pair = await options.Transport.WithinAsync(StorageLimit, options.TokenStorage.LoadAsync, lifetime);
+                return new Stored { IsRead = true, Pair = pair };
+            }
+            catch (Exception error)
+            {
+                lifetime.ThrowIfCancellationRequested();
+                options.Report(error);
+                return new Stored();
+            }
+            finally
+            {
+                storing.Release();
+            }
+        }
+
+        /// <summary>Keeps what is current by then: of several saves the last one is never an older one.</summary>
+        private async Task SaveAsync()
+        {
+            await storing.WaitAsync(lifetime);
+            try
+            {
+                var held = Current;
+                await options.Transport.WithinAsync(
+                    StorageLimit,
+                    async token =>
+                    {
+                        await options.TokenStorage.SaveAsync(held == null ? null : held.Pair, token);
+                        return true;
+                    },
+                    lifetime);
+            }
+            catch (Exception error)
+            {
+                lifetime.ThrowIfCancellationRequested();
+                // The login goes on in memory.
+                options.Report(error);
+            }
+            finally
+            {
+                storing.Release();
+            }
+        }
+
+        private bool IsCoolingDown()
+        {
+            lock (gate) return sinceFailure != null && sinceFailure.Elapsed < CoolDown;
+        }
+
+        private static TaskCompletionSource<HeldPair> Begin()
+        {
+            return new TaskCompletionSource<HeldPair>(TaskCreationOptions.RunContinuationsAsynchronously);
+        }
+
+        private static async void Complete(TaskCompletionSource<HeldPair> mine, Func<Task<HeldPair>> work)
+        {
+            try
+            {
+                mine.SetResult(await work());
+            }
+            catch (Exception error)
+            {
+                mine.SetException(error);
+                // Those who waited may all have been cancelled.
+                GC.KeepAlive(mine.Task.Exception);
+            }
+        }
+
+        private static TierwayException NotSignedIn()
+        {
+            return new TierwayException(ErrorCodes.NotSignedIn, "nobody is logged in");
+        }
+    }
+}

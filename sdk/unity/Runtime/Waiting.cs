@@ -1,0 +1,87 @@
+using System;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Tierway
+{
+    /// <summary>Waiting with a limit. Nothing here leaves the context of the caller.</summary>
+    internal static class Waiting
+    {
+        /// <summary>
+        /// Does a work within a limit of time. Work that does not heed its token is left to itself, and what it gives
+        /// in the end is disposed of.
+        /// </summary>
+        /// <exception cref="TimeoutException">The limit was reached.</exception>
+        public static async Task<T> WithinAsync<T>(
+            this ITransport transport,
+            TimeSpan limit,
+            Func<CancellationToken, Task<T>> work,
+            CancellationToken cancellationToken)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            using (var both = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken))
+            {
+                var running = work(both.Token);
+                var timer = transport.DelayAsync(limit, both.Token);
+                var first = await Task.WhenAny(running, timer);
+                both.Cancel();
+                if (first == running) return await running;
+                Abandon(running);
+                cancellationToken.ThrowIfCancellationRequested();
+                throw new TimeoutException("no answer within " + limit.TotalSeconds + " s");
+            }
+        }
+
+        /// <summary>Waits for what others wait for, too: only this waiting is cancelled.</summary>
+        public static async Task<T> OrCancelledAsync<T>(this Task<T> shared, CancellationToken cancellationToken)
+        {
+            if (shared.IsCompleted || !cancellationToken.CanBeCanceled) return await shared;
+            var cancelled = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+            using (cancellationToken.Register(() => cancelled.TrySetCanceled()))
+            {
+                var first = await Task.WhenAny(shared, cancelled.Task);
+                if (first != shared) cancellationToken.ThrowIfCancellationRequested();
+                return await shared;
+            }
+        }
+
+        private static async void Abandon<T>(Task<T> running)
+        {
+            try
+            {
+                var late = await running as IDisposable;
+                if (late != null) late.Dispose();
+            }
+            catch (Exception)
+            {
+                // Nobody waits for it any more.
+            }
+        }
+    }
+
+    /// <summary>
+    /// How long to wait before a retry: longer each time, and a random part of it, so that not all come at once.
+    /// </summary>
+    internal sealed class Backoff
+    {
+        private readonly Random random = new Random();
+
+        /// <summary>From nothing up to all of it.</summary>
+        public TimeSpan FullJitter(TimeSpan shortest, TimeSpan longest, int retries)
+        {
+            var most = Math.Min(longest.TotalMilliseconds, shortest.TotalMilliseconds * Math.Pow(2, retries));
+            return TimeSpan.FromMilliseconds(most * Draw());
+        }
+
+        /// <summary>From the half of it up to all of it.</summary>
+        public TimeSpan HalfJitter(TimeSpan wait)
+        {
+            return TimeSpan.FromMilliseconds(wait.TotalMilliseconds * (0.5 + Draw() / 2));
+        }
+
+        private double Draw()
+        {
+            lock (random) return random.NextDouble();
+        }
+    }
+}
