@@ -13,6 +13,8 @@ export interface PlayerCalls {
   change(path: string, body: object, options?: ChangeOptions, places?: Places): Promise<unknown>
   /** Makes a call with the player's token. When it is refused, the call is made once more with another one. */
   withToken<Answer>(make: (headers: Headers) => Promise<Answer>, signal?: AbortSignal): Promise<Answer>
+  /** Exchanges the player's token. Rejects with `signed_out` when the login has ended. */
+  renew(): Promise<unknown>
   readonly transport: Transport
 }
 
@@ -38,6 +40,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
   return {
     transport,
     withToken,
+    renew: async () => login.replace(await login.token()),
     call: (path, body, options, places) => post(path, { ...options, body: printExact(body) }, {}, places),
     change(path, body, options, places) {
       const key = { 'idempotency-key': options?.idempotencyKey ?? newKey() }

@@ -48,22 +48,29 @@ const PASSING: readonly ErrorCode[] = ['unavailable', 'internal_error', 'rate_li
 const LONGEST_WAIT_MS = 10_000
 /** The service says that it lives every twelve seconds. */
 const SILENCE_MS = 25_000
+/** Streams that end one after the other, without an event between, before the login is looked after. */
+const ENDINGS = 2
 
 export async function* listen(
   calls: PlayerCalls,
   { after, signal, ...filter }: EventOptions = {},
 ): AsyncGenerator<TierwayEvent, void, undefined> {
   let cursor = after ?? null
+  let ended = 0
   for (let failed = 0; !signal?.aborted; failed += 1) {
     try {
+      // A stream of a login that has ended is closed without a word, each time anew. The refresh tells.
+      if (ended >= ENDINGS) await calls.renew()
       cursor ??= await streamCursor(calls, signal)
       for await (const event of connect(calls, { ...filter, after: cursor }, signal)) {
         // What has come already is not told after the end.
         if (signal?.aborted) return
         failed = 0
+        ended = 0
         cursor = event.cursor
         yield event
       }
+      ended += 1
     } catch (error) {
       if (signal?.aborted) return
       if (!TierwayError.is(error) || !error.retryable) throw error

@@ -210,12 +210,12 @@ export class ScenarioSession {
     }
   }
 
-  /** For nodes: a read of this scenario. */
+  /** @internal For nodes: a read of this scenario. */
   read(path: string, body: object, options?: CallOptions, places?: Parameters<PlayerCalls['call']>[3]) {
     return this.#calls.call(path, { scenarioId: this.scenarioId, ...body }, options, places)
   }
 
-  /** For nodes: a change in this run, whose answer may have a plan. */
+  /** @internal For nodes: a change in this run, whose answer may have a plan. */
   async change(
     path: string,
     body: object,
@@ -230,7 +230,7 @@ export class ScenarioSession {
     })
   }
 
-  /** For nodes: claims all that is open on a pass. */
+  /** @internal For nodes: claims all that is open on a pass. */
   async claimAll(nodeId: string, options?: ChangeOptions): Promise<ClaimedTiers> {
     const { scenarioId, runId } = this
     return this.#track(async () => {
@@ -243,7 +243,7 @@ export class ScenarioSession {
     })
   }
 
-  /** For nodes: claims a tier. */
+  /** @internal For nodes: claims a tier. */
   async claim(body: { nodeId: string; level?: number; track: Track }, options?: ChangeOptions): Promise<ClaimResponse> {
     const { scenarioId, runId } = this
     return this.#track(async () => {
@@ -255,24 +255,24 @@ export class ScenarioSession {
     })
   }
 
-  /** For nodes: hears of a node's handle. */
+  /** @internal For nodes: hears of a node's handle. */
   hear(nodeId: string, handle: string, listener: (heard: never) => unknown): () => void {
     return this.#listeners.on('told', ({ crossing, details }) => {
       if (crossing.nodeId === nodeId && crossing.handle === handle) return listener((details ?? crossing) as never)
     })
   }
 
-  /** For nodes: the level of a pass, as it was read. */
+  /** @internal For nodes: the level of a pass, as it was read. */
   note(nodeId: string, level: number): void {
     this.#levels.set(nodeId, level)
   }
 
-  /** The first plan of a new run. Nobody listens yet. */
+  /** @internal The first plan of a new run. Nobody listens yet. */
   begin(plan: ExecutionPlan | null): void {
     if (plan) this.#merge(plan)
   }
 
-  /** Takes in what an answer says of the run, and tells it. Also for answers to calls that were made before. */
+  /** @internal Takes in what an answer says of the run, and tells it. Also for calls that were made before. */
   take(
     { plan, level, xp }: { readonly plan?: ExecutionPlan | null } & Partial<AddXpResponse>,
     { nodeId, source = '' }: { readonly nodeId?: string; readonly source?: string },

@@ -49,13 +49,13 @@ const REFRESH_TIMEOUT_MS = 3_000
 export class Tierway {
   /** The player's own storage in the service: up to 1,000 JSON values by key. */
   readonly storage: PlayerStorage
-  /** For other parts of the library. */
+  /** @internal For other parts of the library. */
   readonly calls: PlayerCalls
   readonly #transport: Transport
   readonly #login: PlayerLogin
   readonly #sdkKey: string
   readonly #listeners = new Listeners<LoginEvents>()
-  /** Where the library keeps what must outlive the page. */
+  /** @internal Where the library keeps what must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
   constructor({ baseUrl, sdkKey, storage, fetch, timeoutMs, retries }: TierwayOptions) {

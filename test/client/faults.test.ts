@@ -556,6 +556,21 @@ describe('an outbox', () => {
 })
 
 describe('events', () => {
+  it('end with the login, however it ends', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const { refreshToken } = JSON.parse(String(await storage.get(loginKey(tierway))))
+    const next = tierway.events().next()
+    const ended = expect(next).rejects.toMatchObject({ code: 'signed_out' })
+    await until('the stream is open', () => proxy.seen.at(-1) === '/graphql')
+    await game.request('POST', '/sdk/v1/authorization/logout', {
+      body: JSON.stringify({ refreshToken }),
+      headers: { 'x-sdk-key': game.sdkKey },
+    })
+    await ended
+    expect(tierway.playerId).toBe(null)
+  })
+
   it('have no gap and no repeat through connections that break', async () => {
     const tierway = await signedIn()
     const pass = await passOf(tierway)
