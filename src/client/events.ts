@@ -62,7 +62,10 @@ export async function* listen(
       // A stream of a login that has ended is closed without a word, each time anew. The refresh tells.
       if (ended >= ENDINGS) await calls.renew()
       cursor ??= await streamCursor(calls, signal)
-      for await (const event of connect(calls, { ...filter, after: cursor }, signal)) {
+      const completed = () => {
+        ended += 1
+      }
+      for await (const event of connect(calls, { ...filter, after: cursor }, completed, signal)) {
         // What has come already is not told after the end.
         if (signal?.aborted) return
         failed = 0
@@ -70,7 +73,6 @@ export async function* listen(
         cursor = event.cursor
         yield event
       }
-      ended += 1
     } catch (error) {
       if (signal?.aborted) return
       if (!TierwayError.is(error) || !error.retryable) throw error
@@ -119,6 +121,8 @@ function errorOf(message: string, upperCase = 'INTERNAL_ERROR'): TierwayError {
 async function* connect(
   calls: PlayerCalls,
   variables: object,
+  /** Called when the service has ended the stream, and did not just go away. */
+  completed: () => void,
   signal?: AbortSignal,
 ): AsyncGenerator<TierwayEvent, void, undefined> {
   const ending = new AbortController()
@@ -137,14 +141,15 @@ async function* connect(
       if (!response.ok) throw refusalOf(response, await response.text())
       if (!response.body) throw new TierwayError({ code: 'no_stream' })
       const found = framesOf(response.body, isAlive)
-      // A refusal is the first frame. The token may then be exchanged, as after a call.
       const first = await found.next()
-      return { found, first: first.done ? null : eventOf(first.value) }
+      // A refusal is the first frame. The token is then exchanged, as for any call.
+      if (!first.done) eventOf(first.value)
+      return { found, first }
     }, ending.signal)
-    if (frames.first) yield frames.first
-    for await (const frame of frames.found) {
-      const event = eventOf(frame)
+    for (let next = frames.first; !next.done; next = await frames.found.next()) {
+      const event = eventOf(next.value)
       if (event) yield event
+      else if (/^event: complete$/m.test(next.value)) completed()
     }
   } catch (error) {
     if (TierwayError.is(error)) throw error
