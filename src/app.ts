@@ -22,6 +22,7 @@ import { readPersistedOperations } from './graphql/persisted-operations.ts'
 import { createGraphql } from './graphql/yoga.ts'
 import { docsRoutes } from './http/docs.ts'
 import { createHealth } from './http/health.ts'
+import { type PlayableDemo, playRoutes } from './http/play.ts'
 import type { Route } from './http/route.ts'
 import { createWayIn, lacksHost, type WayIn } from './http/way-in.ts'
 import { createFolding } from './insight/fold.ts'
@@ -40,6 +41,8 @@ export interface AppOptions {
   readonly databaseUrl: string
   readonly tokenKeys: readonly TokenKey[]
   readonly secretsKeys: readonly SecretsKey[]
+  /** Where there is a demo, its season is to be played at `/play`. */
+  readonly readDemo?: () => Promise<PlayableDemo | undefined>
 }
 
 export interface App {
@@ -67,7 +70,14 @@ const GROUPS_SHARE = 0.3
 const PURGE_EVERY_MS = 10 * 60_000
 
 /** Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faults of the files that it names. */
-export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKeys }: AppOptions): Promise<App> {
+export async function createApp({
+  config,
+  log,
+  databaseUrl,
+  tokenKeys,
+  secretsKeys,
+  readDemo,
+}: AppOptions): Promise<App> {
   const persisted = await readPersistedOperations(config, schema)
   const metrics = createMetrics()
   const warn = sparing(log)
@@ -155,7 +165,11 @@ export async function createApp({ config, log, databaseUrl, tokenKeys, secretsKe
       metrics,
       allowedOrigins: config.allowedOrigins,
     })
-  const wayIn = createWay([...routes, ...health.routes, ...(config.docs ? docsRoutes(log) : [])])
+  const pages = [
+    ...(config.docs ? docsRoutes(log) : []),
+    ...(readDemo && !config.production ? playRoutes(readDemo, log) : []),
+  ]
+  const wayIn = createWay([...routes, ...health.routes, ...pages])
   const prisma = createPrisma(operatorPool)
   const watch = createWatch({
     pool,

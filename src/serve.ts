@@ -6,7 +6,7 @@ import { openDatabase } from './db/open.ts'
 import { type DemoOperator, startDemoOperator } from './demo-operator.ts'
 import { createLog, type Logger } from './log.ts'
 import { createSecrets } from './providers/secrets.ts'
-import { type Demo, type SharedDemo, shareDemo } from './seed.ts'
+import { type Demo, readDemo, type SharedDemo, shareDemo } from './seed.ts'
 
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
 const STOP_DEADLINE_MS = 15_000
@@ -108,7 +108,15 @@ async function open(config: Config, log: Logger) {
   try {
     const tokenKeys = await loadTokenKeys(config)
     const secretsKeys = await loadSecretsKeys(config)
-    const opened = await createApp({ config, log, databaseUrl: database.url, tokenKeys, secretsKeys })
+    const opened = await createApp({
+      config,
+      log,
+      databaseUrl: database.url,
+      tokenKeys,
+      secretsKeys,
+      // Its data is the embedded database's, which production refuses.
+      readDemo: database.embedded ? () => readDemo(config.dataDir) : undefined,
+    })
     app = opened
     if (database.embedded) operator = await startDemoOperator()
     return {
@@ -142,6 +150,7 @@ function describe(baseUrl: string, config: Config, demo: Demo | undefined): stri
   if (demo) {
     const { scenarioId, passNodeId, environment, sdkKey, platformKey, customData } = demo
     lines.push(
+      `  Play       ${baseUrl}/play            the demo season in a browser`,
       '',
       `  Demo keys (kept in ${config.dataDir}/demo.json)`,
       `    SDK key       ${sdkKey}`,

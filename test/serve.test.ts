@@ -156,6 +156,13 @@ test('services in one folder share its database and its demo, and the last to st
   const second = await startHere()
   const third = await startHere()
 
+  const { sdkKey, scenarioId, passNodeId, customData } = await readDemo()
+  for (const service of [first, second, third]) {
+    const playable = await fetch(`${service.baseUrl()}/play/demo.json`)
+    expect(await playable.json()).toEqual({ sdkKey, scenarioId, passNodeId, customData })
+    expect(service.said()).toMatch(new RegExp(`Play +${service.baseUrl()}/play `))
+  }
+
   expect(await third.stop()).toEqual([0, null])
   expect(await logIn(first)).toBe(200)
   expect(third.said()).toContain('stopped; the embedded Postgres runs on for another process')

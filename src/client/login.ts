@@ -51,6 +51,8 @@ export class PlayerLogin {
 
   constructor(options: LoginOptions) {
     this.#options = options
+    const { storage, storageKey } = options
+    storage.watch?.(storageKey, () => void this.#hear())
   }
 
   /** The player's id; null when nobody is signed in. Known once a call was made, or `restore` was. */
@@ -134,7 +136,7 @@ export class PlayerLogin {
     return login
   }
 
-  /** Takes over what another tab has put into the storage since. */
+  /** Takes over what another tab has put into the storage since. Undefined when that is nothing new. */
   async #adopt(stale: Login): Promise<Login | undefined> {
     const stored = this.#isKept ? await this.#read(stale) : stale
     if (this.#login !== stale) return this.#required()
@@ -146,6 +148,11 @@ export class PlayerLogin {
     }
     this.#forget(stored ? 'replaced' : 'logout')
     throw signedOut()
+  }
+
+  /** Another tab has changed the kept login. A logout there ends it here, too, though its access token lives on. */
+  async #hear(): Promise<void> {
+    if (this.#login) await this.#adopt(this.#login).catch(() => undefined)
   }
 
   #keep(login: Login): void {

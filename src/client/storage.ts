@@ -5,6 +5,8 @@ export interface Storage {
   remove(key: string): Promise<unknown> | unknown
   /** The keys that begin with this. Only an outbox needs it. */
   keys?(prefix: string): Promise<readonly string[]> | readonly string[]
+  /** Tells when something else has changed a key: another tab. Where it is not there, the next refresh finds out. */
+  watch?(key: string, changed: () => void): void
 }
 
 /** Keeps things until the program ends. */
@@ -42,7 +44,22 @@ export function localStorage(): Storage {
       const keys = Array.from({ length: found.length }, (_, index) => found.key(index))
       return keys.filter((key) => key !== null).filter((key) => key.startsWith(prefix))
     },
+    watch(key, changed) {
+      const tab = globalThis as unknown as Tab
+      tab.addEventListener?.('storage', (event) => {
+        // Without a key: all was cleared.
+        if (event.storageArea === found && (event.key === key || event.key === null)) changed()
+      })
+    },
   }
+}
+
+/** Browsers tell each tab what the others have changed. */
+interface Tab {
+  addEventListener?(
+    type: 'storage',
+    listener: (event: { readonly key: string | null; readonly storageArea: unknown }) => void,
+  ): void
 }
 
 function probe(): WebStorage | undefined {

@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { Logger } from '../log.ts'
+import { getPage, type PageFile, sendPageFile, toPageFile, withoutSlash } from './page-files.ts'
 import type { Reply } from './respond.ts'
 import type { Route } from './route.ts'
 
@@ -22,20 +20,6 @@ export const copiedAssets = (): string => fileURLToPath(new URL('./docs/', impor
 export function packagedAssets(): string {
   return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 }
-
-/** Scripts and styles of this origin alone, and nothing from anywhere else. The styles are the package's own. */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const SECURITY = ['x-content-type-options', 'nosniff', 'referrer-policy', 'no-referrer']
 
 const START = `SwaggerUIBundle({
   url: 'openapi.json',
@@ -65,13 +49,6 @@ const page = (address: (name: string) => string): string => `<!doctype html>
 </html>
 `
 
-interface File {
-  readonly type: string
-  readonly plain: Buffer
-  readonly zipped: Buffer
-  readonly hash: string
-}
-
 /**
  * The contract of the REST surface to browse, at `/docs`, without the internet. It tells nothing that `/openapi.json` does
  * not, so it is there in production, too.
@@ -85,34 +62,19 @@ export function docsRoutes(log: Logger): Route[] {
 function routesOf(folder: string): Route[] {
   let loaded: ReturnType<typeof load> | undefined
 
-  async function respond(path: string, { headers: sent, url }: IncomingMessage): Promise<Reply> {
+  async function respond(path: string, request: IncomingMessage): Promise<Reply> {
     loaded ??= load(folder).catch((error: unknown) => {
       loaded = undefined
       throw error
     })
     const file = (await loaded).get(path)
     if (!file) throw new Error('there is no such file')
-    const zip = /\bgzip\b/.test(String(sent['accept-encoding'] ?? ''))
-    const etag = `"${file.hash}${zip ? '-gzip' : ''}"`
-    const cache = url?.endsWith(`?${file.hash}`) ? 'public, max-age=31536000, immutable' : 'no-cache'
-    const headers = [...SECURITY, 'etag', etag, 'vary', 'accept-encoding', 'cache-control', cache]
-    if (path === '/docs') headers.push('content-security-policy', PAGE_POLICY)
-    if (sent['if-none-match']?.split(',').some((known) => known.trim().replace(/^W\//, '') === etag))
-      return { status: 304, body: null, headers }
-    headers.push('content-type', file.type)
-    if (zip) headers.push('content-encoding', 'gzip')
-    return { status: 200, body: zip ? file.zipped : file.plain, headers }
+    return sendPageFile(file, request)
   }
 
   const paths = ['/docs', ...[...ASSETS, 'start.js'].map((name) => `/docs/${name}`)]
-  const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, isPage: true, respond })
-  return [
-    ...paths.map((path) => get(path, (_context, request) => respond(path, request))),
-    get('/docs/', () => ({ status: 308, body: '', headers: ['location', '../docs'] })),
-  ]
+  return [...paths.map((path) => getPage(path, (_context, request) => respond(path, request))), withoutSlash('/docs')]
 }
-
-const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css' }
 
 function findAssets(): string | undefined {
   const folders = [copiedAssets, packagedAssets].flatMap((find) => {
@@ -126,23 +88,14 @@ function findAssets(): string | undefined {
 }
 
 /** Reads what is served, once: it is asked for seldom, and then by several requests at once. */
-async function load(folder: string): Promise<ReadonlyMap<string, File>> {
+async function load(folder: string): Promise<ReadonlyMap<string, PageFile>> {
   const assets = await Promise.all(
-    ASSETS.map(async (name) => [name, await toFile(name, await readFile(join(folder, name)))] as const),
+    ASSETS.map(async (name) => [name, await toPageFile(name, await readFile(join(folder, name)))] as const),
   )
-  const files = new Map<string, File>([...assets, ['start.js', await toFile('start.js', Buffer.from(START))]])
+  const files = new Map<string, PageFile>([...assets, ['start.js', await toPageFile('start.js', Buffer.from(START))]])
   const text = page((name) => `docs/${name}?${files.get(name)?.hash}`)
   return new Map([
-    ['/docs', await toFile('docs.html', Buffer.from(text))],
+    ['/docs', await toPageFile('docs.html', Buffer.from(text))],
     ...[...files].map(([name, file]) => [`/docs/${name}`, file] as const),
   ])
-}
-
-async function toFile(name: string, plain: Buffer): Promise<File> {
-  return {
-    type: `${TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html'}; charset=utf-8`,
-    plain,
-    zipped: await promisify(gzip)(plain),
-    hash: createHash('sha256').update(plain).digest('hex').slice(0, 16),
-  }
 }

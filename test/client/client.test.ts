@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LevelUp, memoryStorage, Tierway, TierwayError, type TierwayOptions } from '../../src/client/index.ts'
+import {
+  type LevelUp,
+  memoryStorage,
+  type Storage,
+  Tierway,
+  TierwayError,
+  type TierwayOptions,
+} from '../../src/client/index.ts'
 import { printCursor } from '../../src/events/cursor.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
@@ -350,5 +357,43 @@ describe('events (spec 6)', () => {
     }
     const tierway = connect({ storage, fetch: whole })
     await expect(tierway.events({ after: undefined }).next()).rejects.toMatchObject({ code: 'no_stream' })
+  })
+})
+
+describe('a storage that tells what others have changed', () => {
+  /** One of several tabs: it hears of the changes of the others. */
+  function openTab(kept: Storage, tabs: Set<(key: string) => void>): Storage {
+    let hear: (key: string) => void = () => undefined
+    const tell = (key: string) => {
+      for (const other of tabs) if (other !== hear) other(key)
+    }
+    return {
+      ...kept,
+      set: (key, value) => [kept.set(key, value), tell(key)],
+      remove: (key) => [kept.remove(key), tell(key)],
+      watch(key, changed) {
+        hear = (name) => name === key && changed()
+        tabs.add(hear)
+      },
+    }
+  }
+
+  it('signs a tab out with a logout in another, though the access token lives on', async () => {
+    const [kept, tabs, heard] = [memoryStorage(), new Set<(key: string) => void>(), [] as string[]]
+    const first = await signedIn({ storage: openTab(kept, tabs) })
+    const second = connect({ storage: openTab(kept, tabs) })
+    second.on('signedOut', ({ why }) => heard.push(why))
+    expect(await second.restore()).toBe(true)
+    // The same player, with other tokens: that is no logout.
+    await first.login({ customData: { player: `client ${players}` } })
+    expect(await second.player()).toMatchObject({ playerId: first.playerId })
+    expect(heard).toEqual([])
+
+    await first.logout()
+    await until('the other tab hears of it', () => heard.length > 0)
+    await expect(second.player()).rejects.toMatchObject({ code: 'signed_out' })
+    await second.login({ customData: { player: 'somebody else' } })
+    await first.restore()
+    expect([heard, first.playerId]).toEqual([['logout'], null])
   })
 })

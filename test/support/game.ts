@@ -1,7 +1,7 @@
 import { createClient } from 'graphql-ws'
 import { pino } from 'pino'
 import { WebSocket } from 'ws'
-import { type App, createApp } from '../../src/app.ts'
+import { type App, type AppOptions, createApp } from '../../src/app.ts'
 import type { Role } from '../../src/auth/callers.ts'
 import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
 import { generateTokenKey } from '../../src/auth/tokens.ts'
@@ -114,11 +114,12 @@ export const generateKeys = async (): Promise<Keys> => ({
   SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
 })
 
-/** One instance of the service on a database, with keys of its own unless others are given. */
+/** One instance of the service on a database, with keys of its own unless others are given; `/play` is that of a demo. */
 export async function startInstance(
   databaseUrl: string,
   env: Readonly<Record<string, string>>,
   log = pino({ level: process.env.TEST_LOG ?? 'silent' }),
+  readDemo?: AppOptions['readDemo'],
 ): Promise<Instance> {
   const config = readConfig({
     NODE_ENV: 'test',
@@ -136,13 +137,15 @@ export async function startInstance(
     databaseUrl: config.databaseUrl ?? '',
     tokenKeys: config.tokenKeys ?? [],
     secretsKeys: config.secretsKeys ?? [],
+    readDemo,
   })
   return { app, baseUrl: `http://127.0.0.1:${await app.listen()}`, stop: () => app.stop() }
 }
 
 export async function startGame(env: Readonly<Record<string, string>> = {}, log?: Logger): Promise<Game> {
   const database = await createDatabase()
-  const { app, baseUrl } = await startInstance(database.url, env, log)
+  const demo = { scenarioId: 'season-1', passNodeId: 'pass', customData: { player: 'demo' } }
+  const { app, baseUrl } = await startInstance(database.url, env, log, async () => ({ ...demo, sdkKey }))
   const { projectId, environments } = await createProject(app.pool, {
     name: 'Test',
     environments: ['production', 'staging'],

@@ -1,0 +1,34 @@
+// A bot that plays a season to its end, with the client library. Beside `npm start`, whose demo it plays:
+//
+//   SDK_KEY=twsdk_… TIERWAY_URL=http://127.0.0.1:4000 PLAYER=robby node examples/bot.mjs
+//
+// SCENARIO and PASS name another season and its battle pass. Started again, it goes on where it was.
+import { Tierway, TierwayError } from 'tierway/client'
+
+const { TIERWAY_URL = 'http://127.0.0.1:4000', SDK_KEY = '', PLAYER = 'robby' } = process.env
+const { SCENARIO = 'season-1', PASS = 'pass' } = process.env
+
+try {
+  const tierway = new Tierway({ baseUrl: TIERWAY_URL, sdkKey: SDK_KEY })
+  await tierway.login({ customData: { player: PLAYER }, nickname: PLAYER })
+  const season = await tierway.scenario(SCENARIO).start()
+  const pass = season.battlePass(PASS)
+  pass.on('onLevelUp', ({ toLevel, xp }) => console.log(`level ${toLevel} with ${xp} xp`))
+
+  for (let isOver = false; !isOver; ) {
+    const amount = 500 + Math.floor(Math.random() * 1_500)
+    isOver = (await pass.addXp(amount, { source: 'match' })).maxLevel
+  }
+  const premium = await pass.buyPremium()
+  console.log(premium.success ? 'bought premium' : `no premium: ${premium.error}`)
+  const { claimed } = await pass.claimAll()
+  const { wallet, inventory } = await tierway.player()
+  console.log(`claimed ${claimed.length} tiers`)
+  for (const { currency, balance } of wallet) console.log(`has ${balance} ${currency}`)
+  for (const { itemId, amount } of inventory) console.log(`has ${amount} ${itemId}`)
+} catch (error) {
+  // What may pass was tried again already.
+  if (!TierwayError.is(error)) throw error
+  console.error(`given up: ${error.message} (${error.code})`)
+  process.exitCode = 1
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Reply } from './respond.ts'
+import type { Route } from './route.ts'
+
+/** Scripts and styles of this origin alone, and nothing from anywhere else. The styles are the page's own. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+export const SECURITY = ['x-content-type-options', 'nosniff', 'referrer-policy', 'no-referrer'] as const
+
+const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', html: 'text/html' }
+
+/** A file that a page consists of, as it is sent. */
+export interface PageFile {
+  readonly type: string
+  readonly plain: Buffer
+  readonly zipped: Buffer
+  /** Names the content: whoever asks for `?<hash>` may keep the file for good. */
+  readonly hash: string
+}
+
+export async function toPageFile(name: string, plain: Buffer): Promise<PageFile> {
+  return {
+    type: `${TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html'}; charset=utf-8`,
+    plain,
+    zipped: await promisify(gzip)(plain),
+    hash: createHash('sha256').update(plain).digest('hex').slice(0, 16),
+  }
+}
+
+/** Browsers ask again for what they have, unless they asked by its hash. A page itself runs under the strict policy. */
+export function sendPageFile(file: PageFile, { headers: sent, url }: IncomingMessage): Reply {
+  const zip = /\bgzip\b/.test(String(sent['accept-encoding'] ?? ''))
+  const etag = `"${file.hash}${zip ? '-gzip' : ''}"`
+  const cache = url?.endsWith(`?${file.hash}`) ? 'public, max-age=31536000, immutable' : 'no-cache'
+  const headers = [...SECURITY, 'etag', etag, 'vary', 'accept-encoding', 'cache-control', cache]
+  if (file.type.startsWith('text/html')) headers.push('content-security-policy', PAGE_POLICY)
+  if (sent['if-none-match']?.split(',').some((known) => known.trim().replace(/^W\//, '') === etag))
+    return { status: 304, body: null, headers }
+  headers.push('content-type', file.type)
+  if (zip) headers.push('content-encoding', 'gzip')
+  return { status: 200, body: zip ? file.zipped : file.plain, headers }
+}
+
+/** What browsers open: no other page calls it. */
+export const getPage = (path: string, respond: Route['respond']): Route => ({
+  method: 'GET',
+  path,
+  isPage: true,
+  respond,
+})
+
+/** The page has no slash at its end; what it loads is named from there. */
+export const withoutSlash = (path: string): Route =>
+  getPage(`${path}/`, () => ({ status: 308, body: '', headers: ['location', `..${path}`] }))

@@ -1,0 +1,518 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Tierway } from '../../src/client/index.ts'
+import { RawJson } from '../../src/json.ts'
+import { demoSeason } from '../../src/season.ts'
+import { auditBooks } from '../support/audit.ts'
+import { inPage, launchOptions, type Site, startBrowser, startSite, withoutChromium } from '../support/browser.ts'
+import { type Game, startGame } from '../support/game.ts'
+import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+import { buildService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+// The client library and the example game in a browser as players have it, against the service over real sockets.
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
+  let game: Game
+  let operator: Operator
+  let browser: Browser
+  let allowed: Site
+  let stranger: Site
+  let context: BrowserContext
+  let faults: string[]
+  let players = 0
+
+  beforeAll(async () => {
+    await buildService()
+    allowed = await startSite()
+    stranger = await startSite()
+    game = await startGame({ ALLOWED_ORIGINS: allowed.origin })
+    operator = await startOperator()
+    await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
+    await game.publish('season-1', new RawJson(demoSeason()))
+    browser = await startBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    if (game) await auditBooks(game.app.pool)
+    await operator?.close()
+    await game?.stop()
+    await allowed?.close()
+    await stranger?.close()
+  })
+  beforeEach(async () => {
+    context = await browser.newContext({ reducedMotion: 'reduce' })
+    faults = []
+  })
+  afterEach(() => context.close())
+
+  const newName = () => {
+    players += 1
+    return `player-${players}`
+  }
+
+  /** A tab, whose errors and violations of its policy are faults. */
+  async function newTab(address: string, tabs = context): Promise<Page> {
+    const page = await tabs.newPage()
+    page.on('console', (message) => {
+      // Nobody serves an icon; the game's page asks for none.
+      const isIcon = message.location().url.endsWith('/favicon.ico')
+      if (message.type() === 'error' && !isIcon) faults.push(message.text())
+    })
+    page.on('pageerror', (error) => faults.push(String(error)))
+    await page.goto(address)
+    return page
+  }
+
+  const openGame = (baseUrl = game.baseUrl, tabs = context) => newTab(`${baseUrl}/play`, tabs)
+
+  async function logIn(page: Page, name = newName()): Promise<string> {
+    await page.getByLabel('Your name').fill(name)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('button', { name: 'Play a match' }).waitFor()
+    return name
+  }
+
+  /** An empty page of the service's origin. */
+  const openEmpty = (tabs = context) => newTab(`${game.baseUrl}/livez`, tabs)
+
+  /** What the service has of a player. */
+  async function booksOf(name: string) {
+    const tierway = new Tierway(game)
+    await tierway.login({ customData: { player: name } })
+    const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+    return { ...(await pass.progress()), ...(await tierway.player()) }
+  }
+
+  const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? ''
+  const levelOf = async (page: Page) => Number(await textOf(page, '#level'))
+  const digitsOf = (text: string) => BigInt(text.replace(/\D/g, '') || 0)
+  const seenXp = async (page: Page) => digitsOf(await textOf(page, '#xp'))
+  /** What the log says that matches have earned. */
+  async function earned(page: Page): Promise<bigint> {
+    const lines = await page.locator('#log li').allTextContents()
+    const matches = lines.flatMap((line) => /A match: (\d+) xp/.exec(line)?.[1] ?? [])
+    return matches.reduce((sum, xp) => sum + BigInt(xp), 0n)
+  }
+  const play = async (page: Page, matches = 1) => {
+    for (let match = 0; match < matches; match += 1) await page.getByRole('button', { name: 'Play a match' }).click()
+  }
+
+  describe('the example game', () => {
+    it('is played from login to logout, and shows what the service has', async () => {
+      const page = await openGame()
+      const name = await logIn(page)
+      await page.getByText('You got 1,000 gems, 250 gold').waitFor()
+      await until('a level is gained', async () => {
+        await play(page)
+        return (await levelOf(page)) >= 3
+      })
+      await page
+        .getByRole('status')
+        .filter({ hasText: /^Level \d+!$/ })
+        .waitFor()
+      await until('all matches are counted', async () => (await seenXp(page)) === (await earned(page)))
+      expect(
+        await page.getByRole('progressbar').evaluate((bar) => (bar as unknown as { value: number }).value > 0),
+      ).toBe(true)
+
+      await page.getByRole('button', { name: /^Level 1, free: .*Claim$/ }).click()
+      await page.getByRole('button', { name: /^Level 1, free: .*Claimed$/ }).waitFor()
+      expect(await page.getByRole('button', { name: /^Level 1, premium: / }).isDisabled()).toBe(true)
+      await page.getByRole('button', { name: 'Buy premium for 950 gems' }).click()
+      await page.getByRole('button', { name: 'Premium ✓' }).waitFor()
+      await page.getByRole('button', { name: /^Claim all \(\d+\)$/ }).click()
+      await page.getByRole('button', { name: 'Claim all', exact: true, disabled: true }).waitFor()
+      expect(await page.getByRole('button', { name: /^Level 100, free: .*Locked$/ }).isDisabled()).toBe(true)
+
+      const books = await booksOf(name)
+      expect(books).toMatchObject({ xp: await seenXp(page), level: await levelOf(page), premiumOwned: true })
+      expect(books.claimedTiers).toHaveLength(2 * books.level)
+      const wallet = books.wallet.map(({ currency, balance }) => `${balance} ${currency}`)
+      const chips = await page.locator('#wallet li').allTextContents()
+      expect(chips.map((text) => text.replaceAll(',', ''))).toEqual(wallet)
+      expect(await page.locator('#inventory li').allTextContents()).toEqual(['banner first light'])
+
+      await page.reload()
+      await until('it goes on', async () => (await seenXp(page)) === books.xp)
+      expect(await page.locator('.cell[data-state=claimed]').count()).toBe(2 * books.level)
+      await page.getByRole('button', { name: 'Log out' }).click()
+      await page.getByLabel('Your name').waitFor()
+      await page.reload()
+      await page.getByLabel('Your name').waitFor()
+      expect(faults).toEqual([])
+    })
+
+    it('keeps matches while the switch says offline, and sends them afterwards', async () => {
+      const page = await openGame()
+      const name = await logIn(page)
+      await page.getByLabel('Offline').check()
+      await play(page, 3)
+      await page.getByText('3 matches wait to be sent.').waitFor()
+      expect((await booksOf(name)).xp).toBe(0n)
+      await page.getByRole('button', { name: 'Buy premium' }).click()
+      await page.getByRole('alert').filter({ hasText: 'There is no connection.' }).waitFor()
+      const sum = await earned(page)
+      await page.getByLabel('Offline').uncheck()
+      await until('all is counted', async () => (await seenXp(page)) === sum)
+      expect((await booksOf(name)).xp).toBe(sum)
+      expect(await textOf(page, '#outbox')).toBe('')
+      expect(await textOf(page, '#alert')).toBe('')
+      expect(faults).toEqual([])
+    })
+
+    it('is played by keyboard alone', async () => {
+      const page = await openGame()
+      const name = newName()
+      // The field has the focus.
+      await page.getByLabel('Your name').waitFor()
+      await page.keyboard.press('ControlOrMeta+A')
+      await page.keyboard.type(name)
+      await page.keyboard.press('Enter')
+      const focused = page.locator(':focus')
+      await until('the game has the focus', async () => (await focused.textContent()) === 'Play a match')
+      await until('tiers are open', async () => {
+        await page.keyboard.press('Enter')
+        return (await page.locator('.cell[data-state=claimable]').count()) >= 2
+      })
+      await until('a tier has the focus', async () => {
+        await page.keyboard.press('Tab')
+        return /^Level 1, free/.test((await focused.getAttribute('aria-label')) ?? '')
+      })
+      await page.keyboard.press('Space')
+      await until('the next one has it', async () =>
+        /^Level 2, free/.test((await focused.getAttribute('aria-label')) ?? ''),
+      )
+      expect((await booksOf(name)).claimedTiers).toEqual([{ level: 1, track: 'free' }])
+    })
+
+    it.each(['dark', 'light'] as const)(
+      'has no serious fault that axe knows, and fits 390 px: %s',
+      async (colorScheme) => {
+        const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+        const phone = await browser.newContext({
+          colorScheme,
+          reducedMotion: 'reduce',
+          viewport: { width: 390, height: 844 },
+        })
+        const page = await openGame(game.baseUrl, phone)
+        const check = async () => {
+          const found: string[] = await page.evaluate(`(async () => {
+          ${axe}
+          const { violations } = await axe.run()
+          return violations
+            .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+            .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target + ' ' + failureSummary))
+        })()`)
+          expect(found).toEqual([])
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+        }
+        await page.getByLabel('Your name').waitFor()
+        await check()
+        await logIn(page)
+        await play(page, 5)
+        await page.getByRole('button', { name: /^Claim all \(/ }).waitFor()
+        await page.getByRole('button', { name: /^Level 1, free: .*Claim$/ }).click()
+        await page.getByRole('button', { name: /^Level 1, free: .*Claimed$/ }).waitFor()
+        await page.getByLabel('Offline').check()
+        await play(page)
+        await page.getByText('A match waits to be sent.').waitFor()
+        await check()
+        await phone.close()
+        expect(faults).toEqual([])
+      },
+    )
+
+    it('in two tabs shows each what the other does, and a logout in one ends both', async () => {
+      const first = await openGame()
+      await logIn(first)
+      const second = await openGame()
+      await second.getByRole('button', { name: 'Play a match' }).waitFor()
+      await play(first, 3)
+      await until('the other tab gains a level, too', async () => (await levelOf(second)) >= 2)
+      await first.getByRole('button', { name: 'Log out' }).click()
+      await first.getByLabel('Your name').waitFor()
+      await second.getByLabel('Your name').waitFor()
+    })
+
+    it('goes on when the service went away in its midst, and counts every match once', async () => {
+      const proxy: HttpProxy = await startHttpProxy(() => game.baseUrl)
+      try {
+        const page = await openGame(proxy.baseUrl)
+        const name = await logIn(page)
+        await play(page, 2)
+        await until('it is counted', async () => (await seenXp(page)) === (await earned(page)))
+        // An answer is lost, then everything is; then a proxy says that the service is away.
+        proxy.mishap = (path) => (path.endsWith('/xp') ? 'unanswered' : 'lost')
+        proxy.cut()
+        await play(page, 2)
+        await page.getByText('2 matches wait to be sent.').waitFor()
+        const lost = proxy.seen.length
+        await until('it was tried', () => proxy.seen.slice(lost).some((path) => path.endsWith('/xp')))
+        proxy.mishap = () => 'refused'
+        const refused = proxy.seen.length
+        await until('it was tried again', () => proxy.seen.slice(refused).some((path) => path.endsWith('/xp')))
+        await page.getByRole('button', { name: 'Buy premium' }).click()
+        await page.getByRole('alert').filter({ hasText: 'The service cannot be reached.' }).waitFor()
+        proxy.mishap = () => undefined
+        const sum = await earned(page)
+        await until('all is counted', async () => (await seenXp(page)) === sum)
+        expect((await booksOf(name)).xp).toBe(sum)
+        await page.getByRole('button', { name: 'Buy premium' }).click()
+        await page.getByRole('button', { name: 'Premium ✓' }).waitFor()
+        await until('a level is heard', async () => {
+          await play(page)
+          return /Level|Premium/.test(await textOf(page, '#toast')) && (await levelOf(page)) >= 3
+        })
+      } finally {
+        await context.close()
+        await proxy.close()
+      }
+    })
+  })
+
+  /** Begins a program with a client that keeps its login for all tabs, and what it told of logins that ended. */
+  const CONNECT = `
+    const connect = () => {
+      const tierway = new Tierway({ ...given, storage: kept() })
+      globalThis.heard = []
+      tierway.on('signedOut', ({ why }) => heard.push(why))
+      return tierway
+    }
+    const tierway = globalThis.tierway ??= connect();`
+  const connection = (more: object = {}) => ({ baseUrl: game.baseUrl, sdkKey: game.sdkKey, ...more })
+
+  describe('the library', () => {
+    it('is exact to the last of 64 bits: xp, storage, raw storage', async () => {
+      const page = await openEmpty()
+      const raw = '{ "b" : 1.0,\t"a":-9223372036854775808, "b": 1e3 , "c":"é"}'
+      const found = await inPage<Record<string, unknown>>(
+        page,
+        `const tierway = new Tierway({ ...given, storage: kept() })
+        await tierway.login({ customData: { player: given.name, steamId: 76561198000000001n } })
+        const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+        const first = await pass.addXp(9007199254740993n)
+        const rest = await pass.addXp(2n ** 63n - 1n - 9007199254740993n)
+        const more = await pass.addXp(1).catch((error) => error.code)
+        const { xp } = await pass.progress()
+        const values = { most: 2n ** 63n - 1n, least: -(2n ** 63n), beyond: 2n ** 70n, few: 7, list: [2n ** 53n + 1n, 'id 9007199254740993'] }
+        await tierway.storage.set(values)
+        const { storage } = tierway
+        const read = await storage.get()
+        await storage.setRaw({ raw: given.raw })
+        return { first: first.xp, rest: rest.xp, more, xp, read, rawRead: await storage.getRaw(['raw', 'most']) }`,
+        connection({ name: newName(), raw }),
+      )
+      expect(operator.hits.at(-1)?.customData).toContain('"steamId":76561198000000001}')
+      expect(found).toMatchObject({
+        first: 9_007_199_254_740_993n,
+        rest: 2n ** 63n - 1n,
+        more: 'xp_limit_exceeded',
+        xp: 2n ** 63n - 1n,
+      })
+      expect(found.read).toEqual({
+        most: 2n ** 63n - 1n,
+        least: -(2n ** 63n),
+        beyond: 2n ** 70n,
+        few: 7,
+        list: [2n ** 53n + 1n, 'id 9007199254740993'],
+      })
+      expect(found.rawRead).toEqual({ raw, most: '9223372036854775807' })
+    })
+
+    it.each([
+      ['refused', `{ ...login, accessToken: login.accessToken.slice(0, -9) + 'forgotten' }`],
+      ['over', `{ ...login, receivedAt: login.receivedAt - login.lifetimeMs }`],
+    ])('refreshes one login in two tabs at once, and signs nobody out: the token is %s', async (_what, stale) => {
+      const name = newName()
+      const tabs = [await openEmpty(), await openEmpty()]
+      const [first = tabs[0] as Page] = tabs
+      const login = `await tierway.login({ customData: { player: given.name } }); return tierway.playerId`
+      const playerId = await inPage<string>(first, CONNECT + login, connection({ name }))
+      const refreshToken = `JSON.parse(localStorage.getItem(tierway.keep.prefix + ':login')).refreshToken`
+      const tokens = new Set<string>()
+      // Neither is answered before both have asked: they cannot but collide.
+      let held: (() => void)[] = []
+      await context.route('**/authorization/refresh', async (route) => {
+        await new Promise<void>((release) => {
+          held.push(release)
+          if (held.length < tabs.length) return
+          for (const each of held) each()
+          held = []
+        })
+        await route.continue()
+      })
+      for (let round = 0; round < 5; round += 1) {
+        await inPage(
+          first,
+          `${CONNECT} const key = tierway.keep.prefix + ':login', login = JSON.parse(localStorage.getItem(key))
+          localStorage.setItem(key, JSON.stringify(${stale}))`,
+          connection(),
+        )
+        // Each tab begins anew, with what is kept.
+        for (const tab of tabs) {
+          await tab.reload()
+          await until('it has the login', () =>
+            inPage<boolean>(tab, `${CONNECT} return tierway.restore()`, connection()),
+          )
+        }
+        const call = `${CONNECT} const answers = await Promise.all([tierway.player(), tierway.player(), tierway.storage.get()])
+          return [answers[0].playerId, answers[1].playerId, ...heard, ${refreshToken}]`
+        const answers = await Promise.all(tabs.map((tab) => inPage<string[]>(tab, call, connection())))
+        for (const [one, other, ...rest] of answers) expect([one, other, rest.length]).toEqual([playerId, playerId, 1])
+        const kept = await inPage<string>(first, `${CONNECT} return ${refreshToken}`, connection())
+        expect(tokens.has(kept)).toBe(false)
+        tokens.add(kept)
+      }
+      const go = `${CONNECT} const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+        return [String((await pass.addXp(1)).xp), heard.length]`
+      expect(await inPage(tabs[1] as Page, go, connection())).toEqual(['1', 0])
+      expect(await inPage(first, go, connection())).toEqual(['2', 0])
+    })
+
+    it('is signed out in every tab by a logout in one, though the access token lives on', async () => {
+      const name = newName()
+      const tabs = [await openEmpty(), await openEmpty()]
+      const [first, second] = tabs as [Page, Page]
+      await inPage(
+        first,
+        `${CONNECT} await tierway.login({ customData: { player: given.name } })`,
+        connection({ name }),
+      )
+      await inPage(second, `${CONNECT} await tierway.player()`, connection())
+      await inPage(first, `${CONNECT} await tierway.logout()`, connection())
+      await until('the other tab hears of it', async () => (await second.evaluate('heard.length')) === 1)
+      const call = `${CONNECT} return [...heard, await tierway.player().catch(({ code }) => code)]`
+      expect(await inPage(second, call, connection())).toEqual(['logout', 'signed_out'])
+      expect(await inPage(first, call, connection())).toEqual(['logout', 'signed_out'])
+
+      // Another player, in one tab, is not taken for the one of the other.
+      await inPage(
+        second,
+        `${CONNECT} await tierway.login({ customData: { player: given.name } })`,
+        connection({ name }),
+      )
+      const third = await openEmpty()
+      await inPage(third, `${CONNECT} await tierway.player()`, connection())
+      const other = connection({ name: newName() })
+      await inPage(second, `${CONNECT} await tierway.login({ customData: { player: given.name } })`, other)
+      await until('the tab hears of that', async () => (await third.evaluate('heard.length')) === 1)
+      expect(await inPage(third, call, connection())).toEqual(['replaced', 'signed_out'])
+    })
+
+    it('keeps xp that was earned offline through a closed page, and each counts once', async () => {
+      const name = newName()
+      const begin = `${CONNECT} const outbox = globalThis.outbox ??= new Outbox(tierway);`
+      const page = await openEmpty()
+      await inPage(
+        page,
+        `${begin} await tierway.login({ customData: { player: given.name } })
+        globalThis.pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+        await outbox.addXp(pass, 1); await outbox.flush()`,
+        connection({ name }),
+      )
+      await context.setOffline(true)
+      const queue = `${begin} for (const xp of [10n, 100n, 1000n]) await outbox.addXp(pass, xp, { source: 'tunnel' })
+        return outbox.size()`
+      expect(await inPage(page, queue, connection())).toBe(3)
+      await page.close()
+      expect((await booksOf(name)).xp).toBe(1n)
+
+      await context.setOffline(false)
+      // Two tabs find what is kept, and send it.
+      const tabs = await Promise.all([openEmpty(), openEmpty()])
+      const send = `${begin} await outbox.flush(); return outbox.size()`
+      expect(await Promise.all(tabs.map((tab) => inPage(tab, send, connection())))).toEqual([0, 0])
+      expect((await booksOf(name)).xp).toBe(1_111n)
+
+      // The browser says when it is online again: nobody needs to ask.
+      const tab = tabs[0] as Page
+      const start = `${begin} globalThis.pass = (await tierway.scenario('season-1').start()).battlePass('pass')`
+      await inPage(tab, start, connection())
+      await context.setOffline(true)
+      await inPage(tab, `${begin} await outbox.addXp(pass, 10000n)`, connection())
+      await context.setOffline(false)
+      await until('it is counted', async () => (await booksOf(name)).xp === 11_111n)
+      expect(await inPage(tab, `${begin} await outbox.flush(); return outbox.size()`, connection())).toBe(0)
+    })
+
+    it('keeps things in memory where the browser denies its storage, or has no room', async () => {
+      const use = `const storage = kept()
+        const tierway = new Tierway({ ...given, storage })
+        await tierway.login({ customData: { player: given.name } })
+        const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+        const outbox = new Outbox(tierway)
+        await outbox.addXp(pass, 5n)
+        await outbox.flush()
+        return [String((await pass.progress()).xp), tierway.playerId !== null]`
+      // As when all cookies are blocked: the mere look at `localStorage` throws.
+      const profile = await mkdtemp(join(tmpdir(), 'tierway-profile-'))
+      await mkdir(join(profile, 'Default'))
+      const blocked = { profile: { default_content_setting_values: { cookies: 2 } } }
+      await writeFile(join(profile, 'Default/Preferences'), JSON.stringify(blocked))
+      const denied = await chromium.launchPersistentContext(profile, launchOptions)
+      const page = await newTab(`${game.baseUrl}/livez`, denied)
+      const look = `(() => { try { return typeof localStorage } catch ({ name }) { return name } })()`
+      expect(await page.evaluate(look)).toBe('SecurityError')
+      expect(await inPage(page, use, connection({ name: newName() }))).toEqual(['5', true])
+      const played = await openGame(game.baseUrl, denied)
+      await logIn(played)
+      await play(played, 3)
+      await until('it is played', async () => (await seenXp(played)) === (await earned(played)))
+      expect(faults).toEqual([])
+      await denied.close()
+      await rm(profile, { recursive: true, force: true })
+
+      const full = await openEmpty()
+      await full.evaluate(`for (let size = 2 ** 22; size >= 1; size /= 2) {
+        try { for (;;) localStorage.setItem('x' + Math.random(), 'y'.repeat(size)) } catch {}
+      }`)
+      expect(await inPage(full, use, connection({ name: newName() }))).toEqual(['5', true])
+    })
+  })
+
+  describe('a page of another origin', () => {
+    const season = `const tierway = new Tierway(given)
+      await tierway.login({ customData: { player: given.name } })
+      const session = await tierway.scenario('season-1').start()
+      const pass = session.battlePass('pass')
+      const ending = new AbortController()
+      const heard = []
+      const hearing = (async () => {
+        for await (const { handle, data } of tierway.events({ after: null, handles: ['onLevelUp'], signal: ending.signal })) {
+          heard.push([handle, data.toLevel, String(data.xp)])
+          ending.abort()
+        }
+      })()
+      // Without a cursor the first event is the next one.
+      while (heard.length === 0) await pass.addXp(600n, { idempotencyKey: 'match ' + Math.random() })
+      await hearing
+      const refused = await pass.addXp(0).catch(({ code, requestId }) => [code, typeof requestId])
+      await tierway.storage.set({ a: 1 })
+      const { claimed } = await pass.claimAll()
+      return { heard: heard[0][0], refused, claimed: claimed.length > 0 }`
+
+    it('that is allowed has all of the library: keys, events, ids of refusals', async () => {
+      const page = await newTab(allowed.page)
+      expect(await inPage(page, season, connection({ name: newName() }))).toEqual({
+        heard: 'onLevelUp',
+        refused: ['invalid_request', 'string'],
+        claimed: true,
+      })
+    })
+
+    it('that is not allowed has a network_error, and its player may try again', async () => {
+      const page = await newTab(stranger.page)
+      const attempt = `const tierway = new Tierway({ ...given, retries: 1 })
+        const error = await tierway.login({ customData: { player: given.name } }).catch((thrown) => thrown)
+        return [TierwayError.is(error), error.code, error.status, error.retryable, tierway.playerId]`
+      const expected = [true, 'network_error', 0, true, null]
+      expect(await inPage(page, attempt, connection({ name: newName() }))).toEqual(expected)
+    })
+  })
+})

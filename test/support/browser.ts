@@ -1,0 +1,78 @@
+import { accessSync, constants } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, chromium, type LaunchOptions, type Page } from 'playwright-core'
+
+const CLIENT = fileURLToPath(new URL('../../dist/client', import.meta.url))
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** The system's own Chromium; npm brings none. */
+function findChromium(): string | undefined {
+  const paths = (process.env.PATH ?? '').split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  return paths.find((path) => {
+    try {
+      accessSync(path, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+const executablePath = findChromium()
+
+/** Why tests in a browser cannot run here, or an empty text. */
+export const withoutChromium = executablePath === undefined ? 'SKIPPED, there is no chromium here: ' : ''
+
+/** Chromium refuses its sandbox to root. */
+export const launchOptions: LaunchOptions = {
+  executablePath,
+  args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+}
+
+export const startBrowser = (): Promise<Browser> => chromium.launch(launchOptions)
+
+/**
+ * Runs a program in a page: the body of an async function, which has all of the library, and `given`. It resolves with
+ * what the program returns. The library is the compiled one, from the page's own origin.
+ */
+export async function inPage<Result>(page: Page, program: string, given: unknown = null): Promise<Result> {
+  const client = page.url().includes(OTHER_PATH) ? './client/index.js' : '/play/client/index.js'
+  return page.evaluate(`(async (given) => {
+    const { localStorage: kept, memoryStorage, Outbox, Tierway, TierwayError } = await import('${client}')
+    ${program}
+  })(${JSON.stringify(given)})`)
+}
+
+const OTHER_PATH = '/other/'
+
+/** A site of another origin, with an empty page and the library. */
+export interface Site {
+  readonly origin: string
+  readonly page: string
+  close(): Promise<void>
+}
+
+export async function startSite(): Promise<Site> {
+  const server = createServer(async (request, response) => {
+    const name = request.url?.split('/').at(-1) ?? ''
+    if (name === '') return void response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>')
+    const isThere = (await readdir(CLIENT)).includes(name)
+    if (!isThere) return void response.writeHead(404).end()
+    response.writeHead(200, { 'content-type': 'text/javascript' }).end(await readFile(join(CLIENT, name)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    origin,
+    page: `${origin}${OTHER_PATH}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
