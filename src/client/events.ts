@@ -1,7 +1,7 @@
 import type { PlayerCalls } from './calls.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
 import { parseExact, toBigInts } from './json.ts'
-import { backoff, type CallOptions, pause, refusalOf } from './transport.ts'
+import { backoff, type CallOptions, listenOnline, pause, refusalOf } from './transport.ts'
 
 /** An event of the player: a handle that a node of a scenario crossed, or `playerCreated`. */
 export interface TierwayEvent {
@@ -77,8 +77,19 @@ export async function* listen(
       if (signal?.aborted) return
       if (!TierwayError.is(error) || !error.retryable) throw error
     }
-    await pause(backoff(failed, LONGEST_WAIT_MS), signal).catch(() => undefined)
+    await pauseOffline(backoff(failed, LONGEST_WAIT_MS), signal)
   }
+}
+
+/** Waits, but not longer than until there is a connection again. */
+async function pauseOffline(ms: number, signal?: AbortSignal): Promise<void> {
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  listenOnline('addEventListener', end)
+  signal?.addEventListener('abort', end)
+  await pause(ms, ending.signal).catch(() => undefined)
+  listenOnline('removeEventListener', end)
+  signal?.removeEventListener('abort', end)
 }
 
 /** Where the player's stream ends now. */

@@ -29,6 +29,7 @@ export type {
   Crossing,
   LevelSession,
   LevelUp,
+  Scenario,
   ScenarioSession,
   SessionEvents,
   Track,

@@ -198,11 +198,17 @@ export class PlayerLogin {
 
   /** A login that cannot be kept lasts as long as the page. */
   async #save(): Promise<void> {
+    const { storage, storageKey } = this.#options
     const text = JSON.stringify(this.#login)
-    this.#isKept = await patient(() => this.#options.storage.set(this.#options.storageKey, text)).then(
-      () => true,
-      () => false,
-    )
+    const keep = () => patient(() => storage.set(storageKey, text))
+    // Where there is no room for the new pair, the old one makes room: it is used up.
+    const keepInstead = () => patient(() => storage.remove(storageKey)).then(keep)
+    this.#isKept = await keep()
+      .catch(keepInstead)
+      .then(
+        () => true,
+        () => false,
+      )
   }
 }
 

@@ -6,7 +6,7 @@ import { Listeners } from './listeners.ts'
 import type { BattlePassSession, ScenarioSession } from './scenario.ts'
 import { patient, type Storage } from './storage.ts'
 import type { Tierway } from './tierway.ts'
-import { backoff, newKey } from './transport.ts'
+import { backoff, listenOnline, newKey } from './transport.ts'
 
 /** Xp that waits to be sent. */
 export interface QueuedXp {
@@ -203,9 +203,3 @@ const WAITING: readonly TierwayError['code'][] = [
   'invalid_answer',
   'internal_error',
 ]
-
-/** Browsers say when there is a connection again. */
-function listenOnline(method: 'addEventListener' | 'removeEventListener', listener: () => void): void {
-  const target = globalThis as Partial<Record<typeof method, (type: string, listener: () => void) => void>>
-  target[method]?.('online', listener)
-}

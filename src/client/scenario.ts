@@ -71,6 +71,16 @@ const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
 }`
 const CLAIMED_INT64 = { claimed: [{ granted: [{ amount: 1 }] }] } as const
 
+export interface Scenario {
+  /** Starts the player's run, or resumes it. */
+  start(options?: ChangeOptions): Promise<ScenarioSession>
+  /**
+   * A session for a run whose id the game has kept, without a call: for a game that begins offline. `refresh` reads what
+   * the session does not know yet.
+   */
+  open(runId: string): ScenarioSession
+}
+
 /** Tiers that were claimed together. */
 export interface ClaimedTiers {
   readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Reward[] }[]

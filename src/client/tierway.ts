@@ -6,9 +6,9 @@ import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
 import { PlayerLogin, type SignedOut } from './login.ts'
-import { type ScenarioSession, startSession } from './scenario.ts'
+import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { memoryStorage, type Storage } from './storage.ts'
-import { type CallOptions, type ChangeOptions, createTransport, type Fetch, type Transport } from './transport.ts'
+import { type CallOptions, createTransport, type Fetch, type Transport } from './transport.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -139,8 +139,11 @@ export class Tierway {
   }
 
   /** A scenario, which the player can start. */
-  scenario(scenarioId: string): { start(options?: ChangeOptions): Promise<ScenarioSession> } {
-    return { start: (options) => startSession(this.calls, scenarioId, options) }
+  scenario(scenarioId: string): Scenario {
+    return {
+      start: (options) => startSession(this.calls, scenarioId, options),
+      open: (runId) => new ScenarioSession(this.calls, scenarioId, { runId, isResumed: true }),
+    }
   }
 
   /**

@@ -169,3 +169,9 @@ export function newKey(): string {
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
+
+/** Browsers say when there is a connection again. */
+export function listenOnline(method: 'addEventListener' | 'removeEventListener', listener: () => void): void {
+  const target = globalThis as Partial<Record<typeof method, (type: string, listener: () => void) => void>>
+  target[method]?.('online', listener)
+}

@@ -425,6 +425,19 @@ describe('a login', () => {
     await expect(tierway.player()).rejects.toMatchObject({ code: 'signed_out' })
   })
 
+  it('is kept in a full storage, which has room for one', async () => {
+    const { storage, key, login } = await reopened(() => ({ accessToken: 'a.b.c' }))
+    const set = storage.set.bind(storage)
+    storage.set = async (name, value) => {
+      if ((await storage.get(name)) !== null) throw new Error('the quota is used up')
+      await set(name, value)
+    }
+    await connect({ storage }).player()
+    const kept = JSON.parse(String(await storage.get(key)))
+    expect(kept.refreshToken).not.toBe(login.refreshToken)
+    expect(await callsOf(REFRESH, () => connect({ storage }).player())).toBe(0)
+  })
+
   it('tells its listeners, who may call the client', async () => {
     const tierway = connect()
     const heard: unknown[] = []
@@ -459,6 +472,25 @@ describe('an outbox', () => {
     await until('all is sent', async () => (await outbox.size()) === 0)
     expect(sent).toEqual(['match 1 1 1', 'match 2 2 3', 'match 3 3 6'])
     expect((await pass.progress()).xp).toBe(6n)
+    outbox.close()
+  })
+
+  it('takes xp in a game that begins offline, for the run that it knows', async () => {
+    const storage = memoryStorage()
+    const { runId } = await (await signedIn({ storage })).scenario('season-1').start()
+    proxy.mishap = () => 'lost'
+    const tierway = connect({ storage, retries: 0 })
+    await tierway.restore()
+    const season = tierway.scenario('season-1').open(runId)
+    const outbox = new Outbox(tierway)
+    const levels: (number | null)[][] = []
+    season.battlePass('pass').on('onLevelUp', ({ fromLevel, toLevel }) => levels.push([fromLevel, toLevel]))
+    await outbox.addXp(season.battlePass('pass'), 100)
+    proxy.mishap = () => undefined
+    await until('it is sent', async () => (await outbox.size()) === 0)
+    expect(levels).toEqual([[null, 2]])
+    await season.refresh()
+    expect(season.active.map(({ nodeId }) => nodeId)).toEqual(['pass'])
     outbox.close()
   })
 
