@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage, Tierway } from '../../src/client/index.ts'
 import { auditBooks } from '../support/audit.ts'
+import { inPage, type Site, startBrowser, startSite, withoutChromium } from '../support/browser.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
@@ -17,32 +18,50 @@ let database: TestDatabase
 let world: World
 let proxy: HttpProxy
 let service: Service
+/** Where a game in a browser comes from. */
+let site: Site
+
+const env = () => ({ ...world.env, ALLOWED_ORIGINS: site.origin })
 
 beforeAll(async () => {
   await buildService()
   database = await createDatabase()
   world = await createWorld(database.url)
   await world.publish('season-1', season())
-  service = await startService(world.env)
+  site = await startSite()
+  service = await startService(env())
   proxy = await startHttpProxy(() => service.baseUrl)
 })
 afterAll(async () => {
   await proxy?.close()
+  await site?.close()
   await stopService(service)
   await world?.close()
   await database?.drop()
 })
 
+/** A login as the library keeps it, without the studio's webhook. */
+async function newLogin() {
+  const { token: accessToken, playerId } = await world.player('season-1')
+  return { accessToken, refreshToken: 'unused', playerId, receivedAt: Date.now(), lifetimeMs: 86_400_000 }
+}
+
+/** Kills the service and starts it again, twice, while a game makes its calls. */
+async function killTwice(made: () => number | Promise<number>, calls: number): Promise<void> {
+  for (const share of [0.3, 0.6]) {
+    await until('calls are made', async () => (await made()) > calls * share)
+    await stopService(service)
+    service = await startService(env())
+  }
+}
+
 describe('the service is killed twice in the midst', () => {
   it('and every call that a game has made counts once, and every level-up is heard once', async () => {
     let calls = 0
     const play = async () => {
-      const player = await world.player('season-1')
       const storage = memoryStorage()
       const tierway = new Tierway({ baseUrl: proxy.baseUrl, sdkKey: 'unused', storage, retries: 100 })
-      const { token: accessToken, playerId } = player
-      const login = { accessToken, refreshToken: 'unused', playerId, receivedAt: Date.now(), lifetimeMs: 86_400_000 }
-      await storage.set(`${tierway.keep.prefix}:login`, JSON.stringify(login))
+      await storage.set(`${tierway.keep.prefix}:login`, JSON.stringify(await newLogin()))
       const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
       const levels: number[] = []
       pass.on('onLevelUp', ({ toLevel }) => levels.push(toLevel))
@@ -63,13 +82,37 @@ describe('the service is killed twice in the midst', () => {
       await hearing
     }
     const playing = Promise.all(times(PLAYERS, play))
-    for (const at of [0.3, 0.6]) {
-      await until('they play', () => calls > PLAYERS * CALLS * at)
-      await stopService(service)
-      service = await startService(world.env)
-    }
+    await killTwice(() => calls, PLAYERS * CALLS)
     await playing
     expect(calls).toBe(PLAYERS * CALLS)
     await auditBooks(world.pool)
+  })
+
+  describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
+    it('and the same holds', async () => {
+      const browser = await startBrowser()
+      try {
+        const page = await browser.newPage()
+        await page.goto(site.page)
+        const given = { baseUrl: proxy.baseUrl, login: await newLogin(), calls: 4 * CALLS }
+        const playing = inPage(
+          page,
+          `const storage = memoryStorage()
+          const tierway = new Tierway({ baseUrl: given.baseUrl, sdkKey: 'unused', storage, retries: 100 })
+          await storage.set(tierway.keep.prefix + ':login', JSON.stringify(given.login))
+          const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+          const levels = []
+          pass.on('onLevelUp', ({ toLevel }) => levels.push(toLevel))
+          for (globalThis.made = 0; made < given.calls; globalThis.made += 1) await pass.addXp(10n, { source: 'match' })
+          return { levels, xp: String((await pass.progress()).xp) }`,
+          given,
+        )
+        await killTwice(() => page.evaluate('globalThis.made ?? 0'), given.calls)
+        expect(await playing).toEqual({ levels: [2, 3, 4, 5], xp: String(10 * given.calls) })
+        await auditBooks(world.pool)
+      } finally {
+        await browser.close()
+      }
+    })
   })
 })
