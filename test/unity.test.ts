@@ -325,7 +325,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
         const released = new Promise<void>((resolve) => {
           release = resolve
         })
-        only(REFRESH, { after: released })
+        only(REFRESH, { after: () => released })
       },
       held: () => until('the refresh is on its way', () => callsTo(REFRESH).length === 1),
       release: () => release(),

@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers'
 
 /** A call that came by. */
 export interface Passed {
+  readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -11,16 +12,24 @@ export interface Passed {
   status?: number
 }
 
-/**
- * What becomes of a call: it passes, at once or later; it is handled and its answer is lost; something else answers, or
- * nothing does.
- */
+/** What becomes of a call. */
 export type Fate =
   | 'pass'
-  | 'lose'
+  /** It never reaches the service, and its connection breaks. */
   | 'cut'
+  /** It never reaches the service, and nothing comes back. */
   | 'freeze'
-  | { readonly after: Promise<void> }
+  /** The service handles it; then its connection breaks, without the answer. */
+  | 'lose'
+  /** The service handles it; then its connection breaks, with the first byte of the answer. */
+  | 'tear'
+  /** The service handles it, and nothing comes back. */
+  | 'mute'
+  /** It reaches the service twice, at once. One answer comes back when both are done. */
+  | 'double'
+  /** It passes later. */
+  | { readonly after: () => Promise<void> }
+  /** Something else answers. */
   | {
       readonly status: number
       readonly headers?: Readonly<Record<string, string>>
@@ -43,17 +52,18 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-export async function startGateway(baseUrl: string): Promise<Gateway> {
+export async function startGateway(baseUrl: string | (() => string)): Promise<Gateway> {
   const passed: Passed[] = []
   const sockets = new Set<Socket>()
   const streams = new Set<IncomingMessage>()
-  let target = new URL(baseUrl)
+  let target = typeof baseUrl === 'string' ? () => baseUrl : baseUrl
   let fateOf: (call: Passed) => Fate = () => 'pass'
 
   const server = createServer(async (incoming, response) => {
     const body = await buffer(incoming).catch(() => undefined)
     if (!body) return
-    const call: Passed = { path: incoming.url ?? '', headers: incoming.headers, body: body.toString() }
+    const { method = '', url: path = '', headers } = incoming
+    const call: Passed = { method, path, headers, body: body.toString() }
     passed.push(call)
     const fate = fateOf(call)
     if (fate === 'cut') return void response.destroy()
@@ -64,29 +74,45 @@ export async function startGateway(baseUrl: string): Promise<Gateway> {
       if (length === Buffer.byteLength(fate.body)) return void response.end(fate.body)
       return void response.write(fate.body, () => response.destroy())
     }
-    if (typeof fate === 'object') await fate.after
-    forward(call, body, response, fate === 'lose')
-  })
-
-  function forward(call: Passed, body: Buffer, response: ServerResponse, isLost: boolean): void {
-    const { host: _host, connection: _connection, ...headers } = call.headers
-    const options = { host: target.hostname, port: target.port, path: call.path, method: 'POST', headers, agent: false }
-    const onward = request(options, async (answer) => {
+    if (typeof fate === 'object') await fate.after()
+    const other =
+      fate === 'double'
+        ? send(call, body)
+            .then(buffer)
+            .catch(() => undefined)
+        : undefined
+    try {
+      const answer = await send(call, body, response)
       call.status = answer.statusCode
-      if (isLost) {
-        await buffer(answer).catch(() => undefined)
-        return void response.destroy()
+      if (fate === 'lose' || fate === 'mute') {
+        await buffer(answer)
+        if (fate === 'lose') response.destroy()
+        return
       }
+      await other
       streams.add(answer)
       answer.once('close', () => streams.delete(answer))
       // A connection that breaks on one side breaks on the other.
       answer.on('error', () => response.destroy())
       response.writeHead(answer.statusCode ?? 0, answer.headers)
-      answer.pipe(response)
+      if (fate !== 'tear') return void answer.pipe(response)
+      const whole = await buffer(answer)
+      response.write(whole.subarray(0, 1), () => response.destroy())
+    } catch {
+      response.destroy()
+    }
+  })
+
+  /** Makes the call at the service. It ends when the response for which it is made does. */
+  function send({ method, path, headers: own }: Passed, body: Buffer, response?: ServerResponse) {
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const { hostname, port } = new URL(target())
+      const { host: _host, connection: _connection, ...headers } = own
+      const onward = request({ host: hostname, port, path, method, headers, agent: false }, resolve)
+      onward.on('error', reject)
+      response?.once('close', () => onward.destroy())
+      onward.end(body)
     })
-    onward.on('error', () => response.destroy())
-    response.once('close', () => onward.destroy())
-    onward.end(body)
   }
 
   server.on('connection', (socket) => {
@@ -102,7 +128,7 @@ export async function startGateway(baseUrl: string): Promise<Gateway> {
       fateOf = fate
     },
     lead(next) {
-      target = new URL(next)
+      target = () => next
     },
     cut() {
       for (const socket of sockets) socket.destroy()
