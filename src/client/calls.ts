@@ -1,7 +1,14 @@
 import { TierwayError } from './error.ts'
 import { type Places, parseExact, printExact, toBigInts } from './json.ts'
 import type { PlayerLogin } from './login.ts'
-import { type CallOptions, type ChangeOptions, newKey, type PostRequest, type Transport } from './transport.ts'
+import {
+  type CallOptions,
+  type ChangeOptions,
+  newKey,
+  type PostRequest,
+  reasonOf,
+  type Transport,
+} from './transport.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -55,7 +62,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return pending
   return new Promise((resolve, reject) => {
-    const end = () => reject(signal.reason)
+    const end = () => reject(reasonOf(signal))
     if (signal.aborted) end()
     signal.addEventListener('abort', end)
     pending.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))

@@ -73,7 +73,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
     }, own)
     signal?.addEventListener('abort', abort)
     try {
-      signal?.throwIfAborted()
+      throwIfAborted(signal)
       const response = await open(path, request, ending.signal)
       const text = await response.text()
       if (!response.ok) throw refusalOf(response, text)
@@ -82,7 +82,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       throw new TierwayError({ code: 'invalid_answer', status: response.status, retryable: true })
     } catch (error) {
       if (TierwayError.is(error)) throw error
-      signal?.throwIfAborted()
+      throwIfAborted(signal)
       throw new TierwayError({ code: isLate ? 'timeout' : 'network_error', retryable: true, cause: error })
     } finally {
       clearTimeout(timer)
@@ -150,7 +150,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)
-      reject(signal?.reason)
+      reject(reasonOf(signal))
     }
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', end)
@@ -161,9 +161,20 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** A UUID of version 4. `crypto.randomUUID` is missing in pages without HTTPS. */
+/** Some platforms have signals without a reason. */
+export const reasonOf = (signal: AbortSignal | undefined): unknown => signal?.reason ?? new Error('the call was ended')
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw reasonOf(signal)
+}
+
+/**
+ * A UUID of version 4. `crypto.randomUUID` is missing in pages without HTTPS, and all of `crypto` in React Native. Keys are
+ * a player's own, so that they need not be hard to guess.
+ */
 export function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const bytes = new Uint8Array(16).map(() => Math.random() * 256)
+  globalThis.crypto?.getRandomValues(bytes)
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
