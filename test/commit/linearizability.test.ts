@@ -8,6 +8,7 @@ import {
   claim,
   claimAnswer,
   done,
+  gift,
   history,
   levelUp,
   me,
@@ -16,6 +17,7 @@ import {
   progress,
   progressAnswer,
   reachedAnswer,
+  refusedGift,
   startAnswer,
   start as startCall,
   xp,
@@ -496,6 +498,14 @@ describe('the checker', () => {
     [
       'levels stand in the stream once, in their order',
       history([[0, 10, xp(100), reachedAnswer(100)]], { stream: levelUp(100) }),
+    ],
+    [
+      'a refusal is written down after a write that began later',
+      history([
+        [0, 10, { kind: 'store', values: { a: '1' } }, done],
+        [0, 100, gift, refusedGift, 90],
+        [20, 30, xp(10), xpAnswer(10), 25],
+      ]),
     ],
     [
       'a restored player goes on from what was restored',

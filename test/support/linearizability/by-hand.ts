@@ -43,9 +43,9 @@ export const BEGINNER: PlayerState = {
   answers: {},
 }
 
-type Written = readonly [from: number, to: number, request: Request, answer?: Answer]
+type Written = readonly [from: number, to: number, request: Request, answer?: Answer, committed?: number]
 
-/** Calls with the times of their invocation and answer. Without an answer its outcome is not known. */
+/** Calls with the times of their invocation, answer and commit. Without an answer its outcome is not known. */
 export function history(
   calls: readonly Written[],
   {
@@ -61,7 +61,7 @@ export function history(
     versions,
     stream,
     calls: calls.map(
-      ([invoked, answered, request, answer], id): Call => ({
+      ([invoked, answered, request, answer, committed], id): Call => ({
         id,
         on: id % 2 === 0 ? 'a' : 'b',
         player: 0,
@@ -70,6 +70,7 @@ export function history(
         answered: answer ? answered : Number.POSITIVE_INFINITY,
         answer,
         effect: 'perhaps',
+        committed,
       }),
     ),
   }
@@ -97,6 +98,11 @@ export const progress: Request = { kind: 'progress', ...place }
 export const progressAnswer = (total: number, claimedTiers: readonly string[] = [], level = 1): Answer => ({
   ok: { level, xp: total, premiumOwned: false, claimedTiers },
 })
+/** What support tries to give. There is no such tier; the audit log tells of the try. */
+export const gift: Request = { kind: 'grantTier', ...place, level: 1, track: 'premium', key: 'gift', reason: 'test' }
+export const refusedGift: Answer = {
+  ok: { success: false, alreadyClaimed: false, error: 'tier not found', granted: [] },
+}
 export const me: Request = { kind: 'me' }
 export const meAnswer = (wallet: Readonly<Record<string, number>>): Answer => ({
   ok: { nickname: null, wallet, items: {} },

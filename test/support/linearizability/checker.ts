@@ -155,10 +155,11 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       stuck = reasons
     }
     if (looked > maxSteps) return false
-    // What changes nothing, and would not with this answer at any other time, is placed at once.
+    // What changes nothing, and would not with this answer at any other time, is placed at once. A refusal that was
+    // written down waits for its turn among what was written.
     for (const at of next) {
       const call = ops[at] as Call
-      if (!call.answer || !(isRead(call.request) || isRefusal(call.answer))) continue
+      if (!call.answer || call.committed !== undefined || !(isRead(call.request) || isRefusal(call.answer))) continue
       const [then] = outcomes(at, from)
       if (then) return place(at, then)
     }
