@@ -1,3 +1,4 @@
+import type { Places } from './client/json.ts'
 import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
 import { openapi } from './openapi.ts'
 import type { Schema } from './request/shape.ts'
@@ -20,9 +21,6 @@ const ROOTS = [
 ]
 
 const schemas: Record<string, Schema> = openapi.components.schemas
-
-/** Where an answer has 64-bit integers: `1` for the value itself, else by member, or for each item of a list. */
-type Places = 1 | { readonly [member: string]: Places } | readonly [Places]
 
 const nameOf = ({ $ref }: Schema): string | undefined => ($ref as string | undefined)?.split('/').at(-1)
 const isInt64 = ({ format }: Schema): boolean => format === 'int64'

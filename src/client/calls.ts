@@ -11,6 +11,7 @@ import {
 } from './transport.ts'
 
 type Headers = Readonly<Record<string, string>>
+type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'headers'>>
 
 /** Calls of the signed-in player. Other parts of the library make their calls by it. */
 export interface PlayerCalls {
@@ -18,6 +19,8 @@ export interface PlayerCalls {
   call(path: string, body: object, options?: CallOptions, places?: Places): Promise<unknown>
   /** The same for a call that changes something: it has a key, which all its attempts carry. */
   change(path: string, body: object, options?: ChangeOptions, places?: Places): Promise<unknown>
+  /** Makes a call whose body is a text already, and reads its answer by the function. */
+  send<Answer>(path: string, request: PlayerRequest, read: (text: string) => Answer): Promise<Answer>
   /** Makes a call with the player's token. When it is refused, the call is made once more with another one. */
   withToken<Answer>(make: (headers: Headers) => Promise<Answer>, signal?: AbortSignal): Promise<Answer>
   /** Exchanges the player's token. Rejects with `signed_out` when the login has ended. */
@@ -36,22 +39,26 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
     }
   }
 
-  async function post(path: string, request: Omit<PostRequest, 'headers'>, more: object, places?: Places) {
-    const make = (headers: Headers) => transport.post(path, { ...request, headers: { ...headers, ...more } })
-    const text = await withToken(make, request.signal)
-    if (text === '') return undefined
-    const answer = read(text)
+  const send: PlayerCalls['send'] = (path, request, read) =>
+    withToken(
+      (headers) => transport.post(path, { ...request, headers: { ...headers, ...request.headers } }, read),
+      request.signal,
+    )
+
+  const readWith = (places: Places | undefined) => (text: string) => {
+    const answer = readAnswer(text)
     return places === undefined ? answer : toBigInts(answer, places)
   }
 
   return {
     transport,
+    send,
     withToken,
     renew: async () => login.replace(await login.token()),
-    call: (path, body, options, places) => post(path, { ...options, body: printExact(body) }, {}, places),
+    call: (path, body, options, places) => send(path, { ...options, body: printExact(body) }, readWith(places)),
     change(path, body, options, places) {
-      const key = { 'idempotency-key': options?.idempotencyKey ?? newKey() }
-      return post(path, { ...options, body: printExact(body), isChange: true }, key, places)
+      const headers = { 'idempotency-key': options?.idempotencyKey ?? newKey() }
+      return send(path, { ...options, body: printExact(body), headers, isChange: true }, readWith(places))
     },
   }
 }
@@ -69,7 +76,9 @@ function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | und
   })
 }
 
-export function read(text: string): unknown {
+/** What an answer says; undefined for one without a body. */
+export function readAnswer(text: string): unknown {
+  if (text === '') return undefined
   try {
     return parseExact(text)
   } catch (error) {

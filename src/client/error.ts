@@ -71,7 +71,7 @@ export class TierwayError extends Error {
     return typeof value === 'object' && value !== null && BRAND in value
   }
 
-  /** The same error, whose outcome is not known. */
+  /** @internal The same error, whose outcome is not known. */
   unknown(): TierwayError {
     return new TierwayError({ ...this, message: this.message, outcomeUnknown: true, cause: this.cause })
   }

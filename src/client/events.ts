@@ -1,6 +1,6 @@
-import type { PlayerCalls } from './calls.ts'
+import { type PlayerCalls, readAnswer } from './calls.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
-import { parseExact, toBigInts } from './json.ts'
+import { toBigInts } from './json.ts'
 import { backoff, type CallOptions, listenOnline, pause, refusalOf } from './transport.ts'
 
 /** An event of the player: a handle that a node of a scenario crossed, or `playerCreated`. */
@@ -105,11 +105,7 @@ export async function graphql(
   variables: object,
   options?: CallOptions & { readonly isChange?: boolean },
 ): Promise<Record<string, unknown>> {
-  return calls.withToken(async (headers) => {
-    const body = JSON.stringify({ query, variables })
-    const text = await calls.transport.post('/graphql', { ...options, body, headers })
-    return dataOf(text)
-  }, options?.signal)
+  return calls.send('/graphql', { ...options, body: JSON.stringify({ query, variables }) }, dataOf)
 }
 
 interface Result {
@@ -118,7 +114,7 @@ interface Result {
 }
 
 function dataOf(text: string): Record<string, unknown> {
-  const { data, errors } = parseExact(text) as Result
+  const { data, errors } = readAnswer(text) as Result
   if (errors?.[0]) throw errorOf(errors[0].message, errors[0].extensions?.code)
   return data ?? {}
 }

@@ -224,7 +224,7 @@ function loginOf({ accessToken, refreshToken }: TokenPair): Login {
   return { accessToken, refreshToken, playerId: sub ?? '', receivedAt: Date.now(), lifetimeMs }
 }
 
-/** What the service has signed. The client need not check it: the service does. */
+/** The claims of an access token. They are not verified here: the service verifies each token that it receives. */
 function claimsOf(token: string): { sub?: string; iat?: number; exp?: number } {
   try {
     return JSON.parse(atob((token.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/')))

@@ -39,17 +39,18 @@ const LONGEST_PAUSE_MS = 60_000
 const NUMBER_DIGITS = 16
 
 /**
- * Xp that is earned whether or not there is a connection. It is kept in the client's storage before it is sent, with its
- * key, and sent in order: each counts once, also after the page was closed, and when several tabs send it. The storage
- * must list its keys: `localStorage()` and `memoryStorage()` do.
+ * Sends the xp that a player earns, also when it was earned offline. Xp is kept in the client's storage with its
+ * idempotency key before it is sent, and it is sent in order. Each grant counts once, also after the page was closed and
+ * when several tabs send it. The storage must list its keys: `localStorage()` and `memoryStorage()` do.
  */
 export class Outbox {
   readonly #tierway: Tierway
-  readonly #storage: Required<Storage>
+  readonly #storage: Storage & Pick<Required<Storage>, 'keys'>
   readonly #prefix: string
   readonly #listeners = new Listeners<OutboxEvents>()
   /** Sessions of this page, which take in the answers. */
   readonly #sessions = new Map<string, ScenarioSession>()
+  readonly #stopHearing: () => void
   #number = 0
   #sending: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -63,10 +64,10 @@ export class Outbox {
     const { storage, prefix } = tierway.keep
     if (!storage.keys) throw new TypeError('an outbox needs a storage that lists its keys')
     this.#tierway = tierway
-    this.#storage = storage as Required<Storage>
+    this.#storage = storage as Storage & Pick<Required<Storage>, 'keys'>
     this.#prefix = `${prefix}:xp:`
     listenOnline('addEventListener', this.#wake)
-    tierway.on('signedIn', this.#wake)
+    this.#stopHearing = tierway.on('signedIn', this.#wake)
     this.#wake()
   }
 
@@ -113,6 +114,7 @@ export class Outbox {
     this.#isClosed = true
     clearTimeout(this.#timer)
     listenOnline('removeEventListener', this.#wake)
+    this.#stopHearing()
   }
 
   #wake = (): void => {
@@ -195,7 +197,7 @@ export class Outbox {
   }
 }
 
-/** A login, an operator or a mend of the service ends these. What was earned is not dropped for them. */
+/** These errors last until a login, an operator or a new version of the service ends them. The xp is kept until then. */
 const WAITING: readonly TierwayError['code'][] = [
   'signed_out',
   'invalid_token',

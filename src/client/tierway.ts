@@ -1,4 +1,4 @@
-import { type PlayerCalls, playerCalls, read } from './calls.ts'
+import { type PlayerCalls, playerCalls, readAnswer } from './calls.ts'
 import type { CustomLinkRequest, CustomLoginRequest, Player, TokenPair } from './contract.ts'
 import { PLAYER_INT64 } from './contract.ts'
 import { TierwayError } from './error.ts'
@@ -102,19 +102,9 @@ export class Tierway {
 
   /** Attaches another identity to the player, through the same webhook. */
   async link(request: CustomLinkRequest, options?: CallOptions): Promise<void> {
-    const body = printExact(request)
-    const key = { 'x-sdk-key': this.#sdkKey }
-    await this.calls.withToken(
-      (headers) =>
-        this.#transport.post('/sdk/v1/authorization/custom/link', {
-          timeoutMs: LOGIN_TIMEOUT_MS,
-          ...options,
-          body,
-          headers: { ...headers, ...key },
-          isChange: true,
-        }),
-      options?.signal,
-    )
+    const headers = { 'x-sdk-key': this.#sdkKey }
+    const call = { timeoutMs: LOGIN_TIMEOUT_MS, ...options, body: printExact(request), headers, isChange: true }
+    await this.calls.send('/sdk/v1/authorization/custom/link', call, readAnswer)
   }
 
   /** Signs the player out at once. Then the service is told; when it cannot be, its refresh token ends after seven days. */
@@ -158,8 +148,8 @@ export class Tierway {
   /** A call of the game before anybody is signed in. */
   async #client<Answer>(path: string, body: object, options?: CallOptions): Promise<Answer> {
     const headers = { 'x-sdk-key': this.#sdkKey }
-    const text = await this.#transport.post(path, { ...options, body: printExact(body), headers })
-    return (text === '' ? undefined : read(text)) as Answer
+    const request = { ...options, body: printExact(body), headers }
+    return this.#transport.post(path, request, (text) => readAnswer(text) as Answer)
   }
 }
 
@@ -179,13 +169,11 @@ export class PlayerStorage {
 
   /** The same as JSON texts, byte for byte as they were written. */
   async getRaw(keys?: readonly string[], options?: CallOptions): Promise<Record<string, string>> {
-    const body = printExact({ keys })
-    const text = await this.#calls.withToken(
-      (headers) => this.#calls.transport.post('/sdk/v1/storage/get', { ...options, body, headers }),
-      options?.signal,
-    )
-    const [, values = '{}'] = membersOf(text).find(([name]) => name === 'values') ?? []
-    return Object.fromEntries(membersOf(values))
+    const request = { ...options, body: printExact({ keys }) }
+    return this.#calls.send('/sdk/v1/storage/get', request, (text) => {
+      const [, values = '{}'] = membersOf(text).find(([name]) => name === 'values') ?? []
+      return Object.fromEntries(membersOf(values))
+    })
   }
 
   /** Writes these keys, all or none. Other keys stay. */
@@ -208,11 +196,8 @@ export class PlayerStorage {
   }
 
   async #set(values: string, options?: CallOptions): Promise<void> {
-    const body = `{"values":${values}}`
-    await this.#calls.withToken(
-      (headers) => this.#calls.transport.post('/sdk/v1/storage/set', { ...options, body, headers, isChange: true }),
-      options?.signal,
-    )
+    const request = { ...options, body: `{"values":${values}}`, isChange: true }
+    await this.#calls.send('/sdk/v1/storage/set', request, readAnswer)
   }
 }
 

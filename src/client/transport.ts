@@ -19,8 +19,11 @@ export interface ChangeOptions extends CallOptions {
 }
 
 export interface Transport {
-  /** Makes a call until it is answered, and resolves with the body's text. Rejects with a `TierwayError`. */
-  post(path: string, request: PostRequest): Promise<string>
+  /**
+   * Makes a call until it is answered, and resolves with what the function reads of the body's text. Rejects with a
+   * `TierwayError`: one that the function throws counts like a refusal by status.
+   */
+  post<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer>
   /** One attempt, whose body is still to be read. */
   open(path: string, request: PostRequest, signal: AbortSignal): Promise<Response>
 }
@@ -62,7 +65,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
   }
 
   /** Makes a call once. */
-  async function attempt(path: string, request: PostRequest): Promise<string> {
+  async function attempt<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer> {
     const { signal, timeoutMs: own = timeoutMs } = request
     const ending = new AbortController()
     const abort = () => ending.abort()
@@ -77,7 +80,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       const response = await open(path, request, ending.signal)
       const text = await response.text()
       if (!response.ok) throw refusalOf(response, text)
-      if (text === '' || response.headers.get('content-type')?.includes('json')) return text
+      if (text === '' || response.headers.get('content-type')?.includes('json')) return read(text)
       // The page of a network that wants a login, for example.
       throw new TierwayError({ code: 'invalid_answer', status: response.status, retryable: true })
     } catch (error) {
@@ -90,12 +93,12 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
     }
   }
 
-  async function post(path: string, request: PostRequest): Promise<string> {
+  async function post<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer> {
     const { signal, retries: own = retries, isChange = false } = request
     let mayHaveArrived = false
     for (let tried = 0; ; tried += 1) {
       try {
-        return await attempt(path, request)
+        return await attempt(path, request, read)
       } catch (error) {
         if (!TierwayError.is(error)) throw error
         if (error.status !== 429) mayHaveArrived = true
@@ -169,8 +172,8 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /**
- * A UUID of version 4. `crypto.randomUUID` is missing in pages without HTTPS, and all of `crypto` in React Native. Keys are
- * a player's own, so that they need not be hard to guess.
+ * A UUID of version 4. `crypto.randomUUID` is missing in pages without HTTPS, and all of `crypto` in React Native. A key
+ * counts for one player only, so it need not be unpredictable.
  */
 export function newKey(): string {
   const bytes = new Uint8Array(16).map(() => Math.random() * 256)

@@ -185,6 +185,15 @@ describe('a call whose answer is lost', () => {
     })
   })
 
+  it('is made again when GraphQL says that the service is away', async () => {
+    const pass = await passOf(await signedIn())
+    await pass.addXp(100)
+    once('/graphql', 'away')
+    expect((await pass.claimAll()).claimed).toHaveLength(2)
+    proxy.mishap = (path) => (path === '/graphql' ? 'away' : undefined)
+    await expect(pass.claimAll({ retries: 1 })).rejects.toMatchObject({ code: 'unavailable', outcomeUnknown: true })
+  })
+
   it('shows what claim-all granted, though the first answer is lost', async () => {
     const pass = await passOf(await signedIn())
     await pass.addXp(100)

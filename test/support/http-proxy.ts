@@ -14,6 +14,12 @@ const FATES = {
   delayed: { after: () => new Promise((resolve) => setTimeout(resolve, 20)) },
   /** A proxy says that the service is away. */
   refused: { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>away</h1>' },
+  /** The service answers with status 200 that it is away, as GraphQL does. */
+  away: {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: '{"errors":[{"message":"unavailable","extensions":{"code":"UNAVAILABLE"}}]}',
+  },
   /** It is one too many: the answer says to come back in a second. */
   limited: { status: 429, headers: { 'retry-after': '1' }, body: '{}' },
   /** It reaches the service, and nothing comes back while the caller waits. */
