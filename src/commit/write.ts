@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto'
+import { randomsFrom } from '../ids.ts'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
@@ -51,7 +51,7 @@ export function writeStatement(
   const traits = [kind.isLone, kind.isChecking, kind.isProving, kind.restsOn, kind.isWriting, kind.absent]
   let bits = traits.reduce<number>((sum, trait, index) => (trait ? sum | (1 << index) : sum), 0)
   for (const { index } of [...tables.map(([table]) => table), ...insertions]) bits |= 1 << (traits.length + index)
-  group.version = newVersion()
+  group.version = String(nextVersion())
 
   const environments = [...new Set([...changed, ...checked].map(({ environmentId }) => environmentId))]
   const owners = (players: readonly Player[]): string[] => [
@@ -99,19 +99,7 @@ export function writeStatement(
   }
 }
 
-/** Random numbers are asked for in bulk: asking costs more than making a small group's statement. */
-const random = new BigInt64Array(512)
-let taken = random.length
-
-function newVersion(): string {
-  if (taken === random.length) {
-    randomFillSync(random)
-    taken = 0
-  }
-  const version = String(random[taken])
-  taken += 1
-  return version
-}
+const nextVersion = randomsFrom(new BigInt64Array(512))
 
 /** Most groups write one of a few combinations of tables. Rarer ones are not prepared: each takes memory on each connection. */
 const MAX_PREPARED = 64
