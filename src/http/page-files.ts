@@ -26,7 +26,7 @@ export interface PageFile {
   readonly type: string
   readonly plain: Buffer
   readonly zipped: Buffer
-  /** Names the content: whoever asks for `?<hash>` may keep the file for good. */
+  /** The hash of the content. The answer to a request with `?<hash>` may be cached for good. */
   readonly hash: string
 }
 
@@ -35,9 +35,11 @@ export async function toPageFile(name: string, plain: Buffer): Promise<PageFile>
     type: `${TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html'}; charset=utf-8`,
     plain,
     zipped: await promisify(gzip)(plain),
-    hash: createHash('sha256').update(plain).digest('hex').slice(0, 16),
+    hash: hashOf(plain),
   }
 }
+
+export const hashOf = (plain: Buffer): string => createHash('sha256').update(plain).digest('hex').slice(0, 16)
 
 /** Browsers ask again for what they have, unless they asked by its hash. A page itself runs under the strict policy. */
 export function sendPageFile(file: PageFile, { headers: sent, url }: IncomingMessage): Reply {
@@ -61,6 +63,6 @@ export const getPage = (path: string, respond: Route['respond']): Route => ({
   respond,
 })
 
-/** The page has no slash at its end; what it loads is named from there. */
+/** Redirects the path with a slash at its end. The links of the page are relative to the path without one. */
 export const withoutSlash = (path: string): Route =>
   getPage(`${path}/`, () => ({ status: 308, body: '', headers: ['location', `..${path}`] }))

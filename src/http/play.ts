@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Refusal } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { getPage, SECURITY, sendPageFile, toPageFile, withoutSlash } from './page-files.ts'
+import { getPage, hashOf, SECURITY, sendPageFile, toPageFile, withoutSlash } from './page-files.ts'
 import { json } from './respond.ts'
 import type { Route } from './route.ts'
 
@@ -62,7 +62,7 @@ export function playRoutes(readDemo: () => Promise<PlayableDemo | undefined>, lo
 async function page() {
   let html = await readFile(new URL('index.html', GAME), 'utf8')
   for (const name of GAME_FILES) {
-    const { hash } = await toPageFile(name, await readFile(new URL(name, GAME)))
+    const hash = hashOf(await readFile(new URL(name, GAME)))
     html = html.replace(`="${name}"`, `="play/${name}?${hash}"`)
   }
   return toPageFile('index.html', Buffer.from(html))

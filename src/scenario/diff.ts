@@ -99,7 +99,7 @@ export interface ScenarioDiff {
     readonly before: readonly string[]
     readonly after: readonly string[]
   }[]
-  /** Some of the `changes` were left out. Whatever has any is there. */
+  /** Some of the `changes` were left out. Every changed node and edge is listed all the same. */
   readonly hasMoreChanges: boolean
 }
 

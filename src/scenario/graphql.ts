@@ -582,7 +582,8 @@ const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>(
       resolve: (diff) => [...diff.edgesReordered],
     }),
     hasMoreChanges: t.exposeBoolean('hasMoreChanges', {
-      description: 'Some of the `changes` were left out: 2,000 are named in all. Whatever has any is there.',
+      description:
+        'Some of the `changes` were left out: at most 2,000 are listed. Every changed node and edge is listed all the same.',
     }),
   }),
 })
