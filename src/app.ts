@@ -15,9 +15,9 @@ import { createPool } from './db/pool.ts'
 import { createPrisma } from './db/prisma.ts'
 import { publishTo } from './events/append.ts'
 import { createLocalBus } from './events/bus.ts'
-import { createFeeds, type Feeds } from './events/feed.ts'
 import { createRedisBus } from './events/redis-bus.ts'
 import { purgeOldEvents } from './events/retention.ts'
+import { createSubscriptions, type Subscriptions } from './events/subscriptions.ts'
 import { readPersistedOperations } from './graphql/persisted-operations.ts'
 import { createGraphql } from './graphql/yoga.ts'
 import { docsRoutes } from './http/docs.ts'
@@ -51,7 +51,7 @@ export interface App {
   /** The connections of groups of commands. */
   readonly groupPool: Pool
   readonly tokens: Tokens
-  readonly feeds: Feeds
+  readonly subscriptions: Subscriptions
   readonly metrics: Metrics
   /** Resolves with the port once requests are served. */
   listen(): Promise<number>
@@ -103,7 +103,7 @@ export async function createApp({
               ? log.info('Redis carries the live signal between instances')
               : log.warn('Redis is away or refuses: events of other instances come a second later, from Postgres'),
         })
-  const feeds = createFeeds({
+  const subscriptions = createSubscriptions({
     pool,
     bus,
     onError: (error) => warn(error, 'the stream could not be read; each second tries again'),
@@ -180,7 +180,7 @@ export async function createApp({
     log,
     metrics,
     service,
-    feeds,
+    subscriptions,
     watch,
     prisma,
     persisted,
@@ -228,7 +228,7 @@ export async function createApp({
     pool,
     groupPool,
     tokens,
-    feeds,
+    subscriptions,
     metrics,
     async listen() {
       if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
@@ -257,7 +257,7 @@ export async function createApp({
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
       await webhook.close()
       await folding.stop()
-      await feeds.close()
+      await subscriptions.close()
       await bus.close()
       await prisma.$disconnect()
       await operatorPool.end()

@@ -13,7 +13,7 @@ import { JsonSource } from '../request/source.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
-import { type EventFilter, readEvents } from './history.ts'
+import { type HistoryFilter, readEvents } from './history.ts'
 
 const MAX_NAMES = 100
 const MAX_CURSOR = 256
@@ -187,19 +187,13 @@ async function readFilter(context: Context, request: Omit<RequestOf<typeof follo
  */
 async function follow(context: Context, args: object) {
   const { after: cursor, ...request } = followRequest.readInput(args)
-  const { environmentId, playerId, scenarioId, nodeId, types, handles } = await readFilter(context, request)
+  const { environmentId, ...filter } = await readFilter(context, request)
   // A stream of server-sent events comes back with the address that it began with: what it has heard is the later word.
   const after = context.lastEventId ?? cursor
-  return context.feeds.follow({
+  return context.subscriptions.open({
     environmentId,
     after: after === null ? null : readCursor(environmentId, after),
-    playerId,
-    matches: (event) =>
-      (playerId === null || event.playerId === playerId) &&
-      (scenarioId === null || event.scenarioId === scenarioId) &&
-      (nodeId === null || event.nodeId === nodeId) &&
-      (types === null || types.has(event.type)) &&
-      (handles === null || (event.handle !== null && handles.has(event.handle))),
+    filter,
   })
 }
 
@@ -269,7 +263,7 @@ builder.queryField('streamCursor', (t) =>
       const caller = await context.caller()
       if (caller.kind === 'platform') await requirePlatform(context, 'viewer')
       const { environmentId } = await readScope(context, { environment, playerId: null })
-      return printCursor(environmentId, await context.feeds.end(environmentId))
+      return printCursor(environmentId, await context.subscriptions.end(environmentId))
     },
   }),
 )
@@ -313,7 +307,7 @@ function readEventPage(args: PageArgs): AskedPage {
 }
 
 /** A page of a stream. Its cursors are the stream's own. */
-async function readHistory(context: Context, filter: EventFilter, { size, backwards, after, before }: AskedPage) {
+async function readHistory(context: Context, filter: HistoryFilter, { size, backwards, after, before }: AskedPage) {
   const { environmentId } = filter
   const cursorOf = (position: bigint) => printCursor(environmentId, position)
   const positionOf = (path: 'after' | 'before', cursor: string | null = null) =>

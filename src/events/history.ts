@@ -2,15 +2,11 @@ import type { ClientBase, Pool } from 'pg'
 import { inSnapshot } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
 import type { EventType, StreamEvent } from './catalogue.ts'
+import type { EventFilter } from './filter.ts'
 
-/** Which events of a stream are asked for. What is null is not asked about. */
-export interface EventFilter {
+/** Which events of a stream are asked for. A field that is null asks for any. */
+export interface HistoryFilter extends EventFilter {
   readonly environmentId: string
-  readonly playerId: string | null
-  readonly scenarioId: string | null
-  readonly nodeId: string | null
-  readonly types: ReadonlySet<string> | null
-  readonly handles: ReadonlySet<string> | null
   /** The first moment that counts. */
   readonly from: Date | null
   /** The first moment that does not count any more. */
@@ -62,12 +58,12 @@ export interface History {
 }
 
 /** Reads a page of a stream's history. Refuses with `cursor expired` a position that is gone or to come. */
-export function readEvents(pool: Pool, filter: EventFilter, page: EventPage): Promise<History> {
+export function readEvents(pool: Pool, filter: HistoryFilter, page: EventPage): Promise<History> {
   // Retention may remove events meanwhile: a page from two moments could have a gap that nobody is told of.
   return inSnapshot(pool, (client) => readPage(client, filter, page))
 }
 
-async function readPage(client: ClientBase, filter: EventFilter, page: EventPage): Promise<History> {
+async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPage): Promise<History> {
   const { environmentId } = filter
   const bounds = await readBounds(client, environmentId)
   if (page.after !== null && (page.after + 1n < bounds.first || page.after > bounds.end)) {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Access } from '../auth/access.ts'
 import type { PrismaClient } from '../db/prisma.ts'
-import type { Feeds } from '../events/feed.ts'
+import type { Subscriptions } from '../events/subscriptions.ts'
 import type { StorageAnswer } from '../players/storage-answers.ts'
 import type { Service } from '../service.ts'
 
@@ -20,7 +20,7 @@ export interface ServerContext {
 /** What resolvers work with. */
 export interface Context extends Access {
   readonly service: Service
-  readonly feeds: Feeds
+  readonly subscriptions: Subscriptions
   readonly prisma: PrismaClient
   /** What the resolver of the one root field has come to, when that is known already. */
   readonly outcome?: () => unknown

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
+import { type DocumentNode, type ExecutionArgs, GraphQLError } from 'graphql'
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -14,9 +15,10 @@ import type { Metrics } from '../metrics.ts'
 import type { Service } from '../service.ts'
 import type { Context, ServerContext } from './context.ts'
 import { refusalError, type TidyErrors } from './failures.ts'
-import { SharedResult } from './fan-out.ts'
+import { type Beating, Heartbeat } from './heartbeat.ts'
+import { type FrameSink, LiveResults, type Subscribe } from './live.ts'
+import { Outlet } from './outlet.ts'
 import type { SentOperation } from './persisted-operations.ts'
-import { stream } from './stream.ts'
 
 export interface SocketOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
@@ -26,6 +28,8 @@ export interface SocketOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly tidy: TidyErrors
+  readonly mask: (error: unknown) => GraphQLError
+  readonly subscribe: Subscribe
   /** The document that a client names or sends; refuses what it may not ask for. */
   readonly findDocument: (sent: SentOperation) => string | undefined
 }
@@ -35,37 +39,35 @@ const MAX_MESSAGE_BYTES = 64 * 1024
 const MAX_SUBSCRIPTIONS = 100
 /** Time for `connection_init`; then the socket is closed with 4408. */
 const INIT_TIMEOUT_MS = 3_000
-/** A ping that is not answered by the next one ends the socket. */
-const PING_SECONDS = 12
-/** A reader that takes nothing for so long is closed. It may come back with its cursor. */
-const STALL_SECONDS = 10
-/** With so much on its way out nothing more is read: whoever asks on and on and takes no answer waits for itself. */
-const MAX_BUFFERED_BYTES = 1024 * 1024
 /** Of the WebSocket protocol: try again later. Clients of graphql-ws do. */
 const TRY_AGAIN_LATER = 1013
+const NORMAL = 1000
 const GOING_AWAY = 1001
 /** Sockets get this long to close by themselves when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
 
-interface Execution {
-  readonly execute: (args: ExecutionArgs) => never
-  readonly subscribe: (args: ExecutionArgs) => never
-}
-
 type Params = { authorization?: unknown; sdkKey?: unknown }
+type Execute = (args: ExecutionArgs) => never
 
 /** What belongs to one socket. */
-interface Extra {
+class Connection implements Beating {
   readonly socket: WebSocket
-  readonly send: (message: string) => Promise<void>
-  expiry?: NodeJS.Timeout
-  readonly watches: (() => void)[]
-  /** Every stream that is open, also those whose id was taken again before they began: nobody else knows of these. */
-  readonly streams: Set<AsyncGenerator<never>>
+  readonly outlet: Outlet
+  readonly watches: (() => void)[] = []
+  /** Every stream that is open, also those whose id was taken again before they began: nothing else knows of these. */
+  readonly streams = new Set<SocketStream>()
   /** Ends of operations whose message is being taken. */
-  readonly begun: AbortController[]
+  readonly begun: AbortController[] = []
   /** Operations that were begun and are still at work, also those that were given up since. */
-  working: number
+  working = 0
+  expiresAt = Number.POSITIVE_INFINITY
+  pingAt = 0
+  isAlive = true
+
+  constructor(socket: WebSocket, outlet: Outlet) {
+    this.socket = socket
+    this.outlet = outlet
+  }
 }
 
 /**
@@ -74,7 +76,7 @@ interface Extra {
  * clients retry).
  */
 export function createSocketServer(options: SocketOptions) {
-  const { yoga, config, service, watch, metrics, log, tidy, findDocument } = options
+  const { yoga, config, service, watch, metrics, log, tidy, mask, subscribe, findDocument } = options
   const wss = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -83,7 +85,13 @@ export function createSocketServer(options: SocketOptions) {
     handleProtocols,
   })
 
-  const server = makeServer<Params, Extra>({
+  const connections = new Set<Connection>()
+  const heartbeat = new Heartbeat<Connection>({
+    onExpired: ({ outlet }) => outlet.close(CloseCode.Forbidden, 'token expired'),
+    onStalled: ({ outlet }) => outlet.close(TRY_AGAIN_LATER, 'too slow'),
+  })
+
+  const server = makeServer<Params, Connection>({
     connectionInitWaitTimeout: INIT_TIMEOUT_MS,
 
     async onConnect({ connectionParams, extra }) {
@@ -100,14 +108,14 @@ export function createSocketServer(options: SocketOptions) {
         return true
       } catch (error) {
         // Not the caller's fault: it had better come back than look for other credentials.
-        if (toRefusal(error)?.status === 503) extra.socket.close(TRY_AGAIN_LATER, 'unavailable')
+        if (toRefusal(error)?.status === 503) extra.outlet.close(TRY_AGAIN_LATER, 'unavailable')
         return false
       }
     },
 
     async onClose({ extra }) {
       letGo(extra)
-      await Promise.all([...extra.streams].map((results) => results.return(undefined)))
+      for (const results of extra.streams) results.close()
     },
 
     async onSubscribe({ connectionParams, extra, subscriptions }, _id, params) {
@@ -117,7 +125,7 @@ export function createSocketServer(options: SocketOptions) {
       const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
       // Room is made at once by what is given up, and once more: what has not begun yet cannot be stopped.
       if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return [tooMany()]
-      const { schema, execute, subscribe, parse, validate, contextFactory } = yoga.getEnveloped({
+      const { schema, execute, parse, validate, contextFactory } = yoga.getEnveloped({
         request: undefined,
         authorization: readAuthorization(connectionParams),
         sdkKey: readText(connectionParams?.sdkKey),
@@ -125,23 +133,30 @@ export function createSocketServer(options: SocketOptions) {
         socket: extra.socket,
         closed: answered.signal,
       } as never)
-      const document = checked(() => parse(findDocument(params) ?? params.query))
+      const document = checked<DocumentNode>(() => parse(findDocument(params) ?? params.query))
       if (Array.isArray(document)) return tidy(document)
-      const errors = checked(() => validate(schema, document))
+      const errors = checked(() => validate(schema, document) as readonly GraphQLError[])
       if (errors.length > 0) return tidy(errors)
+      // The kept text, so that each subscriber does not hold a copy.
+      if (document.loc) Object.assign(params, { query: document.loc.source.body })
       return {
         schema,
         document,
         operationName: params.operationName,
         variableValues: params.variables,
         contextValue: await contextFactory(),
-        rootValue: { execute, subscribe },
+        rootValue: execute,
       }
     },
-    execute: (args) => (args.rootValue as Execution).execute(args),
-    subscribe: (args) => (args.rootValue as Execution).subscribe(args),
-    onOperation: ({ extra }, id, _payload, _args, result) =>
-      Symbol.asyncIterator in result ? sending(id, result as AsyncGenerator<ExecutionResult>, extra, tidy) : undefined,
+    execute: (args) => (args.rootValue as Execute)(args),
+    async subscribe(args) {
+      const results = await subscribe({ ...args, rootValue: undefined })
+      // graphql-ws keeps the arguments as long as the subscription lasts.
+      Object.assign(args, { contextValue: undefined, rootValue: undefined, variableValues: undefined })
+      return results as AsyncGenerator<never>
+    },
+    onOperation: ({ extra }, id, _payload, _args, results) =>
+      results instanceof LiveResults ? new SocketStream(id, results, extra, mask) : undefined,
     onError: (_context, _id, _payload, errors) => tidy(errors),
     onNext: (_context, _id, _payload, _args, result) => {
       if (result.errors) tidy(result.errors)
@@ -149,18 +164,14 @@ export function createSocketServer(options: SocketOptions) {
   })
 
   /** The socket lasts as long as its caller may call. */
-  function hold(extra: Extra, caller: Watched): void {
-    const close = (reason: string) => extra.socket.close(CloseCode.Forbidden, reason)
-    extra.watches.push(watch.watch(caller, close))
-    if (caller.kind === 'player') {
-      extra.expiry = setTimeout(close, caller.expiresAt - Date.now(), 'token expired').unref()
-    }
+  function hold(extra: Connection, caller: Watched): void {
+    extra.watches.push(watch.watch(caller, (reason) => extra.outlet.close(CloseCode.Forbidden, reason)))
+    if (caller.kind === 'player') extra.expiresAt = caller.expiresAt
     // It may have closed meanwhile, and then nobody else lets go.
     if (extra.socket.readyState !== extra.socket.OPEN) letGo(extra)
   }
 
-  function letGo(extra: Extra): void {
-    clearTimeout(extra.expiry)
+  function letGo(extra: Connection): void {
     for (const stop of extra.watches.splice(0)) stop()
   }
 
@@ -170,16 +181,20 @@ export function createSocketServer(options: SocketOptions) {
     const path = request.url?.split('?', 1)[0]
     if (path !== '/graphql') refuse(socket, '404 Not Found')
     else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
-    else wss.handleUpgrade(request, socket, head, open)
+    else wss.handleUpgrade(request, socket, head, (opened) => open(opened, socket as Socket))
   }
 
-  function open(socket: WebSocket): void {
+  function open(socket: WebSocket, connection: Socket): void {
     metrics.sockets.inc()
     // What a client sends wrongly ends its socket; ws closes it by itself.
     socket.on('error', () => undefined)
-    const outlet = createOutlet(socket)
-    const beat = startHeartbeat(socket, outlet)
-    const extra: Extra = { socket, send: outlet.send, watches: [], streams: new Set(), begun: [], working: 0 }
+    const outlet = new Outlet(socket, connection)
+    const extra = new Connection(socket, outlet)
+    connections.add(extra)
+    heartbeat.add(extra)
+    socket.on('pong', () => {
+      extra.isAlive = true
+    })
 
     async function handle(message: string, take: (message: string) => Promise<void>): Promise<void> {
       const before = extra.working
@@ -190,9 +205,9 @@ export function createSocketServer(options: SocketOptions) {
       try {
         await taken
       } catch (error) {
-        if (isMisuse(error)) return socket.close(CloseCode.BadRequest, 'Invalid message received')
+        if (isMisuse(error)) return outlet.close(CloseCode.BadRequest, 'Invalid message received')
         log.error({ err: error }, 'a message over a WebSocket could not be handled')
-        socket.close(CloseCode.InternalServerError, 'internal error')
+        outlet.close(CloseCode.InternalServerError, 'internal error')
       } finally {
         extra.working -= operations
         for (const answered of begun) answered.abort()
@@ -202,23 +217,24 @@ export function createSocketServer(options: SocketOptions) {
     const closed = server.opened(
       {
         protocol: socket.protocol,
-        send: outlet.send,
-        close: (code, reason) => socket.close(code, reason),
+        send: (message) => outlet.send(message),
+        close: (code, reason) => outlet.close(code ?? NORMAL, reason ?? ''),
         onMessage: (take) => socket.on('message', (data) => void handle(String(data), take)),
       },
       extra,
     )
     socket.once('close', (code, reason) => {
       metrics.sockets.dec()
-      clearInterval(beat)
+      connections.delete(extra)
+      heartbeat.delete(extra)
       void closed(code, String(reason))
     })
   }
 
   async function stop(): Promise<void> {
-    for (const client of wss.clients) client.close(GOING_AWAY, 'going away')
+    for (const { outlet } of connections) outlet.close(GOING_AWAY, 'going away')
     const timer = setTimeout(() => {
-      for (const client of wss.clients) client.terminate()
+      for (const { socket } of connections) socket.terminate()
     }, CLOSE_TIMEOUT_MS)
     await new Promise((resolve) => wss.close(resolve))
     clearTimeout(timer)
@@ -227,104 +243,70 @@ export function createSocketServer(options: SocketOptions) {
   return { upgrade, stop }
 }
 
-/** The way out of a socket. A message counts as sent when the network has taken it. */
-interface Outlet {
-  readonly send: (message: string) => Promise<void>
-  /** How many messages wait for the network, and how many it has taken. */
-  readonly waiting: number
-  readonly taken: number
-}
+/**
+ * Where the frames of events pass graphql-ws by. To graphql-ws it is a stream without results, which ends when the
+ * subscription does; an error that ends it is thrown.
+ */
+class SocketStream implements AsyncGenerator<never, undefined>, FrameSink {
+  private readonly id: string
+  private readonly results: LiveResults
+  private readonly connection: Connection
+  private readonly mask: (error: unknown) => GraphQLError
+  private resolve: ((end: IteratorResult<never, undefined>) => void) | undefined
+  private reject: ((error: GraphQLError) => void) | undefined
 
-function createOutlet(socket: WebSocket): Outlet {
-  let waiting = 0
-  let taken = 0
+  constructor(id: string, results: LiveResults, connection: Connection, mask: (error: unknown) => GraphQLError) {
+    this.id = id
+    this.results = results
+    this.connection = connection
+    this.mask = mask
+    connection.streams.add(this)
+  }
 
-  function track(send: (done: () => void) => void): Promise<void> {
-    return new Promise((resolve) => {
-      if (socket.readyState !== socket.OPEN) return resolve()
-      waiting += 1
-      send(() => {
-        waiting -= 1
-        taken += 1
-        if (socket.isPaused && socket.bufferedAmount <= MAX_BUFFERED_BYTES) socket.resume()
-        // An error closes the socket, which ends whoever waits for more.
-        resolve()
-      })
-      if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.pause()
+  take(frames: Buffer): boolean {
+    return this.connection.outlet.take(frames, this.results)
+  }
+
+  end(error?: unknown): void {
+    this.connection.streams.delete(this)
+    if (error === undefined) this.resolve?.(DONE)
+    else this.reject?.(this.mask(error))
+  }
+
+  close(): void {
+    this.connection.streams.delete(this)
+    this.results.close()
+  }
+
+  next(): Promise<IteratorResult<never, undefined>> {
+    const ended = new Promise<IteratorResult<never, undefined>>((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
     })
+    this.results.flow(this.id, this)
+    return ended
   }
 
-  // Not left to ws, which would answer without an end whoever takes no answer.
-  socket.on('ping', (data) => void track((done) => socket.pong(data, false, done)))
-  return {
-    get waiting() {
-      return waiting
-    },
-    get taken() {
-      return taken
-    },
-    send: (message) => track((done) => socket.send(message, done)),
+  async return(): Promise<IteratorResult<never, undefined>> {
+    this.close()
+    return DONE
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<never, undefined>> {
+    this.close()
+    throw error
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close()
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
   }
 }
 
-/**
- * Notices whoever is gone without a word, and whoever does not read. The seconds are counted, not taken from a clock:
- * those in which the service itself stood still are nobody's fault.
- */
-function startHeartbeat(socket: WebSocket, outlet: Outlet): NodeJS.Timeout {
-  let sincePing = 0
-  let stalled = 0
-  let taken = 0
-  let isAlive = true
-  socket.on('pong', () => {
-    isAlive = true
-  })
-  return setInterval(() => {
-    stalled = outlet.waiting > 0 && outlet.taken === taken ? stalled + 1 : 0
-    taken = outlet.taken
-    if (stalled >= STALL_SECONDS) socket.close(TRY_AGAIN_LATER, 'too slow')
-    sincePing += 1
-    if (sincePing < PING_SECONDS) return
-    // One that stalls cannot hear the ping before all the rest: it has its own limit.
-    if (!isAlive && stalled === 0) return socket.terminate()
-    isAlive = false
-    sincePing = 0
-    if (socket.readyState === socket.OPEN) socket.ping()
-  }, 1_000).unref()
-}
-
-/**
- * Sends results as they come, each when the one before has left: whoever does not read keeps nothing waiting but its own
- * next result. To the protocol's server it is a stream that has nothing to say, and ends when the results do.
- */
-function sending(
-  id: string,
-  results: AsyncGenerator<ExecutionResult>,
-  { socket, send, streams }: Extra,
-  tidy: TidyErrors,
-): AsyncGenerator<never> {
-  const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`
-  let ended = false
-  const sent = stream<never>(
-    async () => {
-      for (;;) {
-        const { done, value } = await results.next()
-        if (done || ended) return undefined
-        if (value.errors) tidy(value.errors)
-        await send(`${head}${value instanceof SharedResult ? value.text : JSON.stringify(value)}}`)
-        // While it closes nothing is sent any more: a replay would be read for nobody.
-        if (socket.readyState !== socket.OPEN) return undefined
-      }
-    },
-    () => {
-      ended = true
-      streams.delete(sent)
-      return results.return(undefined)
-    },
-  )
-  streams.add(sent)
-  return sent
-}
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 function tooMany(): GraphQLError {
   return new GraphQLError(`at most ${MAX_SUBSCRIPTIONS} subscriptions on one socket`, {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Plugin } from 'graphql-yoga'
-import { SharedResult } from './fan-out.ts'
+import { SharedResult } from './live.ts'
 
 const PING_MS = 12_000
 /** A reader that takes nothing for so long is let go. It may come back with its cursor. */
@@ -125,11 +125,8 @@ function framesOf(results: Results): Readable {
   return frames
 }
 
-function frameOf(value: unknown): string {
-  const isShared = value instanceof SharedResult
-  const id = isShared ? `id: ${value.cursor}\n` : ''
-  const text = isShared ? value.text : JSON.stringify(value)
-  return `${id}event: next\ndata: ${text}\n\n`
+function frameOf(value: unknown): string | Buffer {
+  return value instanceof SharedResult ? value.serverSent : `event: next\ndata: ${JSON.stringify(value)}\n\n`
 }
 
 function isResults(result: unknown): result is Results {

@@ -5,7 +5,7 @@ import { accessOf } from '../auth/access.ts'
 import type { Watch } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
-import type { Feeds } from '../events/feed.ts'
+import type { Subscriptions } from '../events/subscriptions.ts'
 import { closedOf } from '../http/respond.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -15,7 +15,7 @@ import type { Context, ServerContext } from './context.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
 import { createTidyErrors, mask, maskedExecution, tidyResults } from './failures.ts'
-import { fanOut } from './fan-out.ts'
+import { createLive } from './live.ts'
 import {
   createFind,
   type FoundDocument,
@@ -33,7 +33,7 @@ export interface GraphqlOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly service: Service
-  readonly feeds: Feeds
+  readonly subscriptions: Subscriptions
   readonly watch: Watch
   readonly prisma: PrismaClient
   readonly persisted: PersistedOperations
@@ -52,23 +52,17 @@ interface Call {
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
-  const { config, log, metrics, service, feeds, watch, prisma, persisted } = options
-  /** A caller's way to the feeds: counted, and over SSE ended when the caller may not call. A WebSocket sees to itself. */
-  const feedsFor = (findCaller: Context['caller'], isSocket: boolean): Feeds => ({
-    ...feeds,
-    async follow(follower) {
+  const { config, log, metrics, service, subscriptions, watch, prisma, persisted } = options
+  /** Subscriptions of a caller: counted, and over SSE ended with its right to listen. A WebSocket ends by itself then. */
+  const subscriptionsFor = (findCaller: Context['caller'], isSocket: boolean): Subscriptions => ({
+    ...subscriptions,
+    async open(request) {
       const caller = await findCaller()
-      let stopWatching = () => {}
-      const events = await feeds.follow({
-        ...follower,
-        onEnd() {
-          stopWatching()
-          metrics.subscriptions.dec()
-        },
-      })
+      const subscription = await subscriptions.open(request)
       metrics.subscriptions.inc()
-      if (!isSocket) stopWatching = watch.watch(caller, () => void events.return?.())
-      return events
+      subscription.onceEnded(() => metrics.subscriptions.dec())
+      if (!isSocket) subscription.onceEnded(watch.watch(caller, () => subscription.end()))
+      return subscription
     },
   })
 
@@ -81,6 +75,8 @@ export async function createGraphql(options: GraphqlOptions) {
     return found?.text
   }
   const documents = new KeptDocuments(persisted)
+  const maskError = (error: unknown, requestId?: string) => mask(error, log, requestId)
+  const live = createLive({ metrics, mask: maskError, tidy })
 
   /** What resolvers work with, for one call. */
   function createContext({ authorization, sdkKey, lastEventId, requestId, isSocket, closed }: Call): Context {
@@ -93,7 +89,7 @@ export async function createGraphql(options: GraphqlOptions) {
     return {
       ...access,
       service,
-      feeds: feedsFor(access.caller, isSocket),
+      subscriptions: subscriptionsFor(access.caller, isSocket),
       prisma,
       requestId,
       lastEventId,
@@ -118,7 +114,7 @@ export async function createGraphql(options: GraphqlOptions) {
     parserAndValidationCache: { documentCache: documents, errorCache: documents.errorCache },
     graphiql: config.graphiql && { title: 'Tierway', subscriptionsProtocol: 'WS', defaultQuery: DEFAULT_QUERY },
     ...(config.graphiql && (await graphiqlPage(log))),
-    maskedErrors: { maskError: (error) => mask(error, log) },
+    maskedErrors: { maskError: (error) => maskError(error) },
     plugins: [
       jsonOnly(),
       persistedOperations(findDocument),
@@ -127,7 +123,7 @@ export async function createGraphql(options: GraphqlOptions) {
       preparedOperations(),
       maskedExecution(log),
       tidyResults(tidy),
-      fanOut(metrics),
+      live.plugin,
       streams.plugin,
     ],
     context: ({ request, authorization, sdkKey, requestId, res, closed }) =>
@@ -141,7 +137,18 @@ export async function createGraphql(options: GraphqlOptions) {
       }),
   })
 
-  const sockets = createSocketServer({ yoga, config, service, watch, metrics, log, tidy, findDocument })
+  const sockets = createSocketServer({
+    yoga,
+    config,
+    service,
+    watch,
+    metrics,
+    log,
+    tidy,
+    mask: maskError,
+    subscribe: live.subscribe,
+    findDocument,
+  })
 
   const contextOf = ({ headers }: IncomingMessage, response: ServerResponse, requestId: string) =>
     createContext({
@@ -159,7 +166,7 @@ export async function createGraphql(options: GraphqlOptions) {
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
     /** Ends every socket with 1001 and every stream of events. */
     async stop() {
-      await Promise.all([sockets.stop(), feeds.close().then(streams.stop)])
+      await Promise.all([sockets.stop(), subscriptions.close().then(streams.stop)])
     },
   }
 }

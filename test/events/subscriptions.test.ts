@@ -11,7 +11,8 @@ import { createPool } from '../../src/db/pool.ts'
 import { type Bus, createLocalBus } from '../../src/events/bus.ts'
 import type { StreamEvent } from '../../src/events/catalogue.ts'
 import { printCursor } from '../../src/events/cursor.ts'
-import { createFeeds } from '../../src/events/feed.ts'
+import { EVERY_EVENT } from '../../src/events/filter.ts'
+import { createSubscriptions } from '../../src/events/subscriptions.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
@@ -356,16 +357,16 @@ describe('retention', () => {
     try {
       await Promise.all(times(10, () => aged.player()))
       const follow = async (position: bigint) => {
-        const feeds = createFeeds({ pool: aged.app.pool, bus: createLocalBus() })
+        const opened = createSubscriptions({ pool: aged.app.pool, bus: createLocalBus() })
         try {
-          const events = await feeds.follow({ environmentId: aged.environmentId, after: position, matches: () => true })
+          const events = await opened.open({ environmentId: aged.environmentId, after: position, filter: EVERY_EVENT })
           if (position < 10n) await events.next()
           await events.return?.()
           return 'followed'
         } catch (error) {
           return (error as Error).message
         } finally {
-          await feeds.close()
+          await opened.close()
         }
       }
       expect([await follow(0n), await follow(9n), await follow(10n), await follow(11n)]).toEqual([
@@ -538,13 +539,13 @@ describe('a subscription is let go of', () => {
 
   it('so that its environment is no longer listened to, even when nothing ever arrived', async () => {
     const { bus, count } = listeners()
-    const feeds = createFeeds({ pool: game.app.pool, bus })
-    const matches = () => true
-    const open = () => feeds.follow({ environmentId: stagingId, after: null, matches })
+    const opened = createSubscriptions({ pool: game.app.pool, bus })
+    const filter = EVERY_EVENT
+    const open = () => opened.open({ environmentId: stagingId, after: null, filter })
     const ended: number[] = []
     const [one, two] = await Promise.all([
       open(),
-      feeds.follow({ environmentId: stagingId, after: null, matches, onEnd: () => ended.push(1) }),
+      opened.open({ environmentId: stagingId, after: null, filter, onEnd: () => ended.push(1) }),
     ])
     expect(count()).toBe(1)
     const waiting = one.next()
@@ -559,7 +560,7 @@ describe('a subscription is let go of', () => {
 
     const last = await open()
     const pending = last.next()
-    await feeds.close()
+    await opened.close()
     expect(await pending).toEqual({ done: true, value: undefined })
     expect(count()).toBe(0)
     await expect(open()).rejects.toThrow('unavailable')
@@ -568,7 +569,7 @@ describe('a subscription is let go of', () => {
   it('when the database fails it in the middle of a replay', async () => {
     const broken = await startGame()
     const { bus, count } = listeners()
-    const feeds = createFeeds({ pool: broken.app.pool, bus })
+    const opened = createSubscriptions({ pool: broken.app.pool, bus })
     try {
       const { environmentId } = broken
       await Promise.all(times(600, () => broken.app.service.run(createPlayer(environmentId, null))))
@@ -576,7 +577,7 @@ describe('a subscription is let go of', () => {
       const onEnd = () => {
         ended += 1
       }
-      const events = await feeds.follow({ environmentId, after: 0n, matches: () => true, onEnd })
+      const events = await opened.open({ environmentId, after: 0n, filter: EVERY_EVENT, onEnd })
       await broken.app.pool.query('ALTER TABLE events RENAME TO gone')
       const replay = async () => {
         for (let read = 0; read < 600; read += 1) await events.next()
@@ -585,7 +586,7 @@ describe('a subscription is let go of', () => {
       expect([count(), ended]).toEqual([0, 1])
       expect(await events.next()).toEqual({ done: true, value: undefined })
     } finally {
-      await feeds.close()
+      await opened.close()
       await broken.stop()
     }
   })
@@ -623,7 +624,7 @@ describe('followers do not wait for each other', () => {
     const server = await startGame()
     try {
       const { app, environmentId } = server
-      const follow = (after: bigint) => app.feeds.follow({ environmentId, after, matches: () => true })
+      const follow = (after: bigint) => app.subscriptions.open({ environmentId, after, filter: EVERY_EVENT })
       // One that is there already sees to it that all of them are at hand.
       const first = await follow(0n)
       await app.pool.query(
@@ -780,14 +781,14 @@ describe('signals that are lost', () => {
         return local.subscribe(id, listener)
       },
     }
-    const feeds = createFeeds({ pool: { query } as unknown as pg.Pool, bus })
+    const opened = createSubscriptions({ pool: { query } as unknown as pg.Pool, bus })
     await game.player()
-    const events = await feeds.follow({ environmentId, after: null, matches: () => true })
+    const events = await opened.open({ environmentId, after: null, filter: EVERY_EVENT })
     expect(reads).toEqual(['stream-end'])
     const { playerId } = await game.player()
     expect((await events.next()).value).toMatchObject({ type: 'player.created', playerId })
     await events.return?.()
-    await feeds.close()
+    await opened.close()
   })
 
   it('cost little while the database cannot be read, however far the others run ahead, and all is heard in order', async () => {
@@ -795,10 +796,10 @@ describe('signals that are lost', () => {
     const proxy = await startProxy(game.databaseUrl)
     const pool = createPool({ url: proxy.url, connections: 4, onError: () => undefined })
     const bus = createLocalBus()
-    const feeds = createFeeds({ pool, bus })
+    const opened = createSubscriptions({ pool, bus })
     try {
-      const start = await feeds.end(game.stagingId)
-      const events = await feeds.follow({ environmentId: game.stagingId, after: start, matches: () => true })
+      const start = await opened.end(game.stagingId)
+      const events = await opened.open({ environmentId: game.stagingId, after: start, filter: EVERY_EVENT })
       proxy.pause()
       const { rows } = await game.app.pool.query(
         `WITH moved AS (
@@ -830,7 +831,7 @@ describe('signals that are lost', () => {
       for (const { position } of signals) expect((await events.next()).value?.position).toBe(position)
       await events.return?.()
     } finally {
-      await feeds.close()
+      await opened.close()
       proxy.cut()
       await pool.end()
       await proxy.close()

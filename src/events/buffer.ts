@@ -1,0 +1,303 @@
+import { Refusal } from '../errors.ts'
+import type { Turns } from '../turns.ts'
+import type { BusListener } from './bus.ts'
+import type { StreamEvent } from './catalogue.ts'
+import type { EventFilter } from './filter.ts'
+import { PAGE, PLAYER_PAGE, type StreamReader } from './read-stream.ts'
+import { SubscriptionIndex, type Topic } from './subscription-index.ts'
+
+/** Events kept at hand, so that subscriptions near the end of the stream need no database. */
+const RECENT_EVENTS = 4_000
+/** Events kept that came before their predecessors. Others are read again: Postgres can be long in answering. */
+const EARLY_EVENTS = 4_000
+/** An event that came before its predecessors waits this long for them before Postgres is asked. */
+const HOLE_MS = 20
+/** Events that are delivered together at most, and about how many bytes of data they have at most. */
+const BATCH = 128
+const BATCH_BYTES = 64 * 1024
+/** Subscriptions that are served in one turn of the event loop. Calls of the game take their turns in between. */
+const SLICE = 128
+/** Pages of the stream that are kept until the next second, for other subscriptions that read the same. */
+const KEPT_PAGES = 8
+
+/** A subscription as its buffer sees it. */
+export interface Subscriber {
+  readonly filter: EventFilter
+  /** Gives what it matches of the events up to `end`, if it is live. */
+  give(events: readonly StreamEvent[], end: bigint): void
+  /** What follows a position is no longer at hand: a live subscription has to read it. */
+  fallBehind(position: bigint): void
+  end(): void
+}
+
+/** A stretch of the stream. */
+export interface Page {
+  readonly events: readonly StreamEvent[]
+  /** The index of the first event that was asked for. */
+  readonly at: number
+  /** The position up to which nothing is missing. */
+  readonly end: bigint
+}
+
+export interface StreamBufferOptions {
+  readonly environmentId: string
+  readonly reader: StreamReader
+  /** Limits how many pages of single players are read at once. */
+  readonly playerReads: Turns
+  readonly onError: (error: unknown) => void
+  /** Called when the last subscription has left. */
+  readonly onIdle: () => void
+}
+
+/**
+ * One environment's stream as this instance knows it: an unbroken tail of recent events, and the subscriptions that
+ * hear of them. Live subscriptions stand in an index, and an event wakes only those that it matches. A subscription
+ * that is behind reads its own way forward (`subscription.ts`).
+ */
+export class StreamBuffer implements BusListener {
+  /** The last position up to which every event is known. */
+  head = 0n
+  /** The furthest position that is known to exist. */
+  target = 0n
+  /** The last position that live subscriptions have been given, or are being given. */
+  delivered = 0n
+  readonly subscriptions = new Set<Subscriber>()
+  private readonly options: StreamBufferOptions
+  private readonly index = new SubscriptionIndex<Subscriber>()
+  private recent: StreamEvent[] = []
+  private readonly early = new Map<bigint, StreamEvent>()
+  /** Up to here nothing is early any more. */
+  private absorbed = 0n
+  private readonly pages = new Map<bigint, { readonly end: bigint; readonly events: Promise<StreamEvent[]> }>()
+  /** Subscriptions, and calls that are about to become one. */
+  private users = 0
+  private hasBegun = false
+  private isFilling = false
+  private isDelivering = false
+  private deliveries: Generator<void> | undefined
+  private hole: NodeJS.Timeout | undefined
+
+  constructor(options: StreamBufferOptions) {
+    this.options = options
+  }
+
+  /** Starts with the end of the stream, which was read after signals were heard. */
+  begin(end: bigint): void {
+    this.head = end
+    this.delivered = end
+    this.hasBegun = true
+    this.absorb()
+    // Further events may have been announced while the end was read.
+    this.reaches(end)
+  }
+
+  join(): void {
+    this.users += 1
+  }
+
+  leave(): void {
+    this.users -= 1
+    if (this.users > 0) return
+    clearTimeout(this.hole)
+    this.options.onIdle()
+  }
+
+  events(events: readonly StreamEvent[]): void {
+    for (const event of events) {
+      if (event.position <= this.head) continue
+      if (this.hasBegun && event.position === this.head + 1n) {
+        this.push(event)
+        continue
+      }
+      // What can be absorbed makes room.
+      if (this.early.size === EARLY_EVENTS && this.hasBegun) this.absorb()
+      if (this.early.size < EARLY_EVENTS) this.early.set(event.position, event)
+    }
+    if (this.hasBegun) this.absorb()
+  }
+
+  gap(): void {
+    void this.fill()
+  }
+
+  reaches(position: bigint): void {
+    if (position > this.target) this.target = position
+    if (this.target > this.head) void this.fill()
+  }
+
+  /** To be called each second. */
+  tick(): void {
+    this.pages.clear()
+  }
+
+  /** Makes a subscription live: from now on it is given each event that it matches. */
+  enter(subscription: Subscriber): Topic<Subscriber> {
+    return this.index.add(subscription.filter, subscription)
+  }
+
+  exit(topic: Topic<Subscriber>, subscription: Subscriber): void {
+    this.index.delete(topic, subscription)
+  }
+
+  /** What follows a position, if it is at hand. Undefined when it is only in Postgres. */
+  recentAfter(position: bigint): Page | undefined {
+    const first = this.recent[0]
+    if (position >= this.head) return { events: [], at: 0, end: position }
+    if (!first || first.position > position + 1n) return undefined
+    return { events: this.recent, at: Number(position + 1n - first.position), end: this.head }
+  }
+
+  /** Reads what follows a position. Throws `cursor expired` when retention has removed it. */
+  async readAfter(position: bigint, playerId: string | null, signal?: AbortSignal): Promise<Page> {
+    if (playerId === null) return this.readPage(position)
+    const leave = await this.options.playerReads.enter(signal)
+    return this.readPlayerPage(playerId, position).finally(leave)
+  }
+
+  /** Pages begin at multiples of their size, so that subscriptions that fell behind together read each page once. */
+  private async readPage(position: bigint): Promise<Page> {
+    const { environmentId, reader } = this.options
+    const start = position - (position % BigInt(PAGE))
+    let page = this.pages.get(start)
+    if (!page || page.end <= position) {
+      const full = start + BigInt(PAGE)
+      const end = full < this.head ? full : this.head
+      page = { end, events: reader.between(environmentId, start, end) }
+      this.pages.set(start, page)
+      page.events.catch(() => this.pages.delete(start))
+      const [oldest] = this.pages.keys()
+      if (this.pages.size > KEPT_PAGES && oldest !== undefined) this.pages.delete(oldest)
+    }
+    const events = await page.events
+    const [first] = events
+    // It is committed, so retention has removed it.
+    if (!first || first.position > position + 1n) throw new Refusal('cursorExpired')
+    return { events, at: Number(position + 1n - first.position), end: page.end }
+  }
+
+  private async readPlayerPage(playerId: string, position: bigint): Promise<Page> {
+    const { environmentId, reader } = this.options
+    const { head } = this
+    const events = await reader.ofPlayer(environmentId, playerId, position, head)
+    // Asked afterwards: the oldest leave first, so if this one is kept, all behind it were kept until now.
+    if (!(await reader.isKept(environmentId, position + 1n))) throw new Refusal('cursorExpired')
+    const last = events.length === PLAYER_PAGE ? events.at(-1) : undefined
+    return { events, at: 0, end: last?.position ?? head }
+  }
+
+  private absorb(): void {
+    for (let next = this.early.get(this.head + 1n); next; next = this.early.get(this.head + 1n)) this.push(next)
+    if (this.head > this.absorbed) {
+      for (const position of this.early.keys()) if (position <= this.head) this.early.delete(position)
+      this.absorbed = this.head
+    }
+    if (this.early.size === 0) {
+      clearTimeout(this.hole)
+      this.hole = undefined
+    } else {
+      this.hole ??= setTimeout(() => {
+        this.hole = undefined
+        void this.fill()
+      }, HOLE_MS).unref()
+    }
+  }
+
+  private push(event: StreamEvent): void {
+    this.recent.push(event)
+    this.head = event.position
+    if (this.head > this.target) this.target = this.head
+    // Trimmed in halves, so that dropping the oldest costs nothing per event.
+    if (this.recent.length > 2 * RECENT_EVENTS) {
+      this.recent = this.recent.slice(-RECENT_EVENTS)
+      this.leaveBehind()
+    }
+    if (!this.isDelivering) this.scheduleDelivery()
+  }
+
+  /** Retention has removed the events up to a position: a subscription that needs them is told so when it reads. */
+  private skipTo(position: bigint): void {
+    this.head = position
+    this.recent = []
+    this.leaveBehind()
+  }
+
+  /** Subscriptions read by themselves what is no longer at hand and was not delivered. */
+  private leaveBehind(): void {
+    const first = this.recent[0]?.position ?? this.head + 1n
+    if (first <= this.delivered + 1n) return
+    // What was collected already is given first, so that nobody is given it twice.
+    for (const _ of this.deliveries ?? []);
+    const { delivered } = this
+    this.delivered = first - 1n
+    for (const subscription of this.subscriptions) subscription.fallBehind(delivered)
+  }
+
+  private async fill(): Promise<void> {
+    // Before the beginning is known it would read all that was ever written, and take it for recent.
+    if (this.isFilling || !this.hasBegun) return
+    this.isFilling = true
+    try {
+      for (;;) {
+        const page = await this.options.reader.after(this.options.environmentId, this.head)
+        const [first] = page
+        if (first && first.position > this.head + 1n) this.skipTo(first.position - 1n)
+        for (const event of page) if (event.position === this.head + 1n) this.push(event)
+        this.absorb()
+        if (page.length < PAGE) break
+      }
+    } catch (error) {
+      // The next second tries again.
+      this.options.onError(error)
+    } finally {
+      this.isFilling = false
+    }
+  }
+
+  /** Not at once: the answers of the calls that caused the events go first. */
+  private scheduleDelivery(): void {
+    this.isDelivering = true
+    setImmediate(() => this.deliver())
+  }
+
+  /** Gives live subscriptions what is new, a batch at a time. */
+  private deliver(): void {
+    const page = this.recentAfter(this.delivered)
+    const topics = new Set<Topic<Subscriber>>()
+    let bytes = 0
+    for (let at = page?.at ?? 0, count = 0; count < BATCH && bytes < BATCH_BYTES; at += 1, count += 1) {
+      const event = page?.events[at]
+      if (!event) break
+      this.delivered = event.position
+      bytes += event.data.length
+      this.index.visit(event, (topic) => {
+        topic.events.push(event)
+        topics.add(topic)
+      })
+    }
+    this.deliveries = deliveriesOf(topics, this.delivered)
+    this.deliverSlice(this.deliveries)
+  }
+
+  private deliverSlice(deliveries: Generator<void>): void {
+    for (let count = 0; count < SLICE; count += 1) {
+      if (!deliveries.next().done) continue
+      this.deliveries = undefined
+      this.isDelivering = false
+      if (this.head > this.delivered) this.scheduleDelivery()
+      return
+    }
+    setImmediate(() => this.deliverSlice(deliveries))
+  }
+}
+
+/** Gives each topic's events to its subscriptions, one subscription a step. */
+function* deliveriesOf(topics: ReadonlySet<Topic<Subscriber>>, end: bigint): Generator<void> {
+  for (const topic of topics) {
+    const { events } = topic
+    topic.events = []
+    for (const subscription of topic.subscriptions) {
+      subscription.give(events, end)
+      yield
+    }
+  }
+}

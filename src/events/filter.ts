@@ -1,0 +1,22 @@
+import type { StreamEvent } from './catalogue.ts'
+
+/** Which events are asked for. A field that is null asks for any. */
+export interface EventFilter {
+  readonly playerId: string | null
+  readonly scenarioId: string | null
+  readonly nodeId: string | null
+  readonly types: ReadonlySet<string> | null
+  readonly handles: ReadonlySet<string> | null
+}
+
+export const EVERY_EVENT: EventFilter = { playerId: null, scenarioId: null, nodeId: null, types: null, handles: null }
+
+export function matches({ playerId, scenarioId, nodeId, types, handles }: EventFilter, event: StreamEvent): boolean {
+  return (
+    (playerId === null || event.playerId === playerId) &&
+    (scenarioId === null || event.scenarioId === scenarioId) &&
+    (nodeId === null || event.nodeId === nodeId) &&
+    (types === null || types.has(event.type)) &&
+    (handles === null || (event.handle !== null && handles.has(event.handle)))
+  )
+}

@@ -1,0 +1,295 @@
+import type { Page, StreamBuffer, Subscriber } from './buffer.ts'
+import type { StreamEvent } from './catalogue.ts'
+import { type EventFilter, matches } from './filter.ts'
+import { PAGE } from './read-stream.ts'
+import type { Topic } from './subscription-index.ts'
+
+/** The receiver of a subscription's events. */
+export interface Sink {
+  /** Takes events, in order. False asks for a pause: nothing more comes until `resume()` is called. */
+  take(events: readonly StreamEvent[]): boolean
+  /** Called once at the end, with the error that ended the subscription, if one did. */
+  end(error?: unknown): void
+}
+
+/** Events that are given together to a subscription that is behind, and about how many bytes of data they have. */
+const CHUNK = 64
+const CHUNK_BYTES = 16 * 1024
+/** Events that wait for `next()` at most, not counting the last chunk. */
+const PULLED = 32
+
+/**
+ * - `new`: has no sink yet;
+ * - `behind`: works its way forward through recent events and pages from Postgres;
+ * - `waiting`: will go on by itself, after a read or in the next turn of the event loop;
+ * - `full`: its sink asked for a pause;
+ * - `live`: stands in the index of its buffer, which gives it what it matches;
+ * - `ended`.
+ */
+type State = 'new' | 'behind' | 'waiting' | 'full' | 'live' | 'ended'
+
+/**
+ * The events of a stream that match a filter, from a position on: in order, without a gap or a repeat. They flow into a
+ * sink, or are pulled by `for await`. A live subscription costs nothing while no event matches it.
+ */
+export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscriber {
+  readonly filter: EventFilter
+  private readonly buffer: StreamBuffer
+  private onEnd: (() => void) | undefined
+  private state: State = 'new'
+  /** Every event up to here was given, if it matches. Out of date while live: the buffer knows it then. */
+  private position: bigint
+  private topic: Topic<Subscriber> | undefined
+  private sink: Sink | undefined
+  private reading: AbortController | undefined
+  /** What follows the first position, when it had to be read. */
+  private first: Page | null
+  /** Events that were looked at in this turn of the event loop. */
+  private scanned = 0
+
+  constructor(buffer: StreamBuffer, { filter, position, first, onEnd }: SubscriptionStart) {
+    this.buffer = buffer
+    this.filter = filter
+    this.position = position
+    this.first = first
+    this.onEnd = onEnd
+    buffer.subscriptions.add(this)
+  }
+
+  /** Lets the events flow into a sink. To be called once, and not together with `next()`. */
+  flow(sink: Sink): void {
+    this.sink = sink
+    if (this.state === 'ended') {
+      sink.end()
+      return
+    }
+    this.state = 'behind'
+    const { first } = this
+    this.first = null
+    if (first) this.work(first)
+    this.advance()
+  }
+
+  /** Calls back once at the end, after the callbacks that were given before. */
+  onceEnded(callBack: () => void): void {
+    const { onEnd } = this
+    if (this.state === 'ended') callBack()
+    this.onEnd = () => {
+      onEnd?.()
+      callBack()
+    }
+  }
+
+  /** Goes on after a pause. Does nothing when there is none. */
+  resume(): void {
+    if (this.state !== 'full') return
+    this.state = 'behind'
+    this.advance()
+  }
+
+  give(events: readonly StreamEvent[], end: bigint): void {
+    if (this.state !== 'live' || this.position >= end) return
+    // It became live while they were on their way, and has had some of them.
+    const isNew = ({ position }: StreamEvent) => position > this.position
+    const due = events[0] && isNew(events[0]) ? events : events.filter(isNew)
+    if (due.length === 0 || this.offer(due)) return
+    this.exit()
+    this.position = end
+  }
+
+  fallBehind(position: bigint): void {
+    if (this.state !== 'live') return
+    this.exit()
+    if (position > this.position) this.position = position
+    this.state = 'behind'
+    this.advance()
+  }
+
+  /** Ends it. Does nothing the second time. */
+  end(error?: unknown): void {
+    if (this.state === 'ended') return
+    this.exit()
+    this.state = 'ended'
+    this.reading?.abort()
+    this.buffer.subscriptions.delete(this)
+    this.buffer.leave()
+    this.onEnd?.()
+    this.sink?.end(error)
+  }
+
+  async next(): Promise<IteratorResult<StreamEvent>> {
+    if (this.sink === undefined) this.flow(new Queue(this))
+    return (this.sink as Queue).next()
+  }
+
+  async return(): Promise<IteratorResult<StreamEvent>> {
+    this.end()
+    return { done: true, value: undefined }
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<StreamEvent>> {
+    this.end()
+    throw error
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  private advance(): void {
+    while (this.state === 'behind') {
+      const isLevel = this.position >= this.buffer.delivered
+      const page = isLevel ? undefined : this.buffer.recentAfter(this.position)
+      if (isLevel) this.enter()
+      else if (page) this.work(page)
+      else void this.read()
+    }
+  }
+
+  private enter(): void {
+    this.state = 'live'
+    this.topic = this.buffer.enter(this)
+  }
+
+  private exit(): void {
+    if (this.topic) this.buffer.exit(this.topic, this)
+    this.topic = undefined
+  }
+
+  private async read(): Promise<void> {
+    this.state = 'waiting'
+    this.reading = new AbortController()
+    try {
+      const page = await this.buffer.readAfter(this.position, this.filter.playerId, this.reading.signal)
+      if (!this.continue()) return
+      this.work(page)
+      this.advance()
+    } catch (error) {
+      this.end(error)
+    } finally {
+      this.reading = undefined
+    }
+  }
+
+  /** Gives what matches in a page, as long as the sink takes it and the turn lasts. */
+  private work({ events, at, end }: Page): void {
+    let index = at
+    while (this.state === 'behind' && this.position < end) {
+      if (this.scanned >= PAGE) {
+        this.rest({ events, at: index, end })
+        return
+      }
+      const chunk: StreamEvent[] = []
+      let bytes = 0
+      let event = events[index]
+      for (; event && chunk.length < CHUNK && bytes < CHUNK_BYTES && this.scanned < PAGE; event = events[index]) {
+        index += 1
+        this.scanned += 1
+        this.position = event.position
+        if (!matches(this.filter, event)) continue
+        chunk.push(event)
+        bytes += event.data.length
+      }
+      if (!event) this.position = end
+      if (chunk.length > 0) this.offer(chunk)
+    }
+  }
+
+  /** Lets the others have their turn: what is at hand would keep them waiting until this one has it all. */
+  private rest(page: Page): void {
+    this.state = 'waiting'
+    setImmediate(() => {
+      this.scanned = 0
+      if (!this.continue()) return
+      this.work(page)
+      this.advance()
+    })
+  }
+
+  /** False when it has ended meanwhile. */
+  private continue(): boolean {
+    if (this.state !== 'waiting') return false
+    this.state = 'behind'
+    return true
+  }
+
+  /** False when the sink wants a pause, or the subscription has ended. */
+  private offer(events: readonly StreamEvent[]): boolean {
+    try {
+      if (this.sink?.take(events)) return true
+      if ((this.state as State) !== 'ended') this.state = 'full'
+    } catch (error) {
+      this.end(error)
+    }
+    return false
+  }
+}
+
+export interface SubscriptionStart {
+  readonly filter: EventFilter
+  readonly position: bigint
+  /** What follows the position, when it is not at hand. */
+  readonly first: Page | null
+  /** Called once at the end. */
+  readonly onEnd?: (() => void) | undefined
+}
+
+/** The sink of a subscription whose events are pulled. */
+class Queue implements Sink {
+  private readonly subscription: Subscription
+  private events: StreamEvent[] = []
+  private at = 0
+  private hasEnded = false
+  private error: unknown
+  private waiting: Promise<void> | undefined
+  private wake = (): void => {}
+
+  constructor(subscription: Subscription) {
+    this.subscription = subscription
+  }
+
+  take(events: readonly StreamEvent[]): boolean {
+    this.events.push(...events)
+    this.wake()
+    return this.events.length < PULLED
+  }
+
+  end(error?: unknown): void {
+    this.hasEnded = true
+    this.error = error
+    // What was taken before an error is still given.
+    if (error === undefined) this.events = []
+    this.wake()
+  }
+
+  async next(): Promise<IteratorResult<StreamEvent>> {
+    for (;;) {
+      const event = this.events[this.at]
+      if (event) {
+        this.at += 1
+        return { done: false, value: event }
+      }
+      this.events = []
+      this.at = 0
+      if (this.hasEnded) {
+        const { error } = this
+        this.error = undefined
+        if (error !== undefined) throw error
+        return { done: true, value: undefined }
+      }
+      this.subscription.resume()
+      if (this.events.length > 0 || this.hasEnded) continue
+      await this.moved()
+    }
+  }
+
+  private moved(): Promise<void> {
+    this.waiting ??= new Promise((resolve) => {
+      this.wake = () => {
+        this.waiting = undefined
+        resolve()
+      }
+    })
+    return this.waiting
+  }
+}

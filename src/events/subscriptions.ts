@@ -1,0 +1,133 @@
+import type { Pool } from 'pg'
+import { Refusal } from '../errors.ts'
+import { createTurns } from '../turns.ts'
+import { StreamBuffer } from './buffer.ts'
+import type { Bus } from './bus.ts'
+import type { EventFilter } from './filter.ts'
+import { createStreamReader } from './read-stream.ts'
+import { Subscription } from './subscription.ts'
+
+export interface SubscriptionsOptions {
+  readonly pool: Pool
+  readonly bus: Bus
+  /** Called when the database could not be read. The next second tries again. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface Subscriptions {
+  /** The position of an environment's last committed event. */
+  end(environmentId: string): Promise<bigint>
+  /** Opens a subscription. Throws `cursor expired` for a position that retention has removed, or that does not exist yet. */
+  open(request: SubscriptionRequest): Promise<Subscription>
+  /** Ends every subscription, and refuses new ones. */
+  close(): Promise<void>
+}
+
+export interface SubscriptionRequest {
+  readonly environmentId: string
+  /** The first event is the one after this position. Null begins at the present end. */
+  readonly after: bigint | null
+  readonly filter: EventFilter
+  /** Called once when the subscription has ended. */
+  readonly onEnd?: () => void
+}
+
+/** Pages of single players that are read at once. Players can come back many at a time, and the game needs the database. */
+const MAX_PLAYER_READS = 2
+/** How often the ends of the streams are compared with the database: a lost signal makes events late, not lost. */
+const QUIET_MS = 1_000
+
+/** The subscriptions of this instance: one buffer for each environment that somebody subscribes to. */
+export function createSubscriptions({ pool, bus, onError = () => {} }: SubscriptionsOptions): Subscriptions {
+  const reader = createStreamReader(pool)
+  const playerReads = createTurns(MAX_PLAYER_READS)
+  const buffers = new Map<string, Promise<StreamBuffer>>()
+  const begun = new Map<string, StreamBuffer>()
+  let quiet: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  /** One statement for all environments, once a second. */
+  async function compareEnds(): Promise<void> {
+    for (const buffer of begun.values()) buffer.tick()
+    try {
+      for (const [environmentId, end] of await reader.ends([...begun.keys()])) begun.get(environmentId)?.reaches(end)
+    } catch (error) {
+      onError(error)
+    }
+    if (begun.size > 0) scheduleQuiet()
+  }
+
+  function scheduleQuiet(): void {
+    clearTimeout(quiet)
+    quiet = setTimeout(compareEnds, QUIET_MS).unref()
+  }
+
+  function acquire(environmentId: string): Promise<StreamBuffer> {
+    const known = buffers.get(environmentId)
+    if (known) return known
+    const opening = begin(environmentId)
+    buffers.set(environmentId, opening)
+    opening.catch(() => buffers.delete(environmentId))
+    return opening
+  }
+
+  async function join(environmentId: string): Promise<StreamBuffer> {
+    for (;;) {
+      const opening = acquire(environmentId)
+      const buffer = await opening
+      // Its last subscription may have left in the meantime.
+      if (buffers.get(environmentId) !== opening) continue
+      buffer.join()
+      return buffer
+    }
+  }
+
+  async function begin(environmentId: string): Promise<StreamBuffer> {
+    const onIdle = () => {
+      leave()
+      buffers.delete(environmentId)
+      begun.delete(environmentId)
+      if (begun.size === 0) clearTimeout(quiet)
+    }
+    const buffer = new StreamBuffer({ environmentId, reader, playerReads, onError, onIdle })
+    // Signals are heard before the end is read, so nothing falls in between.
+    const leave = await bus.subscribe(environmentId, buffer)
+    try {
+      buffer.begin(await reader.end(environmentId))
+    } catch (error) {
+      leave()
+      throw error
+    }
+    if (begun.size === 0) scheduleQuiet()
+    begun.set(environmentId, buffer)
+    return buffer
+  }
+
+  return {
+    end: reader.end,
+
+    async open({ environmentId, after, filter, onEnd }) {
+      if (isClosed) throw new Refusal('unavailable')
+      const buffer = await join(environmentId)
+      try {
+        // The cursor may come from another instance that is ahead of this one.
+        if (after !== null && after > buffer.head) buffer.reaches(await reader.end(environmentId))
+        if (after !== null && after > buffer.target) throw new Refusal('cursorExpired')
+        const position = after ?? buffer.head
+        const isAtHand = position > buffer.head || buffer.recentAfter(position) !== undefined
+        const first = isAtHand ? null : await buffer.readAfter(position, filter.playerId)
+        if (isClosed) throw new Refusal('unavailable')
+        return new Subscription(buffer, { filter, position, first, onEnd })
+      } catch (error) {
+        buffer.leave()
+        throw error
+      }
+    },
+
+    async close() {
+      isClosed = true
+      clearTimeout(quiet)
+      for (const buffer of begun.values()) for (const subscription of buffer.subscriptions) subscription.end()
+    },
+  }
+}

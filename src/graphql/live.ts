@@ -1,0 +1,254 @@
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  executeSync,
+  type GraphQLError,
+  Kind,
+  visit,
+} from 'graphql'
+import type { Plugin } from 'graphql-yoga'
+import type { StreamEvent } from '../events/catalogue.ts'
+import { printCursor } from '../events/cursor.ts'
+import { type Sink, Subscription } from '../events/subscription.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Context } from './context.ts'
+import type { TidyErrors } from './failures.ts'
+import { textFrame } from './frame.ts'
+
+// Live results: an event is resolved and printed once for all subscribers whose documents read the same of it.
+
+export interface LiveOptions {
+  readonly metrics: Metrics
+  readonly mask: (error: unknown, requestId?: string) => GraphQLError
+  readonly tidy: TidyErrors
+}
+
+/** The result of an event for all who subscribe with the same document. */
+export class SharedResult implements ExecutionResult {
+  readonly data: ExecutionResult['data']
+  readonly errors?: ExecutionResult['errors']
+  // Private: a copy of a result, which Yoga makes when it masks an error, must not show them.
+  readonly #event: StreamEvent
+  #json: Buffer | undefined
+  #serverSent: Buffer | undefined
+
+  constructor(event: StreamEvent, { data, errors }: ExecutionResult) {
+    this.#event = event
+    this.data = data
+    if (errors) this.errors = errors
+  }
+
+  /** The result as JSON, printed once for all. */
+  get json(): Buffer {
+    this.#json ??= Buffer.from(JSON.stringify(this))
+    return this.#json
+  }
+
+  /** The result as a server-sent event, whose id is the cursor of the event. */
+  get serverSent(): Buffer {
+    if (!this.#serverSent) {
+      const cursor = printCursor(this.#event.environmentId, this.#event.position)
+      this.#serverSent = Buffer.concat([Buffer.from(`id: ${cursor}\nevent: next\ndata: `), this.json, END_OF_EVENT])
+    }
+    return this.#serverSent
+  }
+}
+
+const END_OF_EVENT = Buffer.from('\n\n')
+const END_OF_MESSAGE = Buffer.from('}')
+
+/** Frames of a batch that are kept for other subscribers with the same operation id. */
+const KEPT_FRAMES = 16
+
+/** What a document reads of events, for all subscribers with this document and the same variables in its selections. */
+class View {
+  readonly key: string
+  /** Live results of this view. */
+  users = 0
+  private readonly resolve: (event: StreamEvent) => ExecutionResult
+  /** By event: subscribers of all topics are given the very same events. */
+  private readonly results = new WeakMap<StreamEvent, SharedResult>()
+  /** By batch, and then by operation id: subscribers of a topic are given the very same batches. */
+  private readonly frames = new WeakMap<readonly StreamEvent[], Map<string, Buffer>>()
+
+  constructor(key: string, resolve: (event: StreamEvent) => ExecutionResult) {
+    this.key = key
+    this.resolve = resolve
+  }
+
+  resultOf(event: StreamEvent): SharedResult {
+    const known = this.results.get(event)
+    if (known) return known
+    const result = new SharedResult(event, this.resolve(event))
+    this.results.set(event, result)
+    return result
+  }
+
+  /** The WebSocket frames of a batch. Servers do not mask frames, so all with the same operation id share the bytes. */
+  framesOf(events: readonly StreamEvent[], head: string): Buffer {
+    let known = this.frames.get(events)
+    if (!known) {
+      known = new Map()
+      this.frames.set(events, known)
+    }
+    const shared = known.get(head)
+    if (shared) return shared
+    const start = Buffer.from(head)
+    const frames = events.map((event) => textFrame([start, this.resultOf(event).json, END_OF_MESSAGE]))
+    const bytes = frames.length === 1 && frames[0] ? frames[0] : Buffer.concat(frames)
+    if (known.size < KEPT_FRAMES) known.set(head, bytes)
+    return bytes
+  }
+}
+
+/** The receiver of frames: a WebSocket. False asks for a pause until `resume()` of the results is called. */
+export interface FrameSink {
+  take(frames: Buffer): boolean
+  end(error?: unknown): void
+}
+
+/** The results of one subscription: pulled one by one, or flowing into a WebSocket as frames. */
+export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sink {
+  private readonly source: Subscription
+  private readonly view: View
+  private readonly metrics: Metrics
+  private sink: FrameSink | undefined
+  /** What stands before each result in a message. */
+  private head = ''
+
+  constructor(source: Subscription, view: View, metrics: Metrics) {
+    this.source = source
+    this.view = view
+    this.metrics = metrics
+  }
+
+  /** Lets the results flow as messages of the protocol `graphql-transport-ws`. Not together with `next()`. */
+  flow(id: string, sink: FrameSink): void {
+    this.head = `{"id":${JSON.stringify(id)},"type":"next","payload":`
+    this.sink = sink
+    this.source.flow(this)
+  }
+
+  /** Goes on after the sink asked for a pause. */
+  resume(): void {
+    this.source.resume()
+  }
+
+  take(events: readonly StreamEvent[]): boolean {
+    this.metrics.eventsSent.inc(events.length)
+    return this.sink?.take(this.view.framesOf(events, this.head)) ?? false
+  }
+
+  end(error?: unknown): void {
+    this.sink?.end(error)
+  }
+
+  async next(): Promise<IteratorResult<SharedResult, undefined>> {
+    const { done, value: event } = await this.source.next()
+    if (done) return { done: true, value: undefined }
+    this.metrics.eventsSent.inc()
+    return { done: false, value: this.view.resultOf(event) }
+  }
+
+  /** Ends the subscription. */
+  close(): void {
+    this.source.end()
+  }
+
+  async return(): Promise<IteratorResult<SharedResult, undefined>> {
+    this.close()
+    return { done: true, value: undefined }
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<SharedResult, undefined>> {
+    this.close()
+    throw error
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close()
+  }
+}
+
+/** Subscribes; the result has errors when the subscription is refused. */
+export type Subscribe = (args: ExecutionArgs) => Promise<ExecutionResult | LiveResults>
+
+/**
+ * What a caller may see is decided by the resolver that subscribes. The fields of an event are resolved without a
+ * context and at once (`executeSync` throws otherwise), so their result is the same for every caller.
+ */
+export function createLive({ metrics, mask, tidy }: LiveOptions) {
+  const views = new Map<string, View>()
+
+  function enter(args: ExecutionArgs): View {
+    const key = keyOf(args)
+    const view = views.get(key) ?? new View(key, resolverOf(args))
+    view.users += 1
+    views.set(key, view)
+    return view
+  }
+
+  function leave(view: View): void {
+    view.users -= 1
+    if (view.users === 0) views.delete(view.key)
+  }
+
+  /** Keeps of the arguments only what resolving takes: they belong to the subscriber that came first. */
+  function resolverOf({ schema, document, operationName, variableValues }: ExecutionArgs) {
+    return (event: StreamEvent): ExecutionResult => {
+      metrics.eventsResolved.inc()
+      const result = executeSync({ schema, document, operationName, variableValues, rootValue: event })
+      return maskedResult(result)
+    }
+  }
+
+  function maskedResult(result: ExecutionResult, context?: Partial<Context>): ExecutionResult {
+    if (!result.errors) return result
+    return { ...result, errors: tidy(result.errors.map((error) => mask(error, context?.requestId))) }
+  }
+
+  const subscribe: Subscribe = async (args) => {
+    const source = await createSourceEventStream(args)
+    if (!(source instanceof Subscription)) return maskedResult(source as ExecutionResult, args.contextValue as Context)
+    const view = enter(args)
+    source.onceEnded(() => leave(view))
+    return new LiveResults(source, view, metrics)
+  }
+
+  const plugin: Plugin = { onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe) }
+  return { subscribe, plugin }
+}
+
+function keyOf({ document, operationName, variableValues }: ExecutionArgs): string {
+  const variables = tellingVariablesOf(document).map((name) => [name, variableValues?.[name] ?? null])
+  return `${operationName ?? ''}\n${JSON.stringify(variables)}\n${document.loc?.source.body ?? JSON.stringify(document)}`
+}
+
+const tellingVariables = new WeakMap<DocumentNode, readonly string[]>()
+
+/**
+ * The variables that change the result of an event. The arguments of the subscription itself choose events and change
+ * nothing in them: subscribers that come back with cursors of their own still share.
+ */
+function tellingVariablesOf(document: DocumentNode): readonly string[] {
+  const known = tellingVariables.get(document)
+  if (known) return known
+  const names = new Set<string>()
+  const collect = { Variable: ({ name }: { name: { value: string } }) => void names.add(name.value) }
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) visit(definition, collect)
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue
+    for (const selection of definition.selectionSet.selections) {
+      visit(selection.kind === Kind.FIELD ? { ...selection, arguments: [] } : selection, collect)
+    }
+  }
+  const found = [...names].sort()
+  tellingVariables.set(document, found)
+  return found
+}
