@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
-import { createWatch } from './auth/watch.ts'
+import { createWatch, purgeEndedAccess } from './auth/watch.ts'
 import { createWebhook } from './auth/webhook.ts'
 import type { Lane } from './commit/command.ts'
 import { createGroupCommit, type GroupCommit } from './commit/group-commit.ts'
@@ -207,6 +207,7 @@ export async function createApp({
   /** What leaves the database by its age. Each removes some rows, and says how many; hours leave for their days. */
   const purges: Record<string, (from: Pool) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
+    'players whose access ended': purgeEndedAccess,
     'hours of old figures': rollUpHours,
     'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
   }

@@ -1,0 +1,116 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { PlayerCaller } from '../../src/auth/callers.ts'
+import { createWatch } from '../../src/auth/watch.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { until } from '../support/until.ts'
+
+const COUNT = 240
+const LOOK_MS = 20
+
+let game: Game
+let callers: PlayerCaller[]
+
+beforeAll(async () => {
+  game = await startGame()
+  const { environmentId, projectId, app } = game
+  callers = await Promise.all(
+    times(COUNT, async () => {
+      const { playerId } = await app.service.run(createPlayer(environmentId, null))
+      return { kind: 'player', environmentId, projectId, playerId, familyId: null, expiresAt: Number.POSITIVE_INFINITY }
+    }),
+  )
+})
+afterAll(() => game?.stop())
+
+/** A watch over all callers, what it was told of whom, and how many callers each look asked about. */
+function watchAll() {
+  const asked: number[] = []
+  const query = (statement: pg.QueryConfig) => {
+    const [environmentIds = []] = (statement.values ?? []) as string[][]
+    if (statement.name === 'watch') asked.push(environmentIds.length)
+    return game.app.pool.query(statement)
+  }
+  const watch = createWatch({ pool: { query } as unknown as pg.Pool, lookMs: LOOK_MS })
+  const ended: [playerId: string, reason: string][] = []
+  for (const caller of callers) watch.watch(caller, (reason) => ended.push([caller.playerId, reason]))
+  const looks = (count: number) => until(`${count} looks`, () => asked.length >= count)
+  return { watch, asked, ended, looks }
+}
+
+const setStatus = (client: pg.Pool | pg.PoolClient, { playerId }: PlayerCaller, status: string) =>
+  client.query('UPDATE players SET status = $2 WHERE id = $1', [playerId, status])
+
+describe('the watch over callers that have something open (decisions 1)', () => {
+  it('looks at all of them once, then only at those that may have ended, and a few others', async () => {
+    const { watch, asked, looks } = watchAll()
+    await looks(5)
+    watch.close()
+    expect(asked[0]).toBe(COUNT)
+    expect(Math.max(...asked.slice(1))).toBeLessThanOrEqual(Math.ceil(COUNT / 60))
+  })
+
+  it('hears of a ban that is committed long after it was made, at the next look', async () => {
+    const { watch, asked, ended, looks } = watchAll()
+    const [banned] = callers.slice(-1) as [PlayerCaller]
+    const client = await game.app.pool.connect()
+    try {
+      await client.query('BEGIN')
+      await setStatus(client, banned, 'banned')
+      await looks(10)
+      expect(ended).toEqual([])
+      await client.query('COMMIT')
+      const before = asked.length
+      await until('it is told', () => ended.length > 0)
+      // Fewer than the sweep takes to come by.
+      expect(asked.length - before).toBeLessThan(10)
+      expect(ended).toEqual([[banned.playerId, 'player banned']])
+    } finally {
+      watch.close()
+      client.release()
+      await setStatus(game.app.pool, banned, 'active')
+    }
+  })
+
+  it('finds within sixty looks what nothing told it of', async () => {
+    const { watch, asked, ended, looks } = watchAll()
+    await looks(2)
+    const { pool } = game.app
+    const banned = [callers[0], callers[COUNT - 1]] as PlayerCaller[]
+    await pool.query('ALTER TABLE players DISABLE TRIGGER players_note_ended_access')
+    try {
+      for (const caller of banned) await setStatus(pool, caller, 'deleted')
+      const before = asked.length
+      await until('both are told', () => ended.length === 2)
+      expect(asked.length - before).toBeLessThanOrEqual(70)
+      expect(new Set(ended)).toEqual(new Set(banned.map(({ playerId }) => [playerId, 'player deleted'])))
+    } finally {
+      watch.close()
+      await pool.query('ALTER TABLE players ENABLE TRIGGER players_note_ended_access')
+      for (const caller of banned) await setStatus(pool, caller, 'active')
+    }
+  })
+
+  it('keeps what is new for the next look when the database did not answer', async () => {
+    const { pool } = game.app
+    let isAway = true
+    const errors: unknown[] = []
+    const query = (statement: pg.QueryConfig) => (isAway ? Promise.reject(new Error('away')) : pool.query(statement))
+    const watch = createWatch({
+      pool: { query } as unknown as pg.Pool,
+      lookMs: LOOK_MS,
+      onError: (error) => errors.push(error),
+    })
+    const [caller] = callers as [PlayerCaller]
+    const ended: string[] = []
+    await setStatus(pool, caller, 'banned')
+    watch.watch(caller, (reason) => ended.push(reason))
+    await until('it has asked in vain', () => errors.length >= 2)
+    isAway = false
+    await until('it is told', () => ended.length > 0)
+    watch.close()
+    expect(ended).toEqual(['player banned'])
+    await setStatus(pool, caller, 'active')
+  })
+})
