@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type Bus, type BusListener, createLocalBus } from './bus.ts'
-import type { StreamEvent } from './catalogue.ts'
+import type { EventType, StreamEvent } from './catalogue.ts'
 
 export interface RedisBusOptions {
   readonly url: string
@@ -53,6 +53,9 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
   const { db = 0 } = publisher.options
   /** One subscription per environment and instance. */
   const channelOf = (environmentId: string): string => `${CHANNELS}${db === 0 ? '' : `${db}:`}${environmentId}`
+  /** Events whose signal leaves in the next turn of the event loop, by environment. */
+  const unsent = new Map<string, StreamEvent[]>()
+  let sending: NodeJS.Immediate | undefined
   let underWay = 0
   // A Redis that answers may still let this user do neither.
   let mayPublish = true
@@ -123,14 +126,26 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
   function publish(events: readonly StreamEvent[]): void {
     local.publish(events)
     const [first] = events
-    if (!first || publisher.status !== 'ready' || underWay >= MAX_SIGNALS) return
-    underWay += 1
-    const done = () => {
-      underWay -= 1
+    if (!first) return
+    const others = unsent.get(first.environmentId)
+    if (others) others.push(...events)
+    else unsent.set(first.environmentId, [...events])
+    // Not at once: the answers of the calls that caused the events go first, and further groups may share the signal.
+    sending ??= setImmediate(send)
+  }
+
+  function send(): void {
+    sending = undefined
+    for (const [environmentId, events] of unsent) {
+      if (publisher.status !== 'ready' || underWay >= MAX_SIGNALS) break
+      underWay += 1
+      publisher.publish(channelOf(environmentId), printSignal(instance, environmentId, events)).then(sent, sent)
     }
-    publisher
-      .publish(channelOf(first.environmentId), printSignal(instance, first.environmentId, events))
-      .then(done, done)
+    unsent.clear()
+  }
+
+  function sent(): void {
+    underWay -= 1
   }
 
   return {
@@ -156,6 +171,8 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
 
     async close() {
       clearInterval(beating)
+      clearImmediate(sending)
+      if (sending) send()
       // An end that is wanted is no news.
       wasConnected = false
       listeners.clear()
@@ -174,34 +191,57 @@ interface Signal {
   readonly events: readonly StreamEvent[] | null
 }
 
+/** An event as it travels: without names, and without its environment, which the signal has once. */
+type SentEvent = readonly [
+  position: string,
+  type: EventType,
+  handle: string | null,
+  playerId: string,
+  scenarioId: string | null,
+  nodeId: string | null,
+  runId: string | null,
+  data: string,
+  occurredAt: number,
+]
+
 function printSignal(instance: string, environmentId: string, events: readonly StreamEvent[]): string {
   const end = String(events.at(-1)?.position ?? 0)
-  const texts = events.map((event) => ({
-    ...event,
-    environmentId: undefined,
-    position: String(event.position),
-    occurredAt: event.occurredAt.getTime(),
-  }))
-  const text = JSON.stringify({ instance, environmentId, end, events: texts })
-  return text.length <= MAX_SIGNAL_LENGTH ? text : JSON.stringify({ instance, environmentId, end, events: null })
+  const sent = events.map(
+    ({ position, type, handle, playerId, scenarioId, nodeId, runId, data, occurredAt }): SentEvent => [
+      String(position),
+      type,
+      handle,
+      playerId,
+      scenarioId,
+      nodeId,
+      runId,
+      data,
+      occurredAt.getTime(),
+    ],
+  )
+  const text = JSON.stringify([instance, environmentId, end, sent])
+  return text.length <= MAX_SIGNAL_LENGTH ? text : JSON.stringify([instance, environmentId, end, null])
 }
 
-/** Undefined for what is none: others may use the same Redis, also later versions of this service. */
+/** Undefined for a text that is no signal: others may use the same Redis, also other versions of this service. */
 function readSignal(message: string): Signal | undefined {
   try {
-    const { instance, environmentId, end, events } = JSON.parse(message)
-    return {
-      instance,
-      environmentId,
-      end: BigInt(end),
-      events:
-        events?.map((event: StreamEvent & { position: string; occurredAt: number }) => ({
-          ...event,
-          environmentId,
-          position: BigInt(event.position),
-          occurredAt: new Date(event.occurredAt),
-        })) ?? null,
-    }
+    const [instance, environmentId, end, sent]: [string, string, string, SentEvent[] | null] = JSON.parse(message)
+    const events = sent?.map(
+      ([position, type, handle, playerId, scenarioId, nodeId, runId, data, occurredAt]): StreamEvent => ({
+        environmentId,
+        position: BigInt(position),
+        type,
+        handle,
+        playerId,
+        scenarioId,
+        nodeId,
+        runId,
+        data,
+        occurredAt: new Date(occurredAt),
+      }),
+    )
+    return { instance, environmentId, end: BigInt(end), events: events ?? null }
   } catch {
     return undefined
   }

@@ -181,16 +181,17 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
       }
       const chunk: StreamEvent[] = []
       let bytes = 0
-      let event = events[index]
-      for (; event && chunk.length < CHUNK && bytes < CHUNK_BYTES && this.scanned < PAGE; event = events[index]) {
+      // The page can have grown beyond its end since it was cut.
+      while (this.position < end && chunk.length < CHUNK && bytes < CHUNK_BYTES && this.scanned < PAGE) {
+        const event = events[index]
         index += 1
         this.scanned += 1
-        this.position = event.position
-        if (!matches(this.filter, event)) continue
+        // A page of one player ends behind its last event.
+        this.position = event?.position ?? end
+        if (!event || !matches(this.filter, event)) continue
         chunk.push(event)
         bytes += event.data.length
       }
-      if (!event) this.position = end
       if (chunk.length > 0) this.offer(chunk)
     }
   }

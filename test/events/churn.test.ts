@@ -1,0 +1,168 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Bus, createLocalBus } from '../../src/events/bus.ts'
+import { EVENT_TYPES, type StreamEvent } from '../../src/events/catalogue.ts'
+import { type EventFilter, matches } from '../../src/events/filter.ts'
+import { EVENT_COLUMNS, eventOf } from '../../src/events/history.ts'
+import type { Subscription } from '../../src/events/subscription.ts'
+import { createSubscriptions, type Subscriptions } from '../../src/events/subscriptions.ts'
+import { createRandom } from '../../src/seed-random.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { until } from '../support/until.ts'
+
+const SEED = Number(process.env.CHURN_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const PLAYERS = times(4, (index) => `00000000-0000-7000-8000-00000000000${index}`)
+const SCENARIOS = ['season', 'other', null]
+const HANDLES = ['onLevelUp', 'onComplete', 'onStart', null]
+const ROUNDS = 120
+const LISTENERS = 40
+const CHURN = 100_000
+
+let game: Game
+const { next, chance, pick } = createRandom(SEED, 0)
+const below = (count: number): number => Math.floor(next() * count)
+
+beforeAll(async () => {
+  game = await startGame()
+})
+afterAll(() => game?.stop())
+
+/** Writes events past the service, and tells the bus of all of them, of some, in any order, or of none. */
+async function write(bus: Bus, all: StreamEvent[]): Promise<void> {
+  const count = 1 + below(chance(0.1) ? 900 : 8)
+  const rows = times(count, () => ({
+    type: pick(EVENT_TYPES),
+    handle: pick(HANDLES),
+    player_id: pick(PLAYERS),
+    scenario_id: pick(SCENARIOS),
+    node_id: pick(['a', 'b']),
+  }))
+  const { rows: written } = await game.app.pool.query(
+    `WITH moved AS (
+       INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
+       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+     )
+     INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, data)
+     SELECT $1, position - $2 + n, r->>'type', r->>'handle', (r->>'player_id')::uuid, r->>'scenario_id', r->>'node_id', '{}'
+     FROM moved, jsonb_array_elements($3::jsonb) WITH ORDINALITY AS e(r, n)
+     RETURNING ${EVENT_COLUMNS}`,
+    [game.stagingId, count, JSON.stringify(rows)],
+  )
+  const events = written.map((row) => eventOf(game.stagingId, row)).sort((a, b) => Number(a.position - b.position))
+  all.push(...events)
+  const told = events.filter(() => chance(0.97))
+  if (chance(0.2)) for (const event of told.reverse()) bus.publish([event])
+  else if (chance(0.9)) bus.publish(told)
+}
+
+const anyFilter = (): EventFilter => ({
+  playerId: chance(0.5) ? pick(PLAYERS) : null,
+  scenarioId: chance(0.3) ? pick(['season', 'other', 'none']) : null,
+  nodeId: chance(0.3) ? pick(['a', 'b']) : null,
+  types: chance(0.3) ? new Set(EVENT_TYPES.filter(() => chance(0.6))) : null,
+  handles: chance(0.4) ? new Set(['onLevelUp', 'onComplete', 'onStart'].filter(() => chance(0.6))) : null,
+})
+
+/** A listener that takes what comes, and asks for a pause now and then. */
+function listen(subscription: Subscription, heard: bigint[]): void {
+  subscription.flow({
+    take(events) {
+      heard.push(...events.map(({ position }) => position))
+      if (chance(0.7)) return true
+      if (chance(0.5)) setImmediate(() => subscription.resume())
+      else setTimeout(() => subscription.resume(), below(20))
+      return false
+    },
+    end: () => undefined,
+  })
+}
+
+/** A bus that says how many listen to it. */
+function countingBus(): { bus: Bus; count: () => number } {
+  const bus = createLocalBus()
+  let count = 0
+  return {
+    count: () => count,
+    bus: {
+      ...bus,
+      async subscribe(environmentId, listener) {
+        const leave = await bus.subscribe(environmentId, listener)
+        count += 1
+        return () => {
+          count -= 1
+          leave()
+        }
+      },
+    },
+  }
+}
+
+describe('subscriptions that come and go (decisions 8)', () => {
+  it(`hear exactly what the plain filter lets through, in order, however they pause and return (CHURN_SEED=${SEED})`, async () => {
+    const { bus, count } = countingBus()
+    const subscriptions = createSubscriptions({ pool: game.app.pool, bus })
+    const all: StreamEvent[] = []
+    // What nobody heard at the time is in Postgres alone.
+    for (let round = 0; round < ROUNDS; round += 1) await write(bus, all)
+    const visits: { heard: bigint[]; isDue: (event: StreamEvent) => boolean }[] = []
+    let isWriting = true
+    const listeners = times(LISTENERS, async () => {
+      while (isWriting) {
+        const filter = anyFilter()
+        const after = BigInt(below(all.length + 1))
+        const heard: bigint[] = []
+        const subscription = await subscriptions.open({ environmentId: game.stagingId, after, filter })
+        listen(subscription, heard)
+        const isDue = (event: StreamEvent) => event.position > after && matches(filter, event)
+        if (chance(0.5)) {
+          const due = all.filter(isDue).length
+          await until('it has heard what there was', () => heard.length >= due)
+        } else {
+          for (let turns = below(30); turns > 0; turns -= 1) await nextTurn()
+        }
+        subscription.end()
+        const { length } = heard
+        await nextTurn()
+        expect(heard.length).toBe(length)
+        visits.push({ heard, isDue })
+      }
+    })
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await write(bus, all)
+      for (let turns = below(6); turns > 0; turns -= 1) await nextTurn()
+    }
+    isWriting = false
+    await Promise.all(listeners)
+    expect(visits.length).toBeGreaterThan(LISTENERS)
+    // Only now: a subscription can be ahead of the answer to the writer.
+    for (const { heard, isDue } of visits) {
+      const due = all.filter(isDue).slice(0, heard.length)
+      expect(heard).toEqual(due.map(({ position }) => position))
+    }
+    console.log(`${visits.length} visits heard ${visits.flatMap(({ heard }) => heard).length} of ${all.length} events`)
+    expect(count()).toBe(0)
+    await subscriptions.close()
+  })
+
+  it('leave nothing behind, after a hundred thousand', async () => {
+    const { bus, count } = countingBus()
+    const subscriptions: Subscriptions = createSubscriptions({ pool: game.app.pool, bus })
+    const open = (filter: EventFilter) =>
+      subscriptions.open({ environmentId: game.stagingId, after: null, filter, onEnd: () => (ended += 1) })
+    let ended = 0
+    let opened = 0
+    const kept: Subscription[] = []
+    while (opened < CHURN) {
+      for (const subscription of await Promise.all(times(1_000, () => open(anyFilter())))) {
+        opened += 1
+        if (chance(0.9)) subscription.flow({ take: () => true, end: () => undefined })
+        kept.push(subscription)
+      }
+      while (kept.length > 500) kept.splice(below(kept.length), 1)[0]?.end()
+    }
+    expect([opened - ended, count()]).toEqual([500, 1])
+    for (const subscription of kept) subscription.end()
+    expect([opened - ended, count()]).toEqual([0, 0])
+    await subscriptions.close()
+  })
+})
