@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 
-// How much processor a process and all that it has started have used, as Linux tells it under /proc. It survives noisy
-// neighbours better than calls a second do.
+// How much processor and memory a process and all that it has started use, as Linux tells it under /proc. It survives
+// noisy neighbours better than calls a second do.
 
 /** Linux tells times in hundredths of a second, on every machine. */
 const TICK_MICROSECONDS = 10_000
@@ -47,4 +47,12 @@ async function read(pid: number): Promise<{ own: number; ended: number }> {
 async function childrenOf(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
   return text.trim().split(' ').filter(Boolean).map(Number)
+}
+
+/** The memory that a process and its children have in the machine's, in bytes. */
+export async function memoryOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  let bytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024
+  for (const child of await childrenOf(pid)) bytes += await memoryOf(child)
+  return bytes
 }

@@ -1,4 +1,6 @@
-import { createConnection, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Ask, asker, connect, monotonicMs, post, type Reply } from './calls.ts'
 
 // The load generator, in a process of its own. It speaks HTTP/1.1 over plain sockets, one call at a time on each
 // connection that is kept alive, because a client library would take more of the machine than what it measures.
@@ -38,6 +40,10 @@ export interface Load {
   readonly calls?: number
   /** The xp of each call; 10 to 99 in turn unless given. */
   readonly amount?: number
+  /** Calls are begun at this rate, as long as a connection is free. Unless given, each begins when one has ended. */
+  readonly perSecond?: number
+  /** Whether it tells who reached a level, and when. */
+  readonly tellsLevelUps?: boolean
 }
 
 export interface Tally {
@@ -47,6 +53,8 @@ export interface Tally {
   /** The sum of the amounts that were answered with success. */
   readonly xp: number
   readonly levelUps: number
+  /** The place in its set of each player who reached a level, and when its answer came: by {@link monotonicMs}. */
+  readonly reached: readonly (readonly [index: number, at: number])[]
   /** Answers that were no success, and the first of them. */
   readonly failed: number
   readonly firstFailure: string | null
@@ -85,14 +93,9 @@ interface Request {
   readonly amount: number
   /** To which of the ports it goes. */
   readonly to: number
+  /** The place of its player in the set. */
+  readonly index: number
 }
-
-interface Reply {
-  readonly status: number
-  readonly body: string
-}
-
-type Ask = (text: string) => Promise<Reply>
 
 let setup: LoadSetup
 /** How many calls of a kind a set of players has made. */
@@ -118,9 +121,9 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
     turns.set(name, turn + 1)
     const amount = GIVES_XP.has(call) ? (fixed ?? 10 + (turn % 90)) : 0
     const body = bodyOf(player, amount, round)
-    const text = `POST ${PATHS[call]} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${player.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const text = post(PATHS[call], player.token, body)
     // Neighbours call different instances, and each player another one than in the round before.
-    return { text, amount, to: ports.length === 1 ? 0 : (index + round) % ports.length }
+    return { text, amount, index, to: ports.length === 1 ? 0 : (index + round) % ports.length }
   }
 
   function bodyOf({ runId }: LoadPlayer, amount: number, round: number): string {
@@ -151,7 +154,7 @@ function isSuccess(call: Call, { status, body }: Reply): boolean {
 }
 
 async function run(load: Load): Promise<Tally> {
-  const { ports, call, connections } = load
+  const { ports, call, connections, perSecond, tellsLevelUps } = load
   const next = createRequests(load)
   const sockets: Socket[] = []
   // Each driver has a connection to every port, and one call under way.
@@ -171,6 +174,8 @@ async function run(load: Load): Promise<Tally> {
   const latencies: number[] = []
   let xp = 0
   let levelUps = 0
+  let begun = 0
+  const reached: [number, number][] = []
   let failed = 0
   let firstFailure: string | null = null
   const started = performance.now()
@@ -178,6 +183,12 @@ async function run(load: Load): Promise<Tally> {
 
   async function drive(asks: readonly Ask[]): Promise<void> {
     for (let now = performance.now(); now < end; ) {
+      if (perSecond !== undefined) {
+        const due = started + (begun++ / perSecond) * 1000
+        if (due >= end) return
+        if (due > now) await pause(due - now)
+        now = performance.now()
+      }
       const request = next()
       const ask = request && asks[request.to]
       if (!ask) return
@@ -187,7 +198,9 @@ async function run(load: Load): Promise<Tally> {
       now = answered
       if (isSuccess(call, reply)) {
         xp += request.amount
-        if (GIVES_XP.has(call) && reply.body.includes('"leveledUp":true')) levelUps += 1
+        if (!GIVES_XP.has(call) || !reply.body.includes('"leveledUp":true')) continue
+        levelUps += 1
+        if (tellsLevelUps) reached.push([request.index, monotonicMs()])
       } else {
         failed += 1
         firstFailure ??= `${reply.status} ${reply.body.slice(0, 300)}`
@@ -200,43 +213,7 @@ async function run(load: Load): Promise<Tally> {
   const sorted = Float64Array.from(latencies).sort()
   const calls = sorted.length
   const medianMs = sorted[calls >> 1] ?? 0
-  return { calls, perSecond: calls / seconds, medianMs, xp, levelUps, failed, firstFailure }
-}
-
-function connect(port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = createConnection({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket))
-    // One character for each byte, so that Content-Length counts characters.
-    socket.setEncoding('latin1')
-    socket.once('error', reject)
-  })
-}
-
-/** Sends one request at a time and gives its reply. A connection that ends is a failure of the service under load. */
-function asker(socket: Socket): Ask {
-  let received = ''
-  let resolve: (reply: Reply) => void = () => {}
-  let reject: (error: Error) => void = () => {}
-  socket.on('data', (chunk: string) => {
-    received += chunk
-    const head = received.indexOf('\r\n\r\n')
-    if (head === -1) return
-    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(received)?.[1] ?? Number.NaN)
-    if (Number.isNaN(length)) return reject(new Error(`an answer has no Content-Length: ${received.slice(0, 200)}`))
-    if (received.length < head + 4 + length) return
-    const reply = { status: Number(received.slice(9, 12)), body: received.slice(head + 4) }
-    received = ''
-    resolve(reply)
-  })
-  const lost = () => reject(new Error('a connection was closed before its answer'))
-  socket.on('close', lost)
-  socket.on('error', lost)
-  return (text) =>
-    new Promise((onReply, onError) => {
-      resolve = onReply
-      reject = onError
-      socket.write(text, 'latin1')
-    })
+  return { calls, perSecond: calls / seconds, medianMs, xp, levelUps, reached, failed, firstFailure }
 }
 
 process.on('message', (message: LoadSetup | Load | Step) => {

@@ -45,19 +45,47 @@ export async function copyPlayers(
   return players
 }
 
+/** Gives the players what a login gives: a refresh token in the database, and an access token that ends with it. */
+export async function logIn(
+  { pool, environmentId, env }: World,
+  players: readonly LoadPlayer[],
+): Promise<LoadPlayer[]> {
+  const issue = await issuer({ pool, environmentId, env })
+  const families = players.map(() => uuidv7())
+  await pool.query(
+    `INSERT INTO refresh_tokens (environment_id, hash, player_id, family_id, expires_at)
+     SELECT $1, translate(encode(sha256(k.family_id::text::bytea), 'base64'), '+/=', '-_'), k.player_id, k.family_id,
+       now() + interval '7 days'
+     FROM unnest($2::uuid[], $3::uuid[]) AS k(player_id, family_id)`,
+    [environmentId, players.map(({ playerId }) => playerId), families],
+  )
+  return Promise.all(
+    players.map(async (player, index) => {
+      const token = await issue(player.playerId, `${families[index]}.${uuidv7()}`)
+      return { ...player, token }
+    }),
+  )
+}
+
 /** Names, runs and tokens of players that are in no table yet. */
-export async function newPlayers({ pool, environmentId, env }: World, count: number): Promise<LoadPlayer[]> {
+export async function newPlayers(world: World, count: number): Promise<LoadPlayer[]> {
+  const issue = await issuer(world)
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const playerId = uuidv7()
+      return { playerId, runId: uuidv7(), token: await issue(playerId) }
+    }),
+  )
+}
+
+/** Issues access tokens as the service does. */
+async function issuer({ pool, environmentId, env }: Pick<World, 'pool' | 'environmentId' | 'env'>) {
   const keys = JSON.parse(env.TOKEN_KEYS) as TokenKey[]
   const tokens = await createTokens({ keys, issuer: 'tierway', audience: 'tierway' })
   const { rows } = await pool.query('SELECT project_id FROM environments WHERE id = $1', [environmentId])
   const projectId: string = rows[0].project_id
-  return Promise.all(
-    Array.from({ length: count }, async () => {
-      const playerId = uuidv7()
-      const token = await tokens.issueAccessToken({ environmentId, playerId, projectId })
-      return { playerId, runId: uuidv7(), token }
-    }),
-  )
+  return (playerId: string, tokenId?: string): Promise<string> =>
+    tokens.issueAccessToken({ environmentId, playerId, projectId, tokenId })
 }
 
 /** The tables with what players own. Events have their place in the stream and stay where they are. */

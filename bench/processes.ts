@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Service, spawnService, stopService, type World } from '../test/support/service.ts'
@@ -9,7 +9,7 @@ import { until } from '../test/support/until.ts'
 // The processes of the benchmark. All that it starts is undone at its end.
 
 /** What `npm start` gives to the service, and the benchmark to every server. */
-const NODE_OPTIONS = '--max-semi-space-size=64'
+export const NODE_OPTIONS = '--max-semi-space-size=64'
 
 const cleanUps: (() => unknown)[] = []
 
@@ -29,8 +29,8 @@ export interface Server {
 }
 
 /** The service as `npm start` runs it, once it serves. */
-export async function startInstance({ env }: World): Promise<Server> {
-  const service: Service = spawnService({ ...env, NODE_OPTIONS })
+export async function startInstance({ env }: World, others: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const service: Service = spawnService({ ...env, NODE_OPTIONS, ...others })
   onEnd(() => stopService(service))
   await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined)
   if (service.exit) throw new Error(`the service ended:\n${service.output}`)
@@ -82,6 +82,12 @@ function pidOf({ pid }: ChildProcess): number {
 /** The peers have packages of their own, so that the service needs none of them. */
 export async function installPeers(): Promise<void> {
   const directory = fileURLToPath(new URL('peers', import.meta.url))
-  if (existsSync(`${directory}/node_modules`)) return
+  const changed = (path: string) =>
+    stat(`${directory}/${path}`).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    )
+  // What npm writes down of the packages that it has installed.
+  if ((await changed('node_modules/.package-lock.json')) >= (await changed('package-lock.json'))) return
   await promisify(execFile)('npm', ['ci', '--no-audit', '--no-fund'], { cwd: directory })
 }

@@ -42,10 +42,15 @@ export class Figures {
       const ratio = (read(cell) ?? Number.NaN) / ((other && read(other)) ?? Number.NaN)
       return Number.isFinite(ratio) ? ratio : []
     })
-    if (ratios.length === 0) return ''
-    const [low, high] = [Math.min(...ratios), Math.max(...ratios)].map((value) => value.toFixed(2))
-    return `${median(ratios).toFixed(2)}${ratios.length > 1 ? ` (${low}–${high})` : ''}`
+    return spread(ratios)
   }
+}
+
+/** The median of ratios, and the lowest and highest. */
+export function spread(ratios: readonly number[]): string {
+  if (ratios.length === 0) return ''
+  const [low, high] = [Math.min(...ratios), Math.max(...ratios)].map((value) => value.toFixed(2))
+  return `${median(ratios).toFixed(2)}${ratios.length > 1 ? ` (${low}–${high})` : ''}`
 }
 
 /** A row at a number of connections. */

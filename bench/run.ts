@@ -4,12 +4,12 @@ import { cpus } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
-import { createPool } from '../src/db/pool.ts'
 import { demoSeason } from '../src/season.ts'
 import { startDurablePostgres } from '../test/support/durable-postgres.ts'
 import { buildService, createWorld, type World } from '../test/support/service.ts'
 import { Books, type Owner } from './books.ts'
 import { cpuOf } from './cpu.ts'
+import { withClient } from './database.ts'
 import type { Call, Load, LoadPlayer, LoadSetup, Step, Tally } from './load.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
 import { copyPlayers, newPlayers } from './players.ts'
@@ -40,6 +40,7 @@ import {
 
 const { values: options } = parseArgs({
   options: {
+    live: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
     connections: { type: 'string' },
@@ -324,6 +325,13 @@ function selected(rows: readonly Row[]): Row[] {
   )
 }
 
+/** What listeners cost, and how soon they hear: other rows, on a stage of their own. */
+async function live(): Promise<void> {
+  const { runLive } = await import('./live.ts')
+  const { quick, only, rounds } = options
+  await runLive({ quick, only, rounds: rounds === undefined ? undefined : Number(rounds), signal: ended.signal })
+}
+
 /** Says what the figures are figures of. */
 function describe(version: string, hasPgbench: boolean): void {
   print('')
@@ -502,22 +510,8 @@ async function enter(
   )
 }
 
-/** Work on a connection of its own, without the time limits of the service's. */
-async function withClient<T>(url: string, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-  const pool = createPool({ url, connections: 1, onError: () => {} })
-  pool.options.query_timeout = 120_000
-  const client = await pool.connect()
-  try {
-    await client.query('SET statement_timeout = 0')
-    return await work(client)
-  } finally {
-    client.release()
-    await pool.end()
-  }
-}
-
 try {
-  await main()
+  await (options.live ? live() : main())
 } catch (error) {
   clearNote()
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`)

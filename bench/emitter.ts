@@ -1,0 +1,91 @@
+import type { Socket } from 'node:net'
+import { type Ask, asker, connect, monotonicMs, post } from './calls.ts'
+import type { LoadPlayer } from './load.ts'
+
+// Makes events happen, one with each call.
+
+/** When the answer to a call came, by the clock that all processes share. */
+type AnsweredAt = number
+
+export interface Emitter {
+  /** One event, after the answer to the one before. */
+  emit(): Promise<AnsweredAt>
+  /** Makes so many connections, so that none has to be made later. */
+  connect(count: number): Promise<void>
+  /** So many at once, each over a connection of its own. */
+  burst(count: number): Promise<AnsweredAt[]>
+}
+
+/** Makes one event after the other of requests, each of which must be answered with `success` in its body. */
+export function createEmitter(port: number, next: () => string, success: string): Emitter {
+  const connections: { readonly socket: Socket; readonly ask: Ask }[] = []
+
+  async function ask(index: number): Promise<AnsweredAt> {
+    const connection = connections[index]
+    if (!connection) throw new Error('a call has no connection')
+    const { status, body } = await connection.ask(next())
+    const answeredAt = monotonicMs()
+    if (status !== 200 || !body.includes(success)) throw new Error(`there was no event: ${status} ${body}`)
+    return answeredAt
+  }
+
+  async function connectAll(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      // Servers close what was quiet for long.
+      if (connections[index]?.socket.destroyed === false) continue
+      const socket = await connect(port)
+      connections[index] = { socket, ask: asker(socket) }
+    }
+  }
+
+  return {
+    connect: connectAll,
+    async emit() {
+      await connectAll(1)
+      return ask(0)
+    },
+    async burst(count) {
+      await connectAll(count)
+      return Promise.all(Array.from({ length: count }, (_, index) => ask(index)))
+    },
+  }
+}
+
+/** Where players reach a level with each call. */
+export interface Stairs {
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly players: readonly LoadPlayer[]
+  /** From one level to the next. */
+  readonly xp: number
+}
+
+/** The service's events: players who reach a level, one after the other. They go on where others of the same stairs ended. */
+export function createClimbers({ scenarioId, nodeId, players, xp }: Stairs): (port: number) => Emitter {
+  let turn = 0
+  return (port) =>
+    createEmitter(
+      port,
+      () => {
+        const { runId, token } = players[turn % players.length] as LoadPlayer
+        turn += 1
+        const body = { scenarioId, nodeId, runId, amount: xp, source: 'match' }
+        return post('/sdk/v1/battlepass/xp', token, JSON.stringify(body))
+      },
+      '"leveledUp":true',
+    )
+}
+
+/** A peer's events: those that the service told, again and again. */
+export function createPublisher(events: readonly object[]): (port: number) => Emitter {
+  let turn = 0
+  return (port) =>
+    createEmitter(
+      port,
+      () => {
+        turn += 1
+        return post('/publish', '', JSON.stringify(events[turn % events.length]))
+      },
+      '"published":true',
+    )
+}

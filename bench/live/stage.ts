@@ -1,0 +1,240 @@
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { demoSeason } from '../../src/season.ts'
+import { startDurablePostgres } from '../../test/support/durable-postgres.ts'
+import { buildService, createWorld, type World } from '../../test/support/service.ts'
+import { Audience } from '../audience.ts'
+import { cpuOf } from '../cpu.ts'
+import { withClient } from '../database.ts'
+import { createClimbers, createPublisher, type Emitter } from '../emitter.ts'
+import type { Subscription } from '../listeners.ts'
+import type { Load, LoadPlayer, LoadSetup, Step, Tally } from '../load.ts'
+import { copyPlayers, logIn } from '../players.ts'
+import { installPeers, lossOf, onEnd, type Server, startInstance, startProcess, startServer } from '../processes.ts'
+import { note } from '../report.ts'
+
+// What the rows of live events need: Postgres, the service with its players, the peers, and those who call and listen.
+
+export interface LiveOptions {
+  readonly quick: boolean
+  readonly only: readonly string[]
+  readonly rounds?: number
+  readonly signal: AbortSignal
+}
+
+/** Whom a row measures. */
+export interface Side {
+  readonly name: string
+  readonly server: Server
+  /** How a dashboard subscribes; a bare socket does not. */
+  readonly subscription?: Subscription
+  readonly emitter: Emitter
+  /** A server of the usual kind, which takes much longer than the others. */
+  readonly isSlow: boolean
+}
+
+/** A server in a file of `peers/`. */
+export interface Peer {
+  readonly name: string
+  readonly file: string
+  readonly isGraphql: boolean
+}
+
+export const FLOOR: Peer = { name: 'bare ws loop', file: 'ws-loop.mjs', isGraphql: false }
+export const YOGA: Peer = { name: 'Yoga and graphql-ws', file: 'yoga.mjs', isGraphql: true }
+const STOCK: readonly Peer[] = [YOGA, { name: 'Mercurius', file: 'mercurius.mjs', isGraphql: true }]
+
+export interface Usage {
+  /** Microseconds of processor. */
+  readonly server: number
+  readonly postgres: number
+  readonly seconds: number
+}
+
+const SEASON = 'season'
+const NODE = 'pass'
+const STAIRS = 'stairs'
+const STEP_XP = 10
+const STAIRS_LEVELS = 1000
+const CLIMBERS = 32
+const CALLERS = 1024
+/** Of the listeners, at most. */
+const ONLINE = 5_000
+/** As many as are told in a cell, so that each is told once in it. */
+const RECORDED = 300
+const PLATFORM_DOCUMENT =
+  'subscription { events(environment: "production", handles: ["onLevelUp"]) { cursor occurredAt playerId handle data } }'
+const PLAYER_DOCUMENT = 'subscription { onLevelUp { cursor occurredAt playerId fromLevel toLevel xp } }'
+
+export type Stage = Awaited<ReturnType<typeof setStage>>
+
+export async function setStage({ quick, rounds, signal }: LiveOptions) {
+  note('building, and installing the peers')
+  await Promise.all([buildService(), installPeers()])
+  note('starting an embedded Postgres with durable settings')
+  const postgres = await startDurablePostgres()
+  onEnd(() => postgres.remove())
+  const postmaster = await postgres.postmaster()
+  const world = await createWorld(postgres.url)
+  onEnd(() => world.close())
+  const season = JSON.parse(demoSeason())
+  await world.publish(SEASON, season)
+  await world.publish(STAIRS, stairsOf(season))
+
+  note('making players')
+  const listening = quick ? 1_000 : 10_000
+  const players = await withClient(postgres.url, (client) => makePlayers(client, world, listening))
+  await withClient(postgres.url, (client) => client.query('VACUUM ANALYZE'))
+  const key = await platformKey(world)
+  const dashboards: Subscription = { query: PLATFORM_DOCUMENT, authorizations: [`Bearer ${key}`] }
+  const { climbers, ...sets } = { ...players, online: players.listeners.slice(0, ONLINE) }
+  const climb = createClimbers({ scenarioId: STAIRS, nodeId: NODE, players: climbers, xp: STEP_XP })
+  const setup: LoadSetup = { scenarioId: SEASON, nodeId: NODE, reached: 0, players: sets }
+
+  const service = await startInstance(world)
+  const ours: Side = {
+    name: 'Tierway',
+    server: service,
+    subscription: dashboards,
+    emitter: climb(service.port),
+    isSlow: false,
+  }
+  const audience = new Audience()
+  const load = startLoad(setup, signal)
+  await greet()
+  const publish = createPublisher(await record(audience, ours))
+
+  /** Each player once, so that tokens are verified and players are known, as they are of those who play. */
+  async function greet(): Promise<void> {
+    note(`warming up (the service is process ${service.pid}, Postgres ${postmaster})`)
+    const warm = { ports: [service.port], players: 'callers', connections: 32 }
+    await load({ ...warm, call: 'progress', seconds: 60, calls: CALLERS })
+    await load({ ...warm, call: 'xp', seconds: quick ? 1 : 4 })
+    for (let event = 0; event < CLIMBERS * 2; event += 1) await ours.emitter.emit()
+  }
+
+  const startPeer = ({ file }: Peer, env = {}): Promise<Server> =>
+    startServer(`peers/${file}`, { NODE_NO_WARNINGS: '1', ...env })
+
+  const peers = new Map<Peer, Promise<Side>>()
+  async function start(peer: Peer): Promise<Side> {
+    const server = await startPeer(peer)
+    const { name, isGraphql } = peer
+    const subscription = isGraphql ? dashboards : undefined
+    return { name, server, subscription, emitter: publish(server.port), isSlow: isGraphql }
+  }
+  /** A server of `peers/`, once it serves. */
+  function peer(wanted: Peer): Promise<Side> {
+    const side = peers.get(wanted) ?? start(wanted)
+    peers.set(wanted, side)
+    return side
+  }
+
+  return {
+    quick,
+    rounds: rounds ?? (quick ? 1 : 3),
+    world,
+    service,
+    ours,
+    dashboards,
+    audience,
+    load,
+    /** As many processes that call as are needed at once. */
+    anotherLoad: () => startLoad(setup, signal),
+    listening,
+    playersOf: (count: number): Subscription => ({
+      query: PLAYER_DOCUMENT,
+      authorizations: sets.listeners.slice(0, count).map(({ token }) => `Bearer ${token}`),
+    }),
+
+    /** A bare `ws` server: the floor. */
+    floor: () => peer(FLOOR),
+    /** Servers as they come. */
+    stock: () => Promise.all(STOCK.map(peer)),
+    startPeer,
+
+    /** Begins to count what a server and Postgres use, and gives what ends it. */
+    async meter(server: Server): Promise<() => Promise<Usage>> {
+      const read = async () => ({ server: await cpuOf([server.pid]), postgres: await cpuOf([postmaster]) })
+      const started = performance.now()
+      const before = await read()
+      return async () => {
+        const after = await read()
+        return {
+          server: (after.server ?? Number.NaN) - (before.server ?? Number.NaN),
+          postgres: (after.postgres ?? Number.NaN) - (before.postgres ?? Number.NaN),
+          seconds: (performance.now() - started) / 1000,
+        }
+      }
+    },
+
+    /** Stops between two steps when the run is to end. */
+    step(text: string): void {
+      signal.throwIfAborted()
+      note(text)
+    },
+  }
+}
+
+/** A season in which every call reaches a level. */
+// biome-ignore lint/suspicious/noExplicitAny: the season's JSON, which the service parses and checks.
+function stairsOf(season: any) {
+  const stairs = structuredClone(season)
+  const pass = stairs.nodes.find(({ id }: { id: string }) => id === NODE)
+  pass.data.levels = Array.from({ length: STAIRS_LEVELS }, (_, step) => ({ level: step + 1, xp: step * STEP_XP }))
+  return stairs
+}
+
+async function makePlayers(client: pg.ClientBase, world: World, listening: number) {
+  const copies = async (scenarioId: string, count: number): Promise<LoadPlayer[]> =>
+    copyPlayers(world, client, [await world.player(scenarioId)], count)
+  const listeners = await logIn(world, await copies(SEASON, listening))
+  return {
+    callers: await copies(SEASON, CALLERS),
+    listeners,
+    climbers: await copies(STAIRS, CLIMBERS),
+  }
+}
+
+async function platformKey({ pool, environmentId }: World): Promise<string> {
+  const { rows } = await pool.query('SELECT project_id FROM environments WHERE id = $1', [environmentId])
+  return (await createPlatformKey(pool, rows[0].project_id, 'viewer')).key
+}
+
+/** What the service tells of some events: the peers are given the same to tell. */
+async function record(audience: Audience, ours: Side): Promise<object[]> {
+  const crowd = 'recording'
+  await audience.open({ crowd, port: ours.server.port, count: 1, subscription: ours.subscription })
+  await audience.attend(crowd, () => ours.emitter.emit())
+  for (let event = 0; event < RECORDED; event += 1) await ours.emitter.emit()
+  await audience.reach(crowd, RECORDED)
+  const { texts } = await audience.verify(crowd, RECORDED)
+  await audience.close(crowd)
+  return texts.map((text) => JSON.parse(text).payload.data.events)
+}
+
+/** How a load is run: `begin` is waited for between its connections and its first call. */
+export type RunLoad = (task: Load, begin?: () => Promise<unknown>) => Promise<Tally>
+
+const ACCEPT_MS = 50
+
+/** A process that calls. */
+function startLoad(setup: LoadSetup, signal: AbortSignal): RunLoad {
+  const child = startProcess('load.ts')
+  const lost = lossOf(child, 'the load generator')
+  child.send(setup)
+  const answer = async () => (await Promise.race([once(child, 'message'), lost]))[0]
+  return async (task, begin) => {
+    signal.throwIfAborted()
+    child.send(task)
+    await answer()
+    await pause(ACCEPT_MS)
+    await begin?.()
+    child.send('go' satisfies Step)
+    const tally: Tally = await answer()
+    if (tally.failed > 0) throw new Error(`${tally.failed} of ${tally.calls} calls failed: ${tally.firstFailure}`)
+    return tally
+  }
+}
