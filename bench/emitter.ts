@@ -16,25 +16,36 @@ export interface Emitter {
   burst(count: number): Promise<AnsweredAt[]>
 }
 
+/** Node closes a connection that has been quiet for five seconds, perhaps while a call is on its way. */
+const QUIET_MS = 4_000
+
+interface Connection {
+  readonly socket: Socket
+  readonly ask: Ask
+  usedAt: number
+}
+
 /** Makes one event after the other of requests, each of which must be answered with `success` in its body. */
 export function createEmitter(port: number, next: () => string, success: string): Emitter {
-  const connections: { readonly socket: Socket; readonly ask: Ask }[] = []
+  const connections: Connection[] = []
 
   async function ask(index: number): Promise<AnsweredAt> {
     const connection = connections[index]
     if (!connection) throw new Error('a call has no connection')
     const { status, body } = await connection.ask(next())
     const answeredAt = monotonicMs()
+    connection.usedAt = answeredAt
     if (status !== 200 || !body.includes(success)) throw new Error(`there was no event: ${status} ${body}`)
     return answeredAt
   }
 
   async function connectAll(count: number): Promise<void> {
     for (let index = 0; index < count; index += 1) {
-      // Servers close what was quiet for long.
-      if (connections[index]?.socket.destroyed === false) continue
+      const known = connections[index]
+      if (known && monotonicMs() - known.usedAt < QUIET_MS) continue
+      known?.socket.destroy()
       const socket = await connect(port)
-      connections[index] = { socket, ask: asker(socket) }
+      connections[index] = { socket, ask: asker(socket), usedAt: monotonicMs() }
     }
   }
 

@@ -52,7 +52,7 @@ async function open({ audience }: Stage, { name, server, subscription, emitter }
 }
 
 /** Events of a cell. The slow get fewer: their figures are as good, and the run is not theirs. */
-const eventsOf = ({ quick }: Stage, side: Side): number => (side.isSlow ? 60 : 300) / (quick ? 10 : 1)
+const eventsOf = ({ quick }: Stage, side: Side): number => (side.isSlow ? 40 : 200) / (quick ? 10 : 1)
 
 async function warmUp(stage: Stage, side: Side): Promise<void> {
   stage.step(`warming up: ${side.name} (process ${side.server.pid})`)

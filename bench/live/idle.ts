@@ -8,8 +8,10 @@ const CONNECTIONS = 32
 const CROWD = 'idle players'
 /** From the last socket that was let in, and from the last that was closed: both leave work behind. */
 const SETTLE_MS = 2_000
-/** In so many seconds each socket is pinged once. */
-const IDLE_MS = 12_000
+/** In so long each socket is pinged once. */
+const PINGS_MS = 12_000
+/** Without sockets nothing takes longer than the jobs that run each second. */
+const JOBS_MS = 4_000
 /** So many of those who listened in vain reach a level at the end, to see that they did listen. */
 const SAMPLE = 50
 const SAMPLE_XP = 2_500
@@ -37,13 +39,13 @@ async function measureRound(stage: Stage, round: number): Promise<Round> {
   const at = `round ${round} of ${stage.rounds}: xp`
   const alone = async () => {
     stage.step(`${at} alone`)
-    return { idle: await measureNothing(stage), cell: await measureCalls(stage) }
+    return { idle: await measureNothing(stage, JOBS_MS), cell: await measureCalls(stage) }
   }
   const beside = async () => {
     stage.step(`${at} beside ${listening} idle players`)
     await audience.open({ crowd: CROWD, port: service.port, count: listening, subscription: playersOf(listening) })
     await pause(SETTLE_MS)
-    const idle = await measureNothing(stage)
+    const idle = await measureNothing(stage, PINGS_MS)
     const cell = await measureCalls(stage)
     await audience.verify(CROWD, 0)
     await proveListening(stage)
@@ -70,9 +72,9 @@ async function measureCalls({ quick, service, load, meter }: Stage): Promise<Cel
   return { ...(await stop()), calls }
 }
 
-async function measureNothing({ quick, service, meter }: Stage): Promise<Usage> {
+async function measureNothing({ quick, service, meter }: Stage, ms: number): Promise<Usage> {
   const stop = await meter(service)
-  await pause(quick ? 2_000 : IDLE_MS)
+  await pause(quick ? 1_000 : ms)
   return stop()
 }
 
