@@ -217,10 +217,6 @@ class Listener {
   }
 
   private take(length: number): void {
-    if (this.phase === 'listening') {
-      this.at = monotonicMs()
-      this.crowd.lastAt = this.at
-    }
     let at = this.phase === 'handshake' ? this.greet(length) : 0
     while (at < length) {
       if (!this.isInFrame) {
@@ -291,6 +287,9 @@ class Listener {
 
   private hear(text: string | undefined): void {
     this.heard += 1
+    // Not with the bytes that came: they may be a ping.
+    this.at = monotonicMs()
+    this.crowd.lastAt = this.at
     if (text !== undefined) {
       if (this.keeps) this.crowd.texts.push(text)
       else this.crowd.sample = text
