@@ -44,7 +44,11 @@ export interface Peer {
 
 export const FLOOR: Peer = { name: 'bare ws loop', file: 'ws-loop.mjs', isGraphql: false }
 export const YOGA: Peer = { name: 'Yoga and graphql-ws', file: 'yoga.mjs', isGraphql: true }
-const STOCK: readonly Peer[] = [YOGA, { name: 'Mercurius', file: 'mercurius.mjs', isGraphql: true }]
+const STOCK: readonly Peer[] = [
+  YOGA,
+  { name: 'Mercurius', file: 'mercurius.mjs', isGraphql: true },
+  { name: 'PostGraphile', file: 'postgraphile.mjs', isGraphql: true },
+]
 
 export interface Usage {
   /** Microseconds of processor. */
@@ -116,7 +120,12 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   }
 
   const startPeer = ({ file }: Peer, env = {}): Promise<Server> =>
-    startServer(`peers/${file}`, { NODE_NO_WARNINGS: '1', ...env })
+    startServer(`peers/${file}`, {
+      NODE_NO_WARNINGS: '1',
+      GRAPHILE_ENV: 'production',
+      DATABASE_URL: postgres.url,
+      ...env,
+    })
 
   const peers = new Map<Peer, Promise<Side>>()
   async function start(peer: Peer): Promise<Side> {
