@@ -19,7 +19,7 @@ interface Times {
 }
 
 export async function measureCrowd(stage: Stage): Promise<void> {
-  const listeners = stage.quick ? LISTENERS / 5 : LISTENERS
+  const listeners = stage.quick ? LISTENERS / 10 : LISTENERS
   const sides = [stage.ours, await stage.floor()]
   const times = new Map(sides.map((side): [Side, Times] => [side, { single: [], burst: [] }]))
   for (let round = 1; round <= stage.rounds; round += 1) {

@@ -8,7 +8,7 @@ const LISTENERS = 1_000
 /** At most so many events a second, so that none of them is told together with another. */
 const PACE_MS = 10
 const CONNECTIONS = 60
-/** Jobs that run each second: what the events leave to them is counted with them. */
+/** The service has jobs that run each second: what the events leave to them is counted with them. */
 const SETTLE_MS = 1_200
 const KINDS = ['one at a time', 'at once'] as const
 type Kind = (typeof KINDS)[number]
@@ -52,7 +52,7 @@ async function open({ audience }: Stage, { name, server, subscription, emitter }
 }
 
 /** Events of a cell. The slow get fewer: their figures are as good, and the run is not theirs. */
-const eventsOf = ({ quick }: Stage, side: Side): number => (side.isSlow ? 40 : 200) / (quick ? 10 : 1)
+const eventsOf = ({ quick }: Stage, side: Side): number => Math.ceil((side.isSlow ? 25 : 200) / (quick ? 10 : 1))
 
 async function warmUp(stage: Stage, side: Side): Promise<void> {
   stage.step(`warming up: ${side.name} (process ${side.server.pid})`)
@@ -69,7 +69,7 @@ async function measure(stage: Stage, side: Side, kind: Kind): Promise<Cell> {
   const events = eventsOf(stage, side)
   const stop = await meter(side.server)
   await happen(side, kind, events, (count) => audience.reach(name, count * LISTENERS))
-  await pause(SETTLE_MS)
+  if (side === stage.ours) await pause(SETTLE_MS)
   const used = await stop()
   const { bytes } = await audience.verify(name, events)
   await audience.close(name)
@@ -119,31 +119,21 @@ function report(sides: readonly Side[], cells: Cells): void {
         return (ours.server - less(round)) / ours.deliveries / (other.server / other.deliveries)
       }),
     )
+  const callsOf = (kind: Kind, round: number) => of(CALLS, kind)[round]?.server ?? 0
   const bytes = sides.map(({ name }) => Math.round(median(of(name, KINDS[0]).map((cell) => cell.bytes))))
   printSection(`An event to ${LISTENERS.toLocaleString('en')} dashboards: CPU of the server, µs a delivery`, [
     ['', [...KINDS]],
     ...sides.map(({ name }) => line(name, (kind) => server(name, kind))),
     line('of Tierway: the calls, with nobody listening', (kind) => server(CALLS, kind)),
-    line('Postgres beside Tierway', (kind) => postgres('Tierway', kind)),
-    ...sides.flatMap(({ name, isSlow }) =>
-      isSlow ? [line(`Postgres beside ${name}`, (kind) => postgres(name, kind))] : [],
-    ),
+    ...sides
+      .filter(({ usesPostgres }) => usesPostgres)
+      .map(({ name }) => line(`Postgres beside ${name}`, (kind) => postgres(name, kind))),
     ...sides
       .slice(1)
       .flatMap(({ name, isSlow }) => [
         line(`Tierway ÷ ${name} (goal ${isSlow ? '0.30' : '1.00'})`, (kind) => ratio(name, kind)),
+        line('  the same, less the calls', (kind) => ratio(name, kind, (round) => callsOf(kind, round))),
       ]),
-    ...sides
-      .slice(1)
-      .flatMap(({ name, isSlow }) =>
-        isSlow
-          ? []
-          : [
-              line('the same, less the calls', (kind) =>
-                ratio(name, kind, (round) => of(CALLS, kind)[round]?.server ?? 0),
-              ),
-            ],
-      ),
     ['bytes of an event', [bytes.join(', ')]],
   ])
 }

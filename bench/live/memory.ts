@@ -11,7 +11,7 @@ import { FLOOR, type Stage, YOGA } from './stage.ts'
 const CROWD = 'idle subscribers'
 /** Let in and sent away before anything is measured, so that all code has run. */
 const WARM_UP = 200
-const SETTLE_MS = 10_000
+const SETTLE_MS = 6_000
 const COLLECT_MS = 1_500
 const COLLECTIONS = 2
 const COLLECT = `${NODE_OPTIONS} --import=${new URL('../collect.mjs', import.meta.url)}`
@@ -44,10 +44,10 @@ async function measure({ audience, listening, quick }: Stage, { start, subscript
   const { port } = server
   await audience.open({ crowd: CROWD, port, count: WARM_UP, subscription })
   await audience.close(CROWD)
-  const before = await held(server)
+  const before = await held(server, quick)
   await audience.open({ crowd: CROWD, port, count: listening, subscription })
   await pause(quick ? 1_000 : SETTLE_MS)
-  const after = await held(server)
+  const after = await held(server, quick)
   await audience.verify(CROWD, 0)
   await audience.close(CROWD)
   await server.stop()
@@ -55,10 +55,10 @@ async function measure({ audience, listening, quick }: Stage, { start, subscript
 }
 
 /** What a server holds once it has given back what it can. */
-async function held({ pid }: Server): Promise<number> {
+async function held({ pid }: Server, quick: boolean): Promise<number> {
   for (let collection = 0; collection < COLLECTIONS; collection += 1) {
     process.kill(pid, 'SIGUSR2')
-    await pause(COLLECT_MS)
+    await pause(quick ? COLLECT_MS / 5 : COLLECT_MS)
   }
   return memoryOf(pid)
 }

@@ -33,6 +33,7 @@ export interface Side {
   readonly emitter: Emitter
   /** A server of the usual kind, which takes much longer than the others. */
   readonly isSlow: boolean
+  readonly usesPostgres: boolean
 }
 
 /** A server in a file of `peers/`. */
@@ -40,6 +41,7 @@ export interface Peer {
   readonly name: string
   readonly file: string
   readonly isGraphql: boolean
+  readonly usesPostgres?: boolean
 }
 
 export const FLOOR: Peer = { name: 'bare ws loop', file: 'ws-loop.mjs', isGraphql: false }
@@ -47,7 +49,7 @@ export const YOGA: Peer = { name: 'Yoga and graphql-ws', file: 'yoga.mjs', isGra
 const STOCK: readonly Peer[] = [
   YOGA,
   { name: 'Mercurius', file: 'mercurius.mjs', isGraphql: true },
-  { name: 'PostGraphile', file: 'postgraphile.mjs', isGraphql: true },
+  { name: 'PostGraphile', file: 'postgraphile.mjs', isGraphql: true, usesPostgres: true },
 ]
 
 export interface Usage {
@@ -88,7 +90,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   await world.publish(STAIRS, stairsOf(season))
 
   note('making players')
-  const listening = quick ? 1_000 : 10_000
+  const listening = quick ? 500 : 10_000
   const players = await withClient(postgres.url, (client) => makePlayers(client, world, listening))
   await withClient(postgres.url, (client) => client.query('VACUUM ANALYZE'))
   const key = await platformKey(world)
@@ -104,11 +106,12 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
     subscription: dashboards,
     emitter: climb(service.port),
     isSlow: false,
+    usesPostgres: true,
   }
   const audience = new Audience()
   const load = startLoad(setup, signal)
   await greet()
-  const publish = createPublisher(await record(audience, ours))
+  const publish = createPublisher(await record(audience, ours, quick ? 100 : RECORDED))
 
   /** Each player once, so that tokens are verified and players are known, as they are of those who play. */
   async function greet(): Promise<void> {
@@ -130,9 +133,9 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   const peers = new Map<Peer, Promise<Side>>()
   async function start(peer: Peer): Promise<Side> {
     const server = await startPeer(peer)
-    const { name, isGraphql } = peer
+    const { name, isGraphql, usesPostgres = false } = peer
     const subscription = isGraphql ? dashboards : undefined
-    return { name, server, subscription, emitter: publish(server.port), isSlow: isGraphql }
+    return { name, server, subscription, emitter: publish(server.port), isSlow: isGraphql, usesPostgres }
   }
   /** A server of `peers/`, once it serves. */
   function peer(wanted: Peer): Promise<Side> {
@@ -213,13 +216,13 @@ async function platformKey({ pool, environmentId }: World): Promise<string> {
 }
 
 /** What the service tells of some events: the peers are given the same to tell. */
-async function record(audience: Audience, ours: Side): Promise<object[]> {
+async function record(audience: Audience, ours: Side, count: number): Promise<object[]> {
   const crowd = 'recording'
   await audience.open({ crowd, port: ours.server.port, count: 1, subscription: ours.subscription })
   await audience.attend(crowd, () => ours.emitter.emit())
-  for (let event = 0; event < RECORDED; event += 1) await ours.emitter.emit()
-  await audience.reach(crowd, RECORDED)
-  const { texts } = await audience.verify(crowd, RECORDED)
+  for (let event = 0; event < count; event += 1) await ours.emitter.emit()
+  await audience.reach(crowd, count)
+  const { texts } = await audience.verify(crowd, count)
   await audience.close(crowd)
   return texts.map((text) => JSON.parse(text).payload.data.events)
 }
