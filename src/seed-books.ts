@@ -9,6 +9,7 @@ import { LENGTH_MS } from './insight/range.ts'
 import { BUCKETS, type Measure } from './insight/tally.ts'
 import { profiles } from './players/create-player.ts'
 import { storage } from './players/storage.ts'
+import { rewardPayments } from './scenario/reward-payments.ts'
 import { runs } from './scenario/runs.ts'
 import { inventory, walletLedger, wallets } from './wallet/holdings.ts'
 
@@ -21,6 +22,7 @@ const COLUMNS = {
   passes: passes.names(),
   xp_ledger: xpLedger.names('created_at'),
   tier_claims: tierClaims.names('claimed_at'),
+  reward_payments: rewardPayments.names('paid_at'),
   wallets: wallets.names(),
   wallet_ledger: walletLedger.names('created_at'),
   inventory: inventory.names(),

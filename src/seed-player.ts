@@ -12,7 +12,17 @@ import {
   type Track,
   tierKey,
 } from './scenario/definition.ts'
-import { begin, type Crossing, type ExecutionPlan, granted, type Walk, walk } from './scenario/plan.ts'
+import {
+  begin,
+  type Crossing,
+  type ExecutionPlan,
+  type Grant,
+  granted,
+  type Walk,
+  walk,
+  withoutPaid,
+} from './scenario/plan.ts'
+import { scopeOf } from './scenario/reward-payments.ts'
 import { idAt, type SeededBooks, type SeededPlace, type SeededTotals } from './seed-books.ts'
 import { LOCALES, type Locale } from './seed-names.ts'
 import { createChoice, type Random } from './seed-random.ts'
@@ -167,6 +177,8 @@ class SeededPlayer {
   private readonly claimed = new Set<TierKey>()
   private readonly balances = new Map<string, bigint>()
   private readonly items = new Map<string, bigint>()
+  /** Reward nodes that pay no more. */
+  private readonly paid = new Set<string>()
   /** How many of the tiers of each track it has been through, claimed or passed over. */
   private readonly seen: Record<Track, number> = { free: 0, premium: 0 }
   private readonly careless: boolean
@@ -452,14 +464,27 @@ class SeededPlayer {
     if (crossings.length > 0) this.record(walk(this.season.definition, this.active, crossings))
   }
 
-  private record(step: Walk): void {
+  private record(walked: Walk): void {
     const { scenarioId } = this.place
+    const step = withoutPaid(walked, (grant) => !this.pays(grant))
     for (const { nodeId, rewards } of step.grants) {
       this.grant(rewards, 'reward_node', `${scenarioId}/${nodeId}/${this.runId}`)
     }
     this.active = step.active
     this.last = step
     for (const { nodeId, handle, data } of step.crossings) this.event(nodeId, handle, data)
+  }
+
+  /** A player has one run here: once in all and once in each run are the same. */
+  private pays(grant: Grant): boolean {
+    const scope = scopeOf(grant, this.runId)
+    if (scope === null) return true
+    const { nodeId } = grant
+    if (this.paid.has(nodeId)) return false
+    this.paid.add(nodeId)
+    const { scenarioId } = this.place
+    this.books.add('reward_payments', [this.playerId, scenarioId, nodeId, scope, this.runId, this.stamp()])
+    return true
   }
 
   private grant(rewards: readonly Reward[], reason: string, reference: string): void {

@@ -8,8 +8,8 @@ import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/standing.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { int64, optional, type RequestOf, shape, text } from '../request/shape.ts'
-import { type ExecutionPlan, walk } from '../scenario/plan.ts'
-import { askSession, openSession, record, rewardsOf } from '../scenario/session.ts'
+import type { ExecutionPlan } from '../scenario/plan.ts'
+import { askSession, follow, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
@@ -63,7 +63,7 @@ export function addXp(ref: PlayerRef, input: AddXp): Command<AddXpResult> {
       const { level, xp, leveledUp, maxLevel, crossings } = decision
       let plan: ExecutionPlan | null = null
       if (crossings.length > 0) {
-        const step = walk(definition, run.active, crossings)
+        const step = follow(player, definition, run, crossings)
         const rewards = rewardsOf(step)
         askHoldings(player, rewards)
         if (group.waits) return LATER

@@ -7,9 +7,10 @@ import { admitActive } from '../players/standing.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { int32, oneOf, optional, type RequestOf, shape } from '../request/shape.ts'
 import { type Definition, type Reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
-import { type Crossing, type Granted, granted, type Walk, walk } from '../scenario/plan.ts'
+import { type Granted, granted, type Walk } from '../scenario/plan.ts'
+import { askPaid } from '../scenario/reward-payments.ts'
 import type { Run } from '../scenario/runs.ts'
-import { askSession, openSession, record, rewardsOf } from '../scenario/session.ts'
+import { askSession, follow, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, canGrant, grant } from '../wallet/holdings.ts'
 import { type ClaimError, decideClaim } from './decide.ts'
 import { askPass, type PassHandle, requirePass } from './passes.ts'
@@ -95,7 +96,11 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
         for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
         for (const track of TRACKS) askHoldings(player, asked.levelNode?.rewards[track] ?? [])
         // Several claims are decided in one go, so what a completion may lead to must be at hand from the start.
-        for (const node of definition.nodes.values()) if (node.type === 'reward') askHoldings(player, node.rewards)
+        for (const node of definition.nodes.values()) {
+          if (node.type !== 'reward') continue
+          askHoldings(player, node.rewards)
+          askPaid(player, input.scenarioId, { nodeId: node.id, repeat: node.repeat }, session.run?.key ?? null)
+        }
       }
       if (group.waits) return LATER
 
@@ -161,7 +166,7 @@ function claim(
   if (decision.kind === 'refused') return refused(decision.error)
 
   const isRepeat = decision.kind === 'repeated'
-  const step = follow(definition, run, decision.crossings)
+  const step = decision.crossings.length === 0 ? NOWHERE : follow(player, definition, run, decision.crossings)
   const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
   askHoldings(player, rewards)
   const original = isRepeat ? pass.askGrant(level, track) : null
@@ -181,12 +186,8 @@ function claim(
   return { success: true, alreadyClaimed: false, error: null, granted: own }
 }
 
-const NOWHERE: Walk = { crossings: [], entered: [], grants: [], active: [], completed: false }
-
 /** Most claims cross nothing. */
-function follow(definition: Definition, run: Run, crossings: readonly Crossing[]): Walk {
-  return crossings.length === 0 ? NOWHERE : walk(definition, run.active, crossings)
-}
+const NOWHERE: Walk = { crossings: [], entered: [], grants: [], active: [], completed: false }
 
 function refused(error: ClaimError): ClaimResult {
   return { success: false, alreadyClaimed: false, error, granted: [] }

@@ -5,8 +5,8 @@ import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/standing.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
-import { type ExecutionPlan, walk } from '../scenario/plan.ts'
-import { askSession, openSession, record, rewardsOf } from '../scenario/session.ts'
+import type { ExecutionPlan } from '../scenario/plan.ts'
+import { askSession, follow, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, askWallet, balanceOf, canGrant, move } from '../wallet/holdings.ts'
 import { decidePurchase, type PurchaseError } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
@@ -47,7 +47,7 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       const decision = decidePurchase(pass.node, pass.current, (currency) => balanceOf(player, currency), group.now)
       if (decision.kind === 'refused') return refused(decision.error)
       const { currency, amount } = decision.price
-      const step = walk(definition, run.active, decision.crossings)
+      const step = follow(player, definition, run, decision.crossings)
       // What the purchase leads to has the room that the price leaves.
       const changes = [{ currency, itemId: null, amount: -amount }, ...rewardsOf(step)]
       askHoldings(player, changes)

@@ -14,10 +14,22 @@ import { PlayerType } from '../players/graphql.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
 import { type PlayerRef, STATUSES } from '../players/standing.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { checkSpan, environment, inScenario, playerId, reason, requiredKey, runId, span } from '../request/common.ts'
+import {
+  checkSpan,
+  environment,
+  inScenario,
+  nodeId,
+  playerId,
+  reason,
+  requiredKey,
+  runId,
+  scenarioId,
+  span,
+} from '../request/common.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import {
   type Check,
+  described,
   type Fields,
   int32,
   int64,
@@ -42,6 +54,7 @@ import {
   grantXp,
   type KeyedCall,
   resetPass,
+  resetReward,
   resetTier,
   revokePremium,
   setPlayerStorage,
@@ -108,6 +121,7 @@ const moneyRequest = shape({
   idempotencyKey: requiredKey,
 })
 const passRequest = shape({ ...whom, ...inScenario })
+const rewardRequest = shape({ ...whom, scenarioId, nodeId: described(nodeId, 'A reward node of the scenario.') })
 const identityRequest = shape({
   ...whom,
   provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
@@ -205,6 +219,11 @@ builder.mutationFields((t) => ({
     type: ChangePayload,
     description: 'Makes one claimed tier of one player claimable again. What it granted stays.',
     ...support('ResetTierInput', 'reset_tier', tierRequest, resetTier),
+  }),
+  resetReward: t.field({
+    type: ChangePayload,
+    description: 'Lets a reward node that pays once pay a player again. What it granted stays.',
+    ...support('ResetRewardInput', 'reset_reward', rewardRequest, resetReward),
   }),
   grantPremium: t.field({
     type: ChangePayload,

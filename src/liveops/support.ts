@@ -16,6 +16,7 @@ import type { StorageValues } from '../players/requests.ts'
 import { askStanding, requireActive, type Status, setStatus } from '../players/standing.ts'
 import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
 import { type Track, tierKey } from '../scenario/definition.ts'
+import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askPlan, askRun, setRun } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
@@ -244,6 +245,30 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
       before: { ...tier, claimed: isClaimed },
       after: { ...tier, claimed: false },
     }
+  })
+}
+
+/** Lets a reward node that pays once pay the player again. What it granted stays with the player. */
+export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<{ changed: boolean }> {
+  const find = (group: Group) => group.of(Scenarios).find({ environmentId: call.player.environmentId, scenarioId })
+  return act(call, {
+    name: 'reset_reward',
+    ask(player, group) {
+      find(group)
+      askPayments(player, scenarioId, nodeId)
+    },
+    decide(player, group) {
+      const { nodes } = requireScenario(find(group))
+      const count = removePayments(player, scenarioId, nodeId)
+      // A node that an edit removed can have paid.
+      if (count === 0 && nodes.get(nodeId)?.type !== 'reward') throw new Refusal('nodeNotFound')
+      const at = { scenarioId, nodeId }
+      return {
+        outcome: { changed: count > 0 },
+        before: { ...at, payments: count },
+        after: { ...at, payments: 0 },
+      }
+    },
   })
 }
 

@@ -15,8 +15,8 @@ import {
 import { type RequestOf, shape, text } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { SERVER_HANDLES } from './definition.ts'
-import { type ExecutionPlan, walk } from './plan.ts'
-import { askSession, openSession, record, rewardsOf } from './session.ts'
+import type { ExecutionPlan } from './plan.ts'
+import { askSession, follow, openSession, record, rewardsOf } from './session.ts'
 
 export const crossHandleRequest = shape({
   scenarioId: scenarioIdField,
@@ -51,7 +51,7 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       if (!node) throw new Refusal('nodeNotFound')
       if (node.type !== 'client' || SERVER_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const step = walk(definition, run.active, [{ nodeId, handle, data: {} }])
+      const step = follow(session.player, definition, run, [{ nodeId, handle, data: {} }])
       const rewards = rewardsOf(step)
       askHoldings(session.player, rewards)
       if (group.waits) return LATER

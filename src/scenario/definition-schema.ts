@@ -11,7 +11,7 @@ import {
   MAX_REWARDS,
   MAX_TYPE,
 } from '../limits.ts'
-import { TRACKS } from './definition.ts'
+import { REPEATS, TRACKS } from './definition.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It says what each place must be by itself;
 // what places must be to each other (an edge's nodes, a tier's level, dates in order) only `parseDefinition` tells.
@@ -171,7 +171,18 @@ export const definitionSchema: Schema = {
       },
       'The data of a battle-pass-level node.',
     ),
-    reward: object(['rewards'], { rewards: ref('rewards') }, 'The data of a reward node.'),
+    reward: object(
+      ['rewards'],
+      {
+        rewards: ref('rewards'),
+        repeat: {
+          enum: [...REPEATS, null],
+          description:
+            'How often it pays a player: once in all (`never` again), once in each `run`, or `always`. Unless given: `never` for a node that clients can reach by themselves, by starting a run or by crossing a handle; `always` for any other.',
+        },
+      },
+      'The data of a reward node.',
+    ),
     rewards: list(ref('grant'), 1, MAX_REWARDS, 'What is granted, all of it.'),
     grant: {
       ...object(

@@ -70,10 +70,16 @@ export interface LevelNode extends NodeBase {
   readonly rewards: { readonly [T in Track]?: readonly Reward[] }
 }
 
+/** How often a reward node pays a player: once in all, once in each run, or each time that it is entered. */
+export const REPEATS = ['never', 'run', 'always'] as const
+export type Repeat = (typeof REPEATS)[number]
+
 /** Grants its rewards on entry and goes on. */
 export interface RewardNode extends NodeBase {
   readonly type: 'reward'
   readonly rewards: readonly Reward[]
+  /** As published, else `never` for a node that clients can reach by themselves, and `always` for any other. */
+  readonly repeat: Repeat
 }
 
 export interface StartNode extends NodeBase {
@@ -97,7 +103,7 @@ export interface Definition {
 }
 
 export type ParsedDefinition =
-  | { readonly ok: true; readonly definition: Definition }
+  | { readonly ok: true; readonly definition: Definition; readonly notices: readonly Fault[] }
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
 /** What each type of node that the service runs crosses, in no order. */
@@ -127,10 +133,16 @@ export function typeOf(node: Node): string {
   return node.type === 'client' ? node.clientType : node.type
 }
 
-/** Everything that publishing a text would refuse it for. */
-export function validateDefinition(text: string): readonly Fault[] {
+export interface Validation {
+  /** Everything that publishing the text would refuse it for. */
+  readonly faults: readonly Fault[]
+  /** What a designer should know of a text without faults. */
+  readonly notices: readonly Fault[]
+}
+
+export function validateDefinition(text: string): Validation {
   const parsed = parseDefinition(text)
-  return parsed.ok ? [] : parsed.faults
+  return parsed.ok ? { faults: [], notices: parsed.notices } : { faults: parsed.faults, notices: [] }
 }
 
 /** Parses and validates a definition's text. */
@@ -147,7 +159,8 @@ export function parseDefinition(text: string): ParsedDefinition {
     return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }
   const reader = new Reader()
   const definition = readDefinition(reader, text.trim())
-  return reader.faults.length === 0 ? { ok: true, definition } : { ok: false, faults: reader.reported }
+  if (reader.faults.length > 0) return { ok: false, faults: reader.reported }
+  return { ok: true, definition, notices: reader.notices }
 }
 
 /** A place in the document: its path and its raw text; undefined text when it is absent or null. */
@@ -161,6 +174,9 @@ interface Place {
 /** Gathers faults while reading on with stand-ins, so that one pass names them all. */
 class Reader {
   readonly faults: Fault[] = []
+  readonly notices: Fault[] = []
+  /** Reward nodes that do not say how often they pay. */
+  readonly openRepeats = new Set<string>()
 
   get reported(): readonly Fault[] {
     const { length } = this.faults
@@ -282,7 +298,52 @@ function readDefinition(reader: Reader, text: string): Definition {
     if (node.type === 'battle-pass-level') checkLevelNode(reader, path, node, nodes)
   }
   checkCycles(reader, definition, paths)
+  setRepeats(reader, definition, paths)
   return definition
+}
+
+const PAYS: Readonly<Record<Repeat, string>> = {
+  never: 'pays each player once, over all runs and versions',
+  run: 'pays once in each run',
+  always: 'pays each time that it is entered',
+}
+
+/** Says how often each reward node pays, where the definition leaves it open. */
+function setRepeats(
+  reader: Reader,
+  { start, nodes, edges }: Definition & { readonly nodes: Map<string, Node> },
+  paths: ReadonlyMap<string, string>,
+): void {
+  const reached = reachedByClients({ start, nodes, edges })
+  for (const node of nodes.values()) {
+    if (node.type !== 'reward') continue
+    const isReached = reached.has(node.id)
+    const isOpen = reader.openRepeats.has(node.id)
+    const repeat = isOpen && isReached ? 'never' : node.repeat
+    nodes.set(node.id, { ...node, repeat })
+    const why = isReached ? 'clients can reach it by themselves' : 'only the service leads to it'
+    const message = `${PAYS[repeat]}${isOpen ? '' : ', as data.repeat says'}; ${why}`
+    reader.notices.push({ path: paths.get(node.id) ?? '', message })
+  }
+}
+
+/**
+ * The reward nodes that a client can reach without the service having verified anything: by starting a run, or by a
+ * handle that clients cross, directly or over other reward nodes.
+ */
+function reachedByClients({ start, nodes, edges }: Pick<Definition, 'start' | 'nodes' | 'edges'>): Set<string> {
+  const reached = new Set<string>()
+  const visit = (nodeId: string): void => {
+    if (nodes.get(nodeId)?.type !== 'reward' || reached.has(nodeId)) return
+    reached.add(nodeId)
+    for (const next of edges.get(edgeKey(nodeId, 'onComplete')) ?? []) visit(next)
+  }
+  visit(start)
+  for (const [key, targets] of edges) {
+    const type = nodes.get(key.slice(0, key.indexOf('\0')))?.type
+    if (type === 'client' || type === 'start') for (const target of targets) visit(target)
+  }
+  return reached
 }
 
 function readNode(reader: Reader, place: Place): Node {
@@ -297,7 +358,7 @@ function readNode(reader: Reader, place: Place): Node {
     case 'start':
       return { ...base, type }
     case 'reward':
-      return { ...base, type, rewards: readRewards(reader, data('rewards')) }
+      return { ...base, type, rewards: readRewards(reader, data('rewards')), repeat: readRepeat(reader, id, data) }
     case 'battle-pass':
       return { ...base, type, ...readPass(reader, data) }
     case 'battle-pass-level':
@@ -305,6 +366,19 @@ function readNode(reader: Reader, place: Place): Node {
     default:
       return { ...base, type: 'client', clientType: type }
   }
+}
+
+/** Where it is left open, `setRepeats` decides. */
+function readRepeat(reader: Reader, nodeId: string, data: (name: string) => Place): Repeat {
+  const place = data('repeat')
+  if (place.raw === undefined) {
+    reader.openRepeats.add(nodeId)
+    return 'always'
+  }
+  const text = stringOf(place)
+  const repeat = REPEATS.find((known) => known === text)
+  if (!repeat) reader.fault(place.path, `must be one of ${REPEATS.join(', ')}`)
+  return repeat ?? 'always'
 }
 
 function readRewards(reader: Reader, place: Place): Reward[] {

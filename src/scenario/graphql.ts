@@ -13,7 +13,7 @@ import { PriceType, RewardType } from '../wallet/graphql.ts'
 import { cloneScenario } from './clone.ts'
 import type { PassPreview } from './compare-passes.ts'
 import { type CrossResult, crossHandleCall } from './cross-handle.ts'
-import { type Reward, type Track, validateDefinition } from './definition.ts'
+import { type Reward, type Track, type Validation, validateDefinition } from './definition.ts'
 import type {
   Change,
   ChangedNode,
@@ -184,10 +184,16 @@ const FaultType = builder.objectRef<Fault>('ScenarioFault').implement({
   }),
 })
 
-const ValidationType = builder.objectRef<readonly Fault[]>('ValidateScenarioResult').implement({
+const ValidationType = builder.objectRef<Validation>('ValidateScenarioResult').implement({
   fields: (t) => ({
-    valid: t.boolean({ resolve: (faults) => faults.length === 0 }),
-    faults: t.field({ type: [FaultType], resolve: (faults) => [...faults] }),
+    valid: t.boolean({ resolve: ({ faults }) => faults.length === 0 }),
+    faults: t.field({ type: [FaultType], resolve: ({ faults }) => [...faults] }),
+    notices: t.field({
+      type: [FaultType],
+      description:
+        'What a designer should know of a definition without faults, such as how often each reward node pays a player.',
+      resolve: ({ notices }) => [...notices],
+    }),
   }),
 })
 

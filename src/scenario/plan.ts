@@ -1,5 +1,13 @@
 import type { Json, RawJson } from '../json.ts'
-import { type Definition, type Node, nextNodes, type Reward, typeOf } from './definition.ts'
+import {
+  type Definition,
+  type Node,
+  nextNodes,
+  type Repeat,
+  type Reward,
+  type RewardNode,
+  typeOf,
+} from './definition.ts'
 
 /** A handle that a node crossed, with what its event tells. */
 export interface Crossing {
@@ -20,11 +28,20 @@ export type ExecutionPlan = {
   readonly granted: readonly Granted[]
 }
 
+/** A reward node that was entered. */
+export interface Grant {
+  readonly nodeId: string
+  readonly rewards: readonly Reward[]
+  readonly repeat: Repeat
+  /** Its `onComplete`, which tells what was granted. */
+  readonly crossing: Crossing
+}
+
 /** Where a walk led: every crossing in order, every node entered, and the rewards of the nodes that the service runs. */
 export interface Walk {
   readonly crossings: readonly Crossing[]
   readonly entered: readonly EnteredNode[]
-  readonly grants: readonly { readonly nodeId: string; readonly rewards: readonly Reward[] }[]
+  readonly grants: readonly Grant[]
   /** Ids of the nodes that are active afterwards. */
   readonly active: readonly string[]
   /** Nothing can happen in the run any more. */
@@ -43,7 +60,7 @@ export function walk(definition: Definition, active: readonly string[], causes: 
   const now = new Set(active.filter((nodeId) => definition.nodes.has(nodeId)))
   const crossings: Crossing[] = []
   const entered: EnteredNode[] = []
-  const grants: { nodeId: string; rewards: readonly Reward[] }[] = []
+  const grants: Grant[] = []
 
   for (const cause of causes) {
     const seen = new Set<string>()
@@ -59,8 +76,9 @@ export function walk(definition: Definition, active: readonly string[], causes: 
         seen.add(nodeId)
         entered.push(enteredNode(node))
         if (node.type === 'reward') {
-          grants.push({ nodeId, rewards: node.rewards })
-          queue.push({ nodeId, handle: 'onComplete', data: { granted: node.rewards.map(granted) } })
+          const grant = grantOf(node)
+          grants.push(grant)
+          queue.push(grant.crossing)
         } else {
           now.add(nodeId)
         }
@@ -80,18 +98,30 @@ export function begin(definition: Definition): Walk {
     return { ...onward, entered: [entered, ...onward.entered] }
   }
   if (start.type === 'reward') {
-    const onward = walk(
-      definition,
-      [],
-      [{ nodeId: start.id, handle: 'onComplete', data: { granted: start.rewards.map(granted) } }],
-    )
-    return {
-      ...onward,
-      entered: [entered, ...onward.entered],
-      grants: [{ nodeId: start.id, rewards: start.rewards }, ...onward.grants],
-    }
+    const grant = grantOf(start)
+    const onward = walk(definition, [], [grant.crossing])
+    return { ...onward, entered: [entered, ...onward.entered], grants: [grant, ...onward.grants] }
   }
   return { crossings: [], entered: [entered], grants: [], active: [start.id], completed: false }
+}
+
+function grantOf({ id: nodeId, rewards, repeat }: RewardNode): Grant {
+  const crossing = { nodeId, handle: 'onComplete', data: { granted: rewards.map(granted) } }
+  return { nodeId, rewards, repeat, crossing }
+}
+
+/** A walk without the rewards that do not pay. Their nodes were entered and left all the same. */
+export function withoutPaid(step: Walk, isPaid: (grant: Grant) => boolean): Walk {
+  const paid = new Set(step.grants.filter(isPaid))
+  if (paid.size === 0) return step
+  const unpaid = new Set([...paid].map(({ crossing }) => crossing))
+  return {
+    ...step,
+    grants: step.grants.filter((grant) => !paid.has(grant)),
+    crossings: step.crossings.map((crossing) =>
+      unpaid.has(crossing) ? { ...crossing, data: { granted: [] } } : crossing,
+    ),
+  }
 }
 
 function hasPass({ nodes }: Definition): boolean {

@@ -5,7 +5,8 @@ import { Stream } from '../events/append.ts'
 import { askStanding, requireActive } from '../players/standing.ts'
 import { grant } from '../wallet/holdings.ts'
 import type { Definition, Reward } from './definition.ts'
-import { type ExecutionPlan, granted, type Walk } from './plan.ts'
+import { type Crossing, type ExecutionPlan, granted, type Walk, walk } from './plan.ts'
+import { addPayments, settle } from './reward-payments.ts'
 import { askRun, type Run, setRun } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
@@ -43,6 +44,11 @@ export function openSession(
   return { definition: current, run: row }
 }
 
+/** Where crossings lead in a run, with the rewards that are paid. While the group waits, the answer is of no use. */
+export function follow(player: Player, definition: Definition, run: Run, crossings: readonly Crossing[]): Walk {
+  return settle(player, run.scenarioId, run.runId, walk(definition, run.active, crossings))
+}
+
 /** All that the reward nodes of a walk grant. */
 export function rewardsOf({ grants }: Walk): readonly Reward[] {
   return grants.length === 0 ? NOTHING : grants.flatMap(({ rewards }) => rewards)
@@ -66,6 +72,7 @@ export function record(group: Group, player: Player, run: Run, step: Walk): Exec
   }
   for (const { nodeId, rewards } of step.grants)
     grant(group, player, rewards, { reason: 'reward_node', reference: `${scenarioId}/${nodeId}/${runId}` })
+  addPayments(group, player, run, step)
   setRun(player, { runId, scenarioId, status: plan.status, active: step.active }, plan)
   const { environmentId, playerId } = player
   for (const { nodeId, handle, data } of step.crossings)

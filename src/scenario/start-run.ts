@@ -9,6 +9,7 @@ import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../
 import { type RequestOf, shape } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { begin, type ExecutionPlan } from './plan.ts'
+import { settle } from './reward-payments.ts'
 import { askActiveRun, askPlan } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 import { record, rewardsOf } from './session.ts'
@@ -42,7 +43,7 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
         return { runId, resumed: true, plan: last.value?.plan ?? null }
       }
 
-      const step = begin(definition)
+      const step = settle(player, scenarioId, null, begin(definition))
       const rewards = rewardsOf(step)
       askHoldings(player, rewards)
       if (group.waits) return LATER

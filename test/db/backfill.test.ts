@@ -87,3 +87,25 @@ test('keys that were there before tell who made and who revoked them, as far as 
     ])
   }
 })
+
+test('what reward nodes had paid before counts: a node that pays once pays no more', async () => {
+  await before('20261122180000_reward_payments')
+  await pool.query('INSERT INTO players (environment_id, id) VALUES ($1, $2)', [ENVIRONMENT, PLAYER])
+  const run = KEYS[0]
+  for (const [index, [nodeId, handle, data]] of [
+    ['gift', 'onComplete', '{"granted":[{"amount":1,"currency":"gold","itemId":null}]}'],
+    ['gift', 'onComplete', '{"granted":[{"amount":1,"currency":"gold","itemId":null}]}'],
+    ['tier', 'onComplete', '{"level":1,"track":"free"}'],
+    ['popup', 'onComplete', '{}'],
+    ['popup', 'onClick', '{}'],
+  ].entries()) {
+    await pool.query(
+      `INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, data)
+       VALUES ($1, $2, 'crossing', $3, $4, 'season', $5, $6, $7)`,
+      [ENVIRONMENT, index + 1, handle, PLAYER, nodeId, run, data],
+    )
+  }
+  await migrate(pool)
+  const { rows } = await pool.query('SELECT player_id, scenario_id, node_id, scope, run_id FROM reward_payments')
+  expect(rows).toEqual([{ player_id: PLAYER, scenario_id: 'season', node_id: 'gift', scope: '', run_id: run }])
+})

@@ -1,0 +1,79 @@
+import type { Group } from '../commit/group.ts'
+import { keyOf, type Player } from '../commit/player.ts'
+import { table, text, uuid } from '../commit/table.ts'
+import { type Grant, type Walk, withoutPaid } from './plan.ts'
+
+/** What reward nodes have paid, where that counts: `scope` is empty for once in all, and the run for once in each. */
+export const rewardPayments = table('reward_payments', {
+  key: { scenarioId: text, nodeId: text, scope: text },
+  columns: { runId: uuid },
+  kind: 'append',
+})
+const payment = rewardPayments.one({ columns: ['runId'] })
+const paymentsOf = rewardPayments.many(['scenarioId', 'nodeId'], ({ scope }) => scope, {
+  columns: ['scope'],
+  isKept: false,
+})
+
+interface RunRef {
+  readonly scenarioId: string
+  readonly runId: string
+}
+
+/** Null for a node that pays each time. */
+export function scopeOf({ repeat }: Pick<Grant, 'repeat'>, runId: string): string | null {
+  if (repeat === 'always') return null
+  return repeat === 'run' ? runId : ''
+}
+
+/** Asks whether a node has paid. Null for a run that begins, which has paid nothing. */
+export function askPaid(
+  player: Player,
+  scenarioId: string,
+  grant: Pick<Grant, 'nodeId' | 'repeat'>,
+  runId: string | null,
+): boolean {
+  if (grant.repeat === 'always' || (grant.repeat === 'run' && runId === null)) return false
+  const found = player.one(payment, keyOf(scenarioId, grant.nodeId, scopeOf(grant, runId ?? '') ?? ''))
+  return found.isKnown && found.value !== null
+}
+
+/**
+ * A walk with what it really pays: a node that pays once is left out when it has paid, and the second time that one walk
+ * enters it. While the group waits, the answer is of no use.
+ */
+export function settle(player: Player, scenarioId: string, runId: string | null, step: Walk): Walk {
+  if (step.grants.every(({ repeat }) => repeat === 'always')) return step
+  const entered = new Set<string>()
+  return withoutPaid(step, (grant) => {
+    const isSecond = grant.repeat !== 'always' && entered.has(grant.nodeId)
+    entered.add(grant.nodeId)
+    return isSecond || askPaid(player, scenarioId, grant, runId)
+  })
+}
+
+/** Notes what a settled walk pays. */
+export function addPayments(group: Group, player: Player, { scenarioId, runId }: RunRef, { grants }: Walk): void {
+  for (const grant of grants) {
+    const scope = scopeOf(grant, runId)
+    if (scope === null) continue
+    const { nodeId } = grant
+    group.append(rewardPayments, player, { scenarioId, nodeId, scope, runId })
+    player.slot(payment, keyOf(scenarioId, nodeId, scope)).note({ runId })
+  }
+}
+
+/** Asks for everything that a node has paid a player. */
+export const askPayments = (player: Player, scenarioId: string, nodeId: string) =>
+  player.many(paymentsOf, keyOf(scenarioId, nodeId))
+
+/** Lets a node pay again. Ask for its payments first; gives how many there were. */
+export function removePayments(player: Player, scenarioId: string, nodeId: string): number {
+  const payments = askPayments(player, scenarioId, nodeId)
+  const scopes = payments.keys()
+  for (const scope of scopes) {
+    payments.set(scope, null)
+    player.slot(payment, keyOf(scenarioId, nodeId, scope)).note(null)
+  }
+  return scopes.length
+}
