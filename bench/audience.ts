@@ -56,6 +56,10 @@ export class Audience {
     return this.ask({ ask: 'close', crowd })
   }
 
+  closeAll(): Promise<void> {
+    return this.ask({ ask: 'closeAll' })
+  }
+
   /** Lets something happen until everybody has heard of it: nothing else tells that a subscription has begun. */
   async attend(crowd: string, happen: () => Promise<unknown>): Promise<void> {
     for (let attempt = 0; (await this.count(crowd)).least === 0; attempt += 1) {

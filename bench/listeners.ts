@@ -31,6 +31,8 @@ export type Asked =
   /** Answers with the time of the last message of each. */
   | { readonly ask: 'arrivals'; readonly crowd: string }
   | { readonly ask: 'close'; readonly crowd: string }
+  /** Sends all crowds away. */
+  | { readonly ask: 'closeAll' }
 
 export interface Count {
   readonly total: number
@@ -56,6 +58,8 @@ const TEXT = 1
 const CLOSE = 8
 const PING = 9
 const PONG = 10
+const NORMAL_CLOSURE = Buffer.from([0x03, 0xe8])
+const CLOSE_MS = 5_000
 
 /** A frame of a client. Its mask is of zeros, which changes nothing of what it covers. */
 function frame(opcode: number, payload: Buffer): Buffer {
@@ -136,7 +140,6 @@ class Crowd {
     }
   }
 
-  /** Ends the sockets at once, so that none of them holds its port any longer. */
   async close(): Promise<void> {
     await Promise.all(this.listeners.map((listener) => listener.close()))
   }
@@ -198,13 +201,18 @@ class Listener {
     this.at = 0
   }
 
+  /** Says goodbye as clients do; a server that does not answer is left without a word. */
   close(): Promise<void> {
     this.phase = 'closed'
     const { socket } = this
     if (!socket || socket.destroyed) return Promise.resolve()
     return new Promise((resolve) => {
-      socket.once('close', () => resolve())
-      socket.resetAndDestroy()
+      const giveUp = setTimeout(() => socket.resetAndDestroy(), CLOSE_MS)
+      socket.once('close', () => {
+        clearTimeout(giveUp)
+        resolve()
+      })
+      socket.write(frame(CLOSE, NORMAL_CLOSURE))
     })
   }
 
@@ -217,6 +225,7 @@ class Listener {
   }
 
   private take(length: number): void {
+    if (this.phase === 'closed') return
     let at = this.phase === 'handshake' ? this.greet(length) : 0
     while (at < length) {
       if (!this.isInFrame) {
@@ -323,6 +332,10 @@ async function answer(asked: Asked): Promise<unknown> {
     const crowd = new Crowd()
     crowds.set(asked.crowd, crowd)
     return crowd.open(asked)
+  }
+  if (asked.ask === 'closeAll') {
+    await Promise.all([...crowds.values()].map((crowd) => crowd.close()))
+    return crowds.clear()
   }
   const crowd = crowds.get(asked.crowd)
   if (!crowd) throw new Error(`there is no crowd ${asked.crowd}`)

@@ -44,7 +44,26 @@ export async function runLive(options: LiveOptions): Promise<void> {
   )
   print(`On loopback; ${stage.rounds} interleaved ${stage.rounds === 1 ? 'round' : 'rounds'}.`)
   print('Those who call, those who listen, servers and database share these cores.')
-  for (const [names, measure] of MEASURES) if (names.some((name) => chosen.has(name))) await measure(stage, chosen)
+  const failed: string[] = []
+  for (const [names, measure] of MEASURES) {
+    const asked = names.filter((name) => chosen.has(name))
+    if (asked.length > 0 && !(await succeeds(stage, () => measure(stage, chosen)))) failed.push(...asked)
+  }
+  if (failed.length > 0) throw new Error(`failed: ${failed.join('; ')}`)
+}
+
+/** A row that fails keeps nobody from measuring the others. */
+async function succeeds({ audience, signal }: Stage, measure: () => Promise<void>): Promise<boolean> {
+  try {
+    await measure()
+    return true
+  } catch (error) {
+    if (signal.aborted) throw error
+    clearNote()
+    print(`\n${error instanceof Error ? error.message : error}`)
+    await audience.closeAll()
+    return false
+  }
 }
 
 /** The rows that were asked for: by their whole name, else by a part of it. */

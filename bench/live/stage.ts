@@ -146,6 +146,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
 
   return {
     quick,
+    signal,
     rounds: rounds ?? (quick ? 1 : 3),
     world,
     service,
