@@ -18,6 +18,8 @@ const ROOTS = [
   'CustomLinkRequest',
   'TokenPair',
   'Player',
+  'StorageListRequest',
+  'StorageKeys',
 ]
 
 const schemas: Record<string, Schema> = openapi.components.schemas

@@ -40,6 +40,8 @@ export const MAX_REWARDS = 32
 /** Of one player; as many may be asked for at once. */
 export const MAX_STORAGE_KEYS = 1_000
 export const MAX_STORAGE_KEY = 128
+/** Of one list of keys. Their values are never more than one answer carries, so a page of keys can be read at once. */
+export const MAX_STORAGE_PAGE = 200
 /** The text of one value, in bytes of UTF-8. */
 export const MAX_STORAGE_VALUE_BYTES = 65_536
 

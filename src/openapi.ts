@@ -8,7 +8,13 @@ import { progressRequest } from './battlepass/read-progress.ts'
 import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
 import type { Json } from './json.ts'
 import { MAX_CUSTOM_PROVIDERS, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES, SLUG } from './limits.ts'
-import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './players/requests.ts'
+import {
+  playerRequest,
+  storageDeleteRequest,
+  storageGetRequest,
+  storageListRequest,
+  storageSetRequest,
+} from './players/requests.ts'
 import { RESERVED_NAMES } from './providers/custom-provider.ts'
 import { customProviderRequest, MAX_BLOCK_BYTES } from './providers/settings.ts'
 import { environment, requiredKey } from './request/common.ts'
@@ -156,6 +162,20 @@ const schemas: Record<string, Schema> = {
   StorageValues: answer(
     { values: { ...anyObject, description: 'Values by key, byte for byte as they were written.' } },
     'What is stored.',
+  ),
+  StorageListRequest: storageListRequest.schema,
+  StorageKeys: answer(
+    {
+      keys: list(
+        answer(
+          { key: text('A key.'), bytes: int32('The size of its value in UTF-8.', { minimum: 1 }) },
+          'A key that is stored.',
+        ),
+        'Keys in the order of their bytes.',
+      ),
+      next: orNull(text('What to give as `after` for the keys that follow. Null when there are none.')),
+    },
+    'A part of the keys.',
   ),
   StorageSetRequest: storageSetRequest.schema,
   StorageDeleteRequest: storageDeleteRequest.schema,
@@ -403,6 +423,14 @@ export const examples: Readonly<Record<string, Json>> = {
   },
   StorageGetRequest: { keys: ['settings'] },
   StorageValues: { values: { settings: { music: 0.5, language: 'en' } } },
+  StorageListRequest: { after: 'inventory-7', first: 2 },
+  StorageKeys: {
+    keys: [
+      { key: 'progress', bytes: 18211 },
+      { key: 'settings', bytes: 29 },
+    ],
+    next: 'settings',
+  },
   StorageSetRequest: { values: { settings: { music: 0.5, language: 'en' } } },
   StorageDeleteRequest: { keys: ['settings'] },
   StartRunRequest: { scenarioId: 'season-1' },
@@ -745,6 +773,17 @@ export const openapi = {
         request: 'StorageGetRequest',
         response: 'StorageValues',
         refusals: [...PLAYER_CALL, 'storageLimitExceeded'],
+      }),
+    },
+    '/sdk/v1/storage/list': {
+      post: operation({
+        id: 'listStorage',
+        tag: 'Player',
+        summary: "List the keys of the player's storage with their sizes, a part at a time.",
+        security: 'playerToken',
+        request: 'StorageListRequest',
+        response: 'StorageKeys',
+        refusals: PLAYER_CALL,
       }),
     },
     '/sdk/v1/storage/set': {

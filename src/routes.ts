@@ -11,7 +11,7 @@ import { clientPost, linkPost, platform, playerPost, playerRead, type Route } fr
 import { objectText, RawJson } from './json.ts'
 import { readPlayer } from './players/read-player.ts'
 import { playerRequest, storageGetRequest } from './players/requests.ts'
-import { deleteStorageCall, setStorageCall } from './players/storage.ts'
+import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
 import { crossHandleCall } from './scenario/cross-handle.ts'
 import { runCall } from './scenario/read-run.ts'
@@ -51,6 +51,7 @@ export const routes: readonly Route[] = [
     const stored = await service.beginStorageAnswer(caller.playerId, closed).read(caller, input.keys)
     return { values: new RawJson(objectText([...stored].map(([key, { value }]) => [key, value]))) }
   }),
+  playerPost('/sdk/v1/storage/list', listStorageCall),
   playerPost('/sdk/v1/storage/set', setStorageCall),
   playerPost('/sdk/v1/storage/delete', deleteStorageCall),
 

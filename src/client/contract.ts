@@ -152,6 +152,26 @@ export interface TokenPair {
   readonly refreshToken: string
 }
 
+export interface StorageListRequest {
+  /** Where to go on: the `next` of the answer before. From the first key unless given. */
+  readonly after?: string | null
+  /** How many keys: 1 to 200; 200 unless given. */
+  readonly first?: number | null
+}
+
+/** A part of the keys. */
+export interface StorageKeys {
+  /** Keys in the order of their bytes. */
+  readonly keys: readonly {
+    /** A key. */
+    readonly key: string
+    /** The size of its value in UTF-8. */
+    readonly bytes: number
+  }[]
+  /** What to give as `after` for the keys that follow. Null when there are none. */
+  readonly next: string | null
+}
+
 /** The calling player. */
 export interface Player {
   /** The player. */

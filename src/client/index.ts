@@ -16,6 +16,8 @@ export type {
   ProgressResponse,
   RefusalCode,
   Reward,
+  StorageKeys,
+  StorageListRequest,
 } from './contract.ts'
 export { type ErrorCode, type Fault, TierwayError } from './error.ts'
 export type { EventOptions, TierwayEvent } from './events.ts'

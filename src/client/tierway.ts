@@ -1,5 +1,12 @@
 import { type PlayerCalls, playerCalls, readAnswer } from './calls.ts'
-import type { CustomLinkRequest, CustomLoginRequest, Player, TokenPair } from './contract.ts'
+import type {
+  CustomLinkRequest,
+  CustomLoginRequest,
+  Player,
+  StorageKeys,
+  StorageListRequest,
+  TokenPair,
+} from './contract.ts'
 import { PLAYER_INT64 } from './contract.ts'
 import { TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
@@ -174,6 +181,14 @@ export class PlayerStorage {
       const [, values = '{}'] = membersOf(text).find(([name]) => name === 'values') ?? []
       return Object.fromEntries(membersOf(values))
     })
+  }
+
+  /**
+   * Lists keys with the sizes of their values, up to 200 at a time: a full storage is more than one answer carries. Give
+   * `next` as `after` for the keys that follow; it is null when there are none.
+   */
+  async list(page: StorageListRequest = {}, options?: CallOptions): Promise<StorageKeys> {
+    return (await this.#calls.call('/sdk/v1/storage/list', page, options)) as StorageKeys
   }
 
   /** Writes these keys, all or none. Other keys stay. */

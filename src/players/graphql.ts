@@ -1,11 +1,20 @@
 import { requirePlayer } from '../auth/access.ts'
 import { builder } from '../graphql/builder.ts'
-import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
+import { forwardPage, PLAYERS_LIST, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
+import { printCursor, readCursor } from '../request/cursor.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
-import { storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
+import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
 import { admitPlayer, STATUSES, type Status } from './standing.ts'
-import { deleteStorage, deleteStorageCall, type StoredValue, setStorage, setStorageCall } from './storage.ts'
+import {
+  deleteStorage,
+  deleteStorageCall,
+  listStorage,
+  type StoredKey,
+  type StoredValue,
+  setStorage,
+  setStorageCall,
+} from './storage.ts'
 
 const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('StorageEntry').implement({
   description: "A key of a player's storage.",
@@ -13,6 +22,14 @@ const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('Stora
     key: t.exposeString('key', { description: '1 to 128 characters.' }),
     value: t.exposeString('value', { description: 'The JSON text of the value, byte for byte as it was written.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+})
+
+const StorageKeyType = builder.objectRef<StoredKey>('StorageKey').implement({
+  description: "A key of a player's storage, without its value.",
+  fields: (t) => ({
+    key: t.exposeString('key', { description: '1 to 128 characters.' }),
+    bytes: t.exposeInt('bytes', { description: 'The size of its value in UTF-8.' }),
   }),
 })
 
@@ -83,6 +100,21 @@ export const PlayerType = builder.prismaObject('Player', {
         const answer = await context.storageAnswer()
         const stored = await answer.read({ environmentId, playerId: id }, keys, { byOperator })
         return [...stored].map(([key, entry]) => ({ key, ...entry }))
+      },
+    }),
+    storageKeys: t.connection({
+      type: StorageKeyType,
+      description:
+        'The keys of the storage in the order of their bytes, with their sizes: a full storage is read in pieces.',
+      resolve: async ({ environmentId, id: playerId }, args, context) => {
+        const { size, after } = readList(playerRequest, args, (cursor) => readCursor('storage', cursor))
+        const byOperator = (await context.caller()).kind === 'platform'
+        const asked = { after: after ?? '', first: size }
+        const { keys, next } = await context.service.run(
+          listStorage({ environmentId, playerId }, asked, { byOperator }),
+        )
+        const { edges, pageInfo } = forwardPage(keys, { size, after }, ({ key }) => printCursor('storage', key))
+        return { edges, pageInfo: { ...pageInfo, hasNextPage: next !== null } }
       },
     }),
     runs: t.prismaConnection({

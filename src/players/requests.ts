@@ -1,7 +1,7 @@
 import type { Fault } from '../errors.ts'
 import { isCleanText, members } from '../json.ts'
-import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../limits.ts'
-import { described, type Field, object, optional, shape, texts } from '../request/shape.ts'
+import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_PAGE, MAX_STORAGE_VALUE_BYTES } from '../limits.ts'
+import { described, type Field, int32, object, optional, shape, text, texts } from '../request/shape.ts'
 import type { Source } from '../request/source.ts'
 
 /** Keys of a player's storage root, and the raw JSON text of their values. */
@@ -28,3 +28,20 @@ export const storageGetRequest = shape({
 })
 export const storageSetRequest = shape({ values: storageValues })
 export const storageDeleteRequest = shape({ keys: storageKeys })
+/** A loop may begin with an empty text: no key comes before it. */
+export const storageListRequest = shape({
+  after: optional(
+    text('Where to go on: the `next` of the answer before. From the first key unless given.', {
+      max: MAX_STORAGE_KEY,
+      min: 0,
+    }),
+    '',
+  ),
+  first: optional(
+    int32(`How many keys: 1 to ${MAX_STORAGE_PAGE}; ${MAX_STORAGE_PAGE} unless given.`, {
+      min: 1,
+      max: MAX_STORAGE_PAGE,
+    }),
+    MAX_STORAGE_PAGE,
+  ),
+})

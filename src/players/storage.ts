@@ -7,7 +7,7 @@ import { isCleanText } from '../json.ts'
 import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../limits.ts'
 import { lengthOf } from '../request/shape.ts'
 import { playerCall } from './player-call.ts'
-import { type StorageValues, storageDeleteRequest, storageSetRequest } from './requests.ts'
+import { type StorageValues, storageDeleteRequest, storageListRequest, storageSetRequest } from './requests.ts'
 import { askStanding, requireActive } from './standing.ts'
 
 /** What of these breaks a limit of spec 8 by itself. The keys that a player has already are counted under its lock. */
@@ -42,9 +42,11 @@ export const storage = table('player_storage', {
   isVersioned: false,
 })
 const rowKey = ({ key }: { key: string }): string => key
+/** How a database sorts text is its own; bytes are the same everywhere. */
+const orderBy = 't.key COLLATE "C"'
 const keysOf = storage.many([], rowKey, { columns: ['key'] })
-const sizesOf = storage.many([], rowKey, { columns: ['key', 'bytes'] })
-const valuesOf = storage.many([], rowKey, { columns: ['key', 'value', 'updatedAt'], orderBy: 't.key COLLATE "C"' })
+const sizesOf = storage.many([], rowKey, { columns: ['key', 'bytes'], orderBy })
+const valuesOf = storage.many([], rowKey, { columns: ['key', 'value', 'updatedAt'], orderBy })
 const valueByKey = storage.one({ columns: ['key', 'value', 'updatedAt'] })
 
 /** Asks for the keys of a player, on which a change rests. */
@@ -186,6 +188,48 @@ export function readStorage(
   }
 }
 
+/** A key of a storage. */
+export interface StoredKey {
+  readonly key: string
+  /** The size of its value, in bytes of UTF-8. */
+  readonly bytes: number
+}
+
+/** Keys in the order of their bytes. */
+export interface StorageList {
+  readonly keys: readonly StoredKey[]
+  /** What to give as `after` for the keys that follow; null when there are none. */
+  readonly next: string | null
+}
+
+/**
+ * Lists keys behind a place, so that a full storage can be read in pieces. The place is a key that need not be there any
+ * more: what stays in the storage is listed once, whatever is written between two pages. Operators read any player's.
+ */
+export function listStorage(
+  ref: PlayerRef,
+  { after, first }: { after: string; first: number },
+  { byOperator = false } = {},
+): Command<StorageList> {
+  return {
+    lane: 'storage',
+    player: ref,
+    locks: true,
+    decide(group) {
+      const player = group.player(ref)
+      askStanding(player)
+      const sizes = player.many(sizesOf)
+      if (group.waits) return LATER
+      if (!byOperator) requireActive(player)
+      const place = Buffer.from(after)
+      const rest = sizes.values().filter(({ key }) => Buffer.compare(Buffer.from(key), place) > 0)
+      const keys = rest.slice(0, first).map(({ key, bytes }) => ({ key, bytes }))
+      return { keys, next: rest.length > first ? (keys.at(-1)?.key ?? null) : null }
+    },
+  }
+}
+
+export const listStorageCall = playerCall({ request: storageListRequest, command: listStorage })
 export const setStorageCall = playerCall({
   request: storageSetRequest,
   action: 'storage.set',

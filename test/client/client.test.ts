@@ -218,6 +218,24 @@ describe('exact values (spec 2.2: 64-bit integers)', () => {
     await storage.delete(['exact'])
     expect(await storage.getRaw(['exact'])).toEqual({})
   })
+
+  it('read a full storage in pieces', async () => {
+    const { storage } = await signedIn()
+    expect(await storage.list()).toEqual({ keys: [], next: null })
+    await storage.setRaw({ b: '[1,  2]', a: '1', '\u{1f600}': 'null' })
+    expect(await storage.list({ first: 2 })).toEqual({
+      keys: [
+        { key: 'a', bytes: 1 },
+        { key: 'b', bytes: 7 },
+      ],
+      next: 'b',
+    })
+    expect(await storage.list({ after: 'b' })).toEqual({ keys: [{ key: '\u{1f600}', bytes: 4 }], next: null })
+    await expect(storage.list({ first: 201 })).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: [{ path: 'first', message: 'must be 1 to 200' }],
+    })
+  })
 })
 
 describe('errors', () => {

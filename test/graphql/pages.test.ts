@@ -19,7 +19,7 @@ const connections = Object.values(schema.getTypeMap())
   .map(({ parent, name }) => ({ parent, name, path: `${parent}.${name}` }))
 
 /** These are paged from their beginning only. */
-const FORWARD = ['Query.players', 'Query.scenarioVersions']
+const FORWARD = ['Query.players', 'Query.scenarioVersions', 'Player.storageKeys']
 
 let game: Game
 let webhook: Operator
@@ -48,6 +48,7 @@ beforeAll(async () => {
   for (const amount of [1, 2, 3])
     await player.post('/sdk/v1/battlepass/xp', { ...PASS, runId, amount, source: 'match' })
   for (const scenarioId of ['another', 'third']) await player.start(scenarioId)
+  await player.post('/sdk/v1/storage/set', { values: { one: 1, two: 2, three: 3 } })
   for (const subject of ['one', 'two', 'three']) await logIn(game, subject)
   for (const _ of times(3, () => 0)) await game.key('viewer')
   for (const name of ['one', 'two', 'three'])
@@ -234,6 +235,7 @@ describe('every connection of the schema', () => {
         [`passes { xpLedger(after: ${text}) { edges { cursor } } }`, 'after'],
         [`events(after: ${text}) { edges { cursor } }`, 'after'],
         [`loginLog(before: ${text}) { edges { cursor } }`, 'before'],
+        [`storageKeys(after: ${text}) { edges { cursor } }`, 'after'],
       ] as const)
         expect([page, refusal(await ban(page))]).toEqual([page, ['INVALID_REQUEST', [named]]])
     }

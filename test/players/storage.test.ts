@@ -15,6 +15,7 @@ import {
 
 const SET = '/sdk/v1/storage/set'
 const GET = '/sdk/v1/storage/get'
+const LIST = '/sdk/v1/storage/list'
 const DELETE = '/sdk/v1/storage/delete'
 const MIB = 1_048_576
 
@@ -161,7 +162,7 @@ describe('player storage (decisions 7)', () => {
   })
 
   it('needs a player: keys of clients and operators, and no credentials, are 401 (decisions 1)', async () => {
-    for (const path of [SET, GET, DELETE]) {
+    for (const path of [SET, GET, LIST, DELETE]) {
       for (const headers of [
         {},
         { 'x-sdk-key': game.sdkKey },
@@ -476,6 +477,163 @@ describe('the limits of storage (spec 8)', () => {
   })
 })
 
+/** Keys with the sizes of their values. */
+type Listed = { key: string; bytes: number }[]
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** All pages of a list, each of `first` keys; `between` is called after each. */
+async function pagesOf(player: TestPlayer, first?: number, between?: (page: Listed) => unknown): Promise<Listed[]> {
+  const pages: Listed[] = []
+  let after: string | null = null
+  do {
+    const { status, body, text }: Answer = await player.post(LIST, { after, first })
+    expect(status, text).toBe(200)
+    expect(Object.keys(body)).toEqual(['keys', 'next'])
+    pages.push(body.keys)
+    after = body.next
+    await between?.(body.keys)
+  } while (after !== null)
+  return pages
+}
+
+describe('the list of keys (decisions 11.8)', () => {
+  it('has each key with the size of its value in UTF-8, in the order of bytes', async () => {
+    const player = await game.player()
+    expect((await player.post(LIST, {})).text).toBe('{"keys":[],"next":null}')
+    const values: Entry[] = [
+      ['b', '1'],
+      ['Z', '"é"'],
+      ['a', '[ 1,  2 ]'],
+      ['é', '"😀"'],
+      // As UTF-16 the first of these two comes after the second.
+      ['￮', 'null'],
+      ['😀', '"\\u0041"'],
+      ['10', '{}'],
+      ['9', '12345678901234567890'],
+      ['__proto__', '""'],
+      [' ', 'true'],
+    ]
+    await set(player, object(values))
+    const expected = values
+      .map(([key, value]) => ({ key, bytes: Buffer.byteLength(value) }))
+      .sort((a, b) => byBytes(a.key, b.key))
+    for (const body of ['{}', '{"after":null,"first":null}', '{"after":""}', '{"first":200}', '{"other":1}']) {
+      const { text } = await player.post(LIST, body)
+      expect(text).toBe(JSON.stringify({ keys: expected, next: null }))
+    }
+    expect(await pagesOf(player, 4)).toEqual([expected.slice(0, 4), expected.slice(4, 8), expected.slice(8)])
+    expect((await player.post(LIST, { first: 4 })).body.next).toBe(expected[3]?.key)
+  })
+
+  it('ends with a null, also where the last page is full', async () => {
+    const player = await game.player()
+    await set(player, numbered(6))
+    expect((await pagesOf(player, 3)).map(({ length }) => length)).toEqual([3, 3])
+    expect((await pagesOf(player, 6)).map(({ length }) => length)).toEqual([6])
+    expect((await pagesOf(player, 1)).map(({ length }) => length)).toEqual(times(6, () => 1))
+    expect((await player.post(LIST, { after: 'k5' })).body).toEqual({ keys: [], next: null })
+    expect((await player.post(LIST, { after: '􏿿' })).body).toEqual({ keys: [], next: null })
+  })
+
+  it('lets a storage be read that is more than one answer carries, each page by one call', async () => {
+    const player = await game.player()
+    const long = `"${'x'.repeat(65_000)}"`
+    for (const part of times(20, (index) => index)) {
+      await set(player, object(times(15, (index) => [`${part}-${index}`, long] as const)))
+    }
+    expect((await player.post(GET, {})).status).toBe(400)
+    const found = new Map<string, string>()
+    const pages = await pagesOf(player, undefined, async (page) => {
+      for (const [key, value] of await valuesOf(
+        player,
+        page.map(({ key }) => key),
+      ))
+        found.set(key, value)
+    })
+    expect(pages.map(({ length }) => length)).toEqual([200, 100])
+    expect(pages.flat().every(({ bytes }) => bytes === 65_002)).toBe(true)
+    expect(found).toEqual(await storedOf(player))
+  })
+
+  it('of a thousand keys takes five pages, and each key is in one', async () => {
+    const player = await game.player()
+    await set(player, numbered(1000))
+    const pages = await pagesOf(player)
+    expect(pages.map(({ length }) => length)).toEqual([200, 200, 200, 200, 200])
+    const keys = pages.flat().map(({ key }) => key)
+    expect(keys).toEqual([...(await storedOf(player)).keys()].sort(byBytes))
+  })
+
+  it('has what stays just once, whatever is written and removed between two pages', async () => {
+    const player = await game.player()
+    await set(player, object(times(40, (index) => [`stays${index}`, '1'] as const)))
+    await set(player, object(times(40, (index) => [`goes${index}`, '1'] as const)))
+    let round = 0
+    const pages = await pagesOf(player, 7, async (page) => {
+      round += 1
+      // The very key that the next page begins after is among those that go.
+      const going = page.map(({ key }) => key).filter((key) => key.startsWith('goes'))
+      await player.post(DELETE, { keys: [...going, `goes${39 - round}`] })
+      await set(
+        player,
+        object([
+          [`new${round}`, '2'],
+          ['stays7', String(round)],
+        ]),
+      )
+    })
+    const stays = pages.flat().filter(({ key }) => key.startsWith('stays'))
+    expect(stays.map(({ key }) => key)).toEqual(times(40, (index) => `stays${index}`).sort(byBytes))
+  })
+
+  it("is a player's own; operators see any player's in GraphQL", async () => {
+    const [first, other] = [await game.player(), await game.player()]
+    await set(first, '{"mine":1}')
+    expect((await other.post(LIST, { playerId: first.playerId })).body).toEqual({ keys: [], next: null })
+    const seen = await game.graphql(
+      game.platformKey,
+      `{ player(id: "${first.playerId}") { storageKeys { edges { node { key bytes } } } } }`,
+    )
+    expect(seen.data.player.storageKeys.edges).toEqual([{ node: { key: 'mine', bytes: 1 } }])
+    await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [first.playerId])
+    const banned = await game.graphql(
+      game.platformKey,
+      `{ player(id: "${first.playerId}") { storageKeys { edges { node { key } } } } }`,
+    )
+    expect(banned.data.player.storageKeys.edges).toEqual([{ node: { key: 'mine' } }])
+  })
+
+  it('is the same in GraphQL, page by page, for any keys', async () => {
+    const asked = `query ($first: Int, $after: String) { me { storageKeys(first: $first, after: $after) {
+      edges { cursor node { key bytes } } pageInfo { hasNextPage endCursor } } } }`
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), { maxLength: 30, size: 'max' }),
+        fc.integer({ min: 1, max: 12 }),
+        async (keys, first) => {
+          const player = await game.player()
+          const clean = keys.filter((key) => !key.includes('\0'))
+          await set(player, object(clean.map((key, index) => [key, `"${'x'.repeat(index)}"`] as const)))
+          const expected = clean.map((key, index) => ({ key, bytes: index + 2 })).sort((a, b) => byBytes(a.key, b.key))
+          expect((await pagesOf(player, first)).flat()).toEqual(expected)
+          const listed: Listed = []
+          let after: string | null = null
+          for (let more = true; more; ) {
+            const { data }: GraphqlAnswer = await player.graphql(asked, { first, after })
+            const { edges, pageInfo } = data.me.storageKeys
+            listed.push(...edges.map(({ node }: { node: Listed[number] }) => node))
+            expect(pageInfo.endCursor).toBe(edges.at(-1)?.cursor ?? null)
+            after = pageInfo.endCursor
+            more = pageInfo.hasNextPage
+          }
+          expect(listed).toEqual(expected)
+        },
+      ),
+      { numRuns: 15 },
+    )
+  })
+})
+
 describe('calls that race (decisions 7)', () => {
   it('leave the whole value of one of them, fifty at once on two instances', async () => {
     const player = await game.player()
@@ -556,6 +714,17 @@ describe('requests that make no sense (decisions 2)', () => {
     [SET, '[]', ['']],
     [SET, `{"values":${'{"a":'.repeat(64)}1${'}'.repeat(64)}}`, ['']],
     [SET, `{"values":{"a":${'['.repeat(100_000)}`, ['']],
+    [LIST, '{"after":1}', ['after']],
+    [LIST, '{"after":["a"]}', ['after']],
+    [LIST, '{"after":"a\\u0000"}', ['after']],
+    [LIST, '{"after":"\\ud800"}', ['after']],
+    [LIST, `{"after":"${'k'.repeat(129)}"}`, ['after']],
+    [LIST, '{"first":0}', ['first']],
+    [LIST, '{"first":-1}', ['first']],
+    [LIST, '{"first":201}', ['first']],
+    [LIST, '{"first":"10"}', ['first']],
+    [LIST, '{"first":1.0}', ['first']],
+    [LIST, '{"after":{},"first":9007199254740993}', ['after', 'first']],
     [GET, '{"keys":"a"}', ['keys']],
     [GET, '{"keys":{}}', ['keys']],
     [GET, '{"keys":1}', ['keys']],
@@ -769,6 +938,7 @@ describe('storage in GraphQL (decisions 9)', () => {
         await set(player, '{"b":1}'),
         await player.post(GET, {}),
         await player.post(GET, { keys: ['a'] }),
+        await player.post(LIST, {}),
         await player.post(DELETE, { keys: ['a'] }),
       ]
       for (const answer of answers) {
@@ -779,10 +949,11 @@ describe('storage in GraphQL (decisions 9)', () => {
         await setIn(player, '{"b":1}'),
         await deleteIn(player, ['a']),
         await player.graphql(READ, { keys: ['a'] }),
+        await player.graphql('{ me { storageKeys { edges { cursor } } } }'),
       ]) {
         expect(graphqlOutcome(answer)).toEqual(refusal)
       }
-      for (const path of [SET, GET, DELETE])
+      for (const path of [SET, GET, LIST, DELETE])
         expect(await statusAtSecond(player, path, '{"values":{"b":1},"keys":["a"]}')).toBe(403)
       expect(await storedOf(player)).toEqual(new Map([['a', '1']]))
     }

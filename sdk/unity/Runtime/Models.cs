@@ -128,6 +128,34 @@ namespace Tierway
         }
     }
 
+    /// <summary>A key of a player's storage, without its value.</summary>
+    public sealed class StorageKey
+    {
+        public string Key { get; internal set; }
+
+        /// <summary>The size of its value in UTF-8.</summary>
+        public int Bytes { get; internal set; }
+
+        internal static StorageKey Read(JsonValue value)
+        {
+            return new StorageKey { Key = value.Text("key"), Bytes = value.Int32("bytes") };
+        }
+    }
+
+    /// <summary>A part of the keys of a player's storage, in the order of their bytes.</summary>
+    public sealed class StorageKeys
+    {
+        public IReadOnlyList<StorageKey> Keys { get; internal set; }
+
+        /// <summary>What to give as <c>after</c> for the keys that follow. Null when there are none.</summary>
+        public string Next { get; internal set; }
+
+        internal static StorageKeys Read(JsonValue value)
+        {
+            return new StorageKeys { Keys = value.List("keys", StorageKey.Read), Next = value.TextOrNull("next") };
+        }
+    }
+
     /// <summary>What a claim led to. A game's "no" is <see cref="Success"/> false.</summary>
     public sealed class ClaimResult
     {

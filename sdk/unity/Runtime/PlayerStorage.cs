@@ -34,6 +34,23 @@ namespace Tierway
             });
         }
 
+        /// <summary>
+        /// Keys with the sizes of their values, up to 200 at a time: a full storage is more than one answer carries.
+        /// </summary>
+        /// <param name="after">The <see cref="StorageKeys.Next"/> of the list before; null for the first keys.</param>
+        /// <param name="first">How many keys; 200 unless given.</param>
+        public async Task<StorageKeys> ListAsync(
+            string after = null,
+            int? first = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = new JsonWriter().BeginObject();
+            if (after != null) request.Name("after").Value(after);
+            if (first != null) request.Name("first").Value(first.Value);
+            var body = await caller.PostAsync("/sdk/v1/storage/list", request.EndObject().ToString(), cancellationToken);
+            return Caller.Understood(() => StorageKeys.Read(body));
+        }
+
         /// <summary>Writes values, all or none. Other keys stay.</summary>
         /// <exception cref="JsonFormatException">A value is no JSON text. Nothing is sent.</exception>
         public async Task SetAsync(

@@ -158,6 +158,12 @@ namespace Tierway.Tests
 
             var some = await client.Storage.GetAsync(new[] { "10", "twice", "nobody" });
             Check.Sequence(new[] { "10", "twice" }, some.Keys.OrderBy(key => key, StringComparer.Ordinal), "these keys alone");
+            var page = await client.Storage.ListAsync(first: 2);
+            Check.Equal("10 2, __proto__ 18", string.Join(", ", page.Keys.Select(one => one.Key + " " + one.Bytes)), "a page of keys");
+            Check.Equal("__proto__", page.Next, "where the next page begins");
+            page = await client.Storage.ListAsync(page.Next);
+            Check.Equal(values.Count - 2, page.Keys.Count, "the other keys");
+            Check.Equal(null, page.Next, "the end of the list");
             await client.Storage.SetAsync("10", " { \"a\" : 1 } ");
             await client.Storage.DeleteAsync(values.Keys.Where(key => key != "10"));
             all = await client.Storage.GetAsync();
