@@ -1,6 +1,6 @@
 import type { Group, Part } from '../commit/group.ts'
 import type { Row, Statement } from '../commit/statement.ts'
-import { arrayOf, type Column, nullable, text, uuid } from '../commit/table.ts'
+import { arrayOf, boolean, type Column, nullable, text, uuid } from '../commit/table.ts'
 import { print } from '../json.ts'
 import type { Bus } from './bus.ts'
 import type { NewEvent, StreamEvent } from './catalogue.ts'
@@ -14,12 +14,14 @@ const COLUMNS = [
   ['scenarioId', nullable(text)],
   ['nodeId', nullable(text)],
   ['runId', nullable(uuid)],
+  ['byClient', boolean],
   ['text', text],
 ] as const
 
 const PARAMETERS =
-  'unnest($2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[], $8::text[])\n' +
-  '      WITH ORDINALITY AS e(type, handle, player_id, scenario_id, node_id, run_id, data, n)'
+  'unnest($2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[],\n' +
+  '        $8::boolean[], $9::text[])\n' +
+  '      WITH ORDINALITY AS e(type, handle, player_id, scenario_id, node_id, run_id, by_client, data, n)'
 
 const append = (events: string): string => `WITH told AS (
     SELECT e.*, row_number() OVER (ORDER BY e.n) AS place FROM ${events}
@@ -29,9 +31,9 @@ const append = (events: string): string => `WITH told AS (
     ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position
     RETURNING position, clock_timestamp() AS at
   ), written AS (
-    INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at)
+    INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, by_client, data, occurred_at)
     SELECT $1::uuid, m.position - (SELECT count(*) FROM told) + t.place,
-      t.type, t.handle, t.player_id, t.scenario_id, t.node_id, t.run_id, t.data, m.at
+      t.type, t.handle, t.player_id, t.scenario_id, t.node_id, t.run_id, t.by_client, t.data, m.at
     FROM moved m, told t
   )
   SELECT position, extract(epoch FROM at) * 1000 FROM moved`
@@ -40,7 +42,7 @@ const ALL = append(PARAMETERS)
 /** Those whose players the same transaction has given this version. */
 const PROVEN = append(`${PARAMETERS} CROSS JOIN LATERAL (
       SELECT FROM player_versions v
-      WHERE v.environment_id = $1::uuid AND v.player_id = e.player_id AND v.version = $9::bigint LIMIT 1
+      WHERE v.environment_id = $1::uuid AND v.player_id = e.player_id AND v.version = $10::bigint LIMIT 1
     ) v`)
 
 /**
@@ -75,7 +77,7 @@ export class Stream implements Part {
     return environments.map((environmentId) => {
       const events = this.events.filter((event) => event.environmentId === environmentId)
       const columns = COLUMNS.map(([property, column]) =>
-        arrayOf(events, (event) => (column as Column<string | null>).encode(event[property])),
+        arrayOf(events, (event) => (column as Column<string | boolean | null>).encode(event[property])),
       )
       return {
         name: isProving ? 'stream-append-proven' : 'stream-append',

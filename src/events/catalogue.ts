@@ -14,6 +14,8 @@ export interface NewEvent {
   readonly scenarioId: string | null
   readonly nodeId: string | null
   readonly runId: string | null
+  /** A client crossed the handle, of a node that it runs. */
+  readonly byClient: boolean
   /** The event's own members, such as `fromLevel` and `toLevel`. */
   readonly data: Json
 }
@@ -28,6 +30,7 @@ export interface StreamEvent {
   readonly scenarioId: string | null
   readonly nodeId: string | null
   readonly runId: string | null
+  readonly byClient: boolean
   /** JSON text. */
   readonly data: string
   readonly occurredAt: Date

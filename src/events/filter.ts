@@ -7,16 +7,29 @@ export interface EventFilter {
   readonly nodeId: string | null
   readonly types: ReadonlySet<string> | null
   readonly handles: ReadonlySet<string> | null
+  /** Crossings by clients, or all other events. */
+  readonly byClient: boolean | null
 }
 
-export const EVERY_EVENT: EventFilter = { playerId: null, scenarioId: null, nodeId: null, types: null, handles: null }
+export const EVERY_EVENT: EventFilter = {
+  playerId: null,
+  scenarioId: null,
+  nodeId: null,
+  types: null,
+  handles: null,
+  byClient: null,
+}
 
-export function matches({ playerId, scenarioId, nodeId, types, handles }: EventFilter, event: StreamEvent): boolean {
+export function matches(
+  { playerId, scenarioId, nodeId, types, handles, byClient }: EventFilter,
+  event: StreamEvent,
+): boolean {
   return (
     (playerId === null || event.playerId === playerId) &&
     (scenarioId === null || event.scenarioId === scenarioId) &&
     (nodeId === null || event.nodeId === nodeId) &&
     (types === null || types.has(event.type)) &&
-    (handles === null || (event.handle !== null && handles.has(event.handle)))
+    (handles === null || (event.handle !== null && handles.has(event.handle))) &&
+    (byClient === null || event.byClient === byClient)
   )
 }

@@ -50,6 +50,9 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
       nullable: true,
       description: 'The crossed handle; null for events that are no crossing.',
     }),
+    byClient: t.exposeBoolean('byClient', {
+      description: 'A client crossed the handle, of a node that it runs: the service has verified nothing.',
+    }),
     data: t.field({
       type: 'JSON',
       description: "The event's own members.",
@@ -109,7 +112,7 @@ const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEven
 
 builder.objectRef<StreamEvent>('HandleCrossedEvent').implement({
   interfaces: [EventInterface],
-  description: 'Any other handle of a node was crossed.',
+  description: 'Any other handle of a node was crossed, or a client crossed one.',
 })
 
 const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').implement({
@@ -125,8 +128,9 @@ const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').
   }),
 })
 
-function typeNameOf({ type, handle }: StreamEvent): string {
+function typeNameOf({ type, handle, byClient }: StreamEvent): string {
   if (type === 'player.created') return 'PlayerCreatedEvent'
+  if (byClient) return 'HandleCrossedEvent'
   switch (handle) {
     case 'onLevelUp':
       return 'LevelUpEvent'
@@ -178,14 +182,15 @@ const historyRequest = shape({
 /** Whose events are asked for, of which place and kind. */
 async function readFilter(context: Context, request: Omit<RequestOf<typeof followRequest>, 'after'>) {
   const { environment, scenarioId, nodeId, playerId, types, handles } = request
-  return { scenarioId, nodeId, types, handles, ...(await readScope(context, { environment, playerId })) }
+  const scope = await readScope(context, { environment, playerId })
+  return { scenarioId, nodeId, types, handles, byClient: null, ...scope }
 }
 
 /**
  * The events that a caller may see, narrowed by its arguments: a player sees its own, a platform key its project's.
  * A player that asks for another's events is refused, not shown nothing.
  */
-async function follow(context: Context, args: object) {
+async function follow(context: Context, args: object, byClient: boolean | null = null) {
   const { after: cursor, ...request } = followRequest.readInput(args)
   const { environmentId, ...filter } = await readFilter(context, request)
   // A stream of server-sent events comes back with the address that it began with: what it has heard is the later word.
@@ -193,7 +198,7 @@ async function follow(context: Context, args: object) {
   return context.subscriptions.open({
     environmentId,
     after: after === null ? null : readCursor(environmentId, after),
-    filter,
+    filter: { ...filter, byClient },
   })
 }
 
@@ -229,13 +234,14 @@ builder.subscriptionFields((t) => {
       type,
       description,
       args: argsOf(crossingsRequest),
-      subscribe: (_root, args, context) => follow(context, { ...args, handles: [handle] }),
+      // A client can cross `onComplete` of its own nodes, too.
+      subscribe: (_root, args, context) => follow(context, { ...args, handles: [handle] }, false),
       resolve: (event: StreamEvent) => event,
     })
   return {
     onLevelUp: crossings(LevelUpEvent, 'onLevelUp', 'Passes that reach a higher level.'),
     onMaxLevel: crossings(MaxLevelEvent, 'onMaxLevel', 'Passes that reach their top level, once each.'),
-    onComplete: crossings(CompleteEvent, 'onComplete', 'Nodes that cross `onComplete`.'),
+    onComplete: crossings(CompleteEvent, 'onComplete', 'Nodes that the service runs, as they cross `onComplete`.'),
     onPremiumPurchase: crossings(PremiumPurchaseEvent, 'onPremiumPurchase', 'Premium that is bought.'),
     playerCreated: t.field({
       type: PlayerCreatedEvent,
@@ -291,7 +297,7 @@ builder.prismaObjectField('Player', 'events', (t) =>
     resolve: ({ environmentId, id: playerId }, args, context) => {
       const page = readEventPage(args)
       const { types, handles } = kindsRequest.readInput(args)
-      const anywhere = { scenarioId: null, nodeId: null, from: null, to: null }
+      const anywhere = { scenarioId: null, nodeId: null, byClient: null, from: null, to: null }
       return readHistory(context, { ...anywhere, environmentId, playerId, types, handles }, page)
     },
   }),

@@ -30,11 +30,13 @@ interface EventRow {
   readonly scenario_id: string | null
   readonly node_id: string | null
   readonly run_id: string | null
+  readonly by_client: boolean
   readonly data: string
   readonly occurred_at: Date
 }
 
-export const EVENT_COLUMNS = 'position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at'
+export const EVENT_COLUMNS =
+  'position, type, handle, player_id, scenario_id, node_id, run_id, by_client, data, occurred_at'
 
 export function eventOf(environmentId: string, row: EventRow): StreamEvent {
   return {
@@ -46,6 +48,7 @@ export function eventOf(environmentId: string, row: EventRow): StreamEvent {
     scenarioId: row.scenario_id,
     nodeId: row.node_id,
     runId: row.run_id,
+    byClient: row.by_client,
     data: row.data,
     occurredAt: row.occurred_at,
   }

@@ -200,6 +200,7 @@ type SentEvent = readonly [
   scenarioId: string | null,
   nodeId: string | null,
   runId: string | null,
+  byClient: boolean,
   data: string,
   occurredAt: number,
 ]
@@ -207,7 +208,7 @@ type SentEvent = readonly [
 function printSignal(instance: string, environmentId: string, events: readonly StreamEvent[]): string {
   const end = String(events.at(-1)?.position ?? 0)
   const sent = events.map(
-    ({ position, type, handle, playerId, scenarioId, nodeId, runId, data, occurredAt }): SentEvent => [
+    ({ position, type, handle, playerId, scenarioId, nodeId, runId, byClient, data, occurredAt }): SentEvent => [
       String(position),
       type,
       handle,
@@ -215,6 +216,7 @@ function printSignal(instance: string, environmentId: string, events: readonly S
       scenarioId,
       nodeId,
       runId,
+      byClient,
       data,
       occurredAt.getTime(),
     ],
@@ -228,7 +230,7 @@ function readSignal(message: string): Signal | undefined {
   try {
     const [instance, environmentId, end, sent]: [string, string, string, SentEvent[] | null] = JSON.parse(message)
     const events = sent?.map(
-      ([position, type, handle, playerId, scenarioId, nodeId, runId, data, occurredAt]): StreamEvent => ({
+      ([position, type, handle, playerId, scenarioId, nodeId, runId, byClient, data, occurredAt]): StreamEvent => ({
         environmentId,
         position: BigInt(position),
         type,
@@ -237,6 +239,7 @@ function readSignal(message: string): Signal | undefined {
         scenarioId,
         nodeId,
         runId,
+        byClient,
         data,
         occurredAt: new Date(occurredAt),
       }),

@@ -19,6 +19,7 @@ const SCENARIO = 2
 const NODE = 4
 const TYPE = 8
 const HANDLE = 16
+const BY_CLIENT = 32
 
 /** Postgres takes no text with a NUL, so two keys cannot run into each other. */
 const SEPARATOR = '\0'
@@ -91,29 +92,30 @@ export class SubscriptionIndex<S> {
   }
 }
 
-function shapeOf({ playerId, scenarioId, nodeId, types, handles }: EventFilter): number {
+function shapeOf({ playerId, scenarioId, nodeId, types, handles, byClient }: EventFilter): number {
   return (
     (playerId === null ? 0 : PLAYER) |
     (scenarioId === null ? 0 : SCENARIO) |
     (nodeId === null ? 0 : NODE) |
     (types === null ? 0 : TYPE) |
-    (handles === null ? 0 : HANDLE)
+    (handles === null ? 0 : HANDLE) |
+    (byClient === null ? 0 : BY_CLIENT)
   )
 }
 
 /** A key for each combination of a type and a handle of the filter, in a fixed order. */
-function keysOf({ playerId, scenarioId, nodeId, types, handles }: EventFilter): string[] {
+function keysOf({ playerId, scenarioId, nodeId, types, handles, byClient }: EventFilter): string[] {
   const keys: string[] = []
   for (const type of types ? [...types].sort() : [null]) {
     for (const handle of handles ? [...handles].sort() : [null]) {
-      keys.push(join([playerId, scenarioId, nodeId, type, handle]))
+      keys.push(join([playerId, scenarioId, nodeId, type, handle, byClient]))
     }
   }
   return keys
 }
 
 /** Null when the event lacks a field that the shape fixes. */
-function keyOf({ playerId, scenarioId, nodeId, type, handle }: StreamEvent, shape: number): string | null {
+function keyOf({ playerId, scenarioId, nodeId, type, handle, byClient }: StreamEvent, shape: number): string | null {
   // Nothing to put together: the case of a player who follows all of its own events.
   if (shape === PLAYER) return playerId
   if ((shape & SCENARIO && scenarioId === null) || (shape & NODE && nodeId === null)) return null
@@ -124,7 +126,9 @@ function keyOf({ playerId, scenarioId, nodeId, type, handle }: StreamEvent, shap
     shape & NODE ? nodeId : null,
     shape & TYPE ? type : null,
     shape & HANDLE ? handle : null,
+    shape & BY_CLIENT ? byClient : null,
   ])
 }
 
-const join = (fields: readonly (string | null)[]): string => fields.filter((field) => field !== null).join(SEPARATOR)
+const join = (fields: readonly (string | boolean | null)[]): string =>
+  fields.filter((field) => field !== null).join(SEPARATOR)

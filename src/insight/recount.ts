@@ -55,7 +55,7 @@ async function recountOne(client: PoolClient, settledMs: number): Promise<boolea
   if (!scenario) return false
   const { environment_id: environmentId, id: scenarioId, version, definition } = scenario
   await client.query('SET LOCAL jit = off')
-  const parsed = parseDefinition(definition)
+  const parsed = parseDefinition(definition, { isStored: true })
   const nodes = parsed.ok ? [...parsed.definition.nodes.values()] : []
   for (const node of nodes) {
     if (node.type === 'battle-pass') await recountPass(client, [environmentId, scenarioId, node.id], node)

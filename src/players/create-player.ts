@@ -82,6 +82,7 @@ export function addPlayer(
     scenarioId: null,
     nodeId: null,
     runId: null,
+    byClient: false,
     data: { nickname: profile.nickname, provider },
   })
   return player

@@ -1,7 +1,7 @@
 import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
-import { Refusal } from '../errors.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
 import { MAX_HANDLE } from '../limits.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/standing.ts'
@@ -14,7 +14,7 @@ import {
 } from '../request/common.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
-import { SERVER_HANDLES } from './definition.ts'
+import { nextNodes, SERVER_HANDLES } from './definition.ts'
 import type { ExecutionPlan } from './plan.ts'
 import { askSession, follow, openSession, record, rewardsOf } from './session.ts'
 
@@ -50,8 +50,10 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
       if (node.type !== 'client' || SERVER_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
+      if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
+        throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const step = follow(session.player, definition, run, [{ nodeId, handle, data: {} }])
+      const step = follow(session.player, definition, run, [{ nodeId, handle, data: {}, byClient: true }])
       const rewards = rewardsOf(step)
       askHoldings(session.player, rewards)
       if (group.waits) return LATER

@@ -11,7 +11,7 @@ import {
   MAX_REWARDS,
   MAX_TYPE,
 } from '../limits.ts'
-import { REPEATS, TRACKS } from './definition.ts'
+import { HANDLE, REPEATS, TRACKS } from './definition.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It says what each place must be by itself;
 // what places must be to each other (an edge's nodes, a tier's level, dates in order) only `parseDefinition` tells.
@@ -112,6 +112,7 @@ export const definitionSchema: Schema = {
         from: id('The node that crosses the handle.'),
         handle: {
           ...text(MAX_HANDLE, 'A handle that the node crosses.'),
+          pattern: HANDLE.source,
           examples: ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete'],
         },
         to: id('The node that is entered then.'),

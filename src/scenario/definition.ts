@@ -117,6 +117,9 @@ export const HANDLES_OF = {
 /** Handles that only the service crosses. `onComplete` is also for client nodes. */
 export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
+/** Not its length, which has a fault of its own. */
+export const HANDLE = /^[A-Za-z][A-Za-z0-9_.-]*$/
+
 /** More than a person reads; the last one says how many there are. */
 const MAX_FAULTS = 100
 
@@ -145,8 +148,11 @@ export function validateDefinition(text: string): Validation {
   return parsed.ok ? { faults: [], notices: parsed.notices } : { faults: parsed.faults, notices: [] }
 }
 
-/** Parses and validates a definition's text. */
-export function parseDefinition(text: string): ParsedDefinition {
+/**
+ * Parses and validates a definition's text. One that is stored was published by the rules of its time: it is not held to
+ * those that came later.
+ */
+export function parseDefinition(text: string, { isStored = false } = {}): ParsedDefinition {
   if (depthExceeds(text, MAX_DEPTH))
     return { ok: false, faults: [{ path: '', message: `must not nest deeper than ${MAX_DEPTH}` }] }
   try {
@@ -157,7 +163,7 @@ export function parseDefinition(text: string): ParsedDefinition {
   // In a string of a client's data it would be JSON, and yet no text that can be stored.
   if (!isCleanText(text))
     return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }
-  const reader = new Reader()
+  const reader = new Reader(isStored)
   const definition = readDefinition(reader, text.trim())
   if (reader.faults.length > 0) return { ok: false, faults: reader.reported }
   return { ok: true, definition, notices: reader.notices }
@@ -177,6 +183,11 @@ class Reader {
   readonly notices: Fault[] = []
   /** Reward nodes that do not say how often they pay. */
   readonly openRepeats = new Set<string>()
+  private readonly isStored: boolean
+
+  constructor(isStored: boolean) {
+    this.isStored = isStored
+  }
 
   get reported(): readonly Fault[] {
     const { length } = this.faults
@@ -186,6 +197,11 @@ class Reader {
 
   fault(path: string, message: string): void {
     this.faults.push({ path, message })
+  }
+
+  /** A fault by a rule that some stored definitions are older than. */
+  lateFault(path: string, message: string): void {
+    if (!this.isStored) this.fault(path, message)
   }
 
   /** Says that a place is absent, or that it is not what it must be. */
@@ -371,14 +387,12 @@ function readNode(reader: Reader, place: Place): Node {
 /** Where it is left open, `setRepeats` decides. */
 function readRepeat(reader: Reader, nodeId: string, data: (name: string) => Place): Repeat {
   const place = data('repeat')
-  if (place.raw === undefined) {
-    reader.openRepeats.add(nodeId)
-    return 'always'
-  }
   const text = stringOf(place)
   const repeat = REPEATS.find((known) => known === text)
-  if (!repeat) reader.fault(place.path, `must be one of ${REPEATS.join(', ')}`)
-  return repeat ?? 'always'
+  if (repeat) return repeat
+  if (place.raw !== undefined) reader.lateFault(place.path, `must be one of ${REPEATS.join(', ')}`)
+  reader.openRepeats.add(nodeId)
+  return 'always'
 }
 
 function readRewards(reader: Reader, place: Place): Reward[] {
@@ -515,7 +529,10 @@ function readEdges(reader: Reader, places: readonly Place[], nodes: ReadonlyMap<
     if (to !== '' && !nodes.has(to)) reader.fault(`${place.path}.to`, `names no node: "${to}"`)
     if (nodes.get(to)?.type === 'start') reader.fault(`${place.path}.to`, 'leads back into the start')
     const node = nodes.get(from)
-    if (node && handle !== '') checkHandle(reader, `${place.path}.handle`, node, handle)
+    const isName = HANDLE.test(handle)
+    if (handle !== '' && !isName)
+      reader.lateFault(`${place.path}.handle`, 'must be a letter, then letters, digits, _, . or -')
+    if (node && isName) checkHandle(reader, `${place.path}.handle`, node, handle)
     if (from === '' || handle === '' || to === '') continue
     const key = edgeKey(from, handle)
     const targets = edges.get(key) ?? new Set()

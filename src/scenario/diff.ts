@@ -155,7 +155,7 @@ interface ScenarioText {
 }
 
 function readScenario(text: string): ScenarioText {
-  const parsed = parseDefinition(text)
+  const parsed = parseDefinition(text, { isStored: true })
   if (!parsed.ok) throw new Error('a published version of a scenario does not parse')
   const scenario = members(text)
   return {

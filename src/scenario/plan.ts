@@ -14,6 +14,8 @@ export interface Crossing {
   readonly nodeId: string
   readonly handle: string
   readonly data: Json
+  /** A client crossed it, of a node that it runs. */
+  readonly byClient?: boolean
 }
 
 export type EnteredNode = { readonly nodeId: string; readonly type: string; readonly data: RawJson }

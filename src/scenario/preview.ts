@@ -82,7 +82,7 @@ async function readCurrent(client: PoolClient, { environmentId, scenarioId }: Sc
   )
   const { now = new Date(), version = null, definition = null } = rows[0] ?? {}
   if (version === null || definition === null) return { now, current: null }
-  const parsed = parseDefinition(definition)
+  const parsed = parseDefinition(definition, { isStored: true })
   if (!parsed.ok) throw new Error(`version ${version} of scenario ${scenarioId} does not parse`)
   return { now, current: { version, definition: parsed.definition } }
 }

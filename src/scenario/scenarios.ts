@@ -86,7 +86,7 @@ export class Scenarios {
     if (revision === seen?.revision) return seen.definition
     const stored = this.group.unowned.one(published, keyOf(environmentId, scenarioId, String(version)))
     if (!stored.isKnown) return undefined
-    const parsed = parseDefinition(stored.value?.definition ?? '')
+    const parsed = parseDefinition(stored.value?.definition ?? '', { isStored: true })
     if (!parsed.ok) throw new Error(`version ${version} of scenario ${scenarioId} does not parse`)
     lastSeen.set(`${environmentId}/${scenarioId}`, { revision, definition: parsed.definition })
     return parsed.definition

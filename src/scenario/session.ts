@@ -75,7 +75,8 @@ export function record(group: Group, player: Player, run: Run, step: Walk): Exec
   addPayments(group, player, run, step)
   setRun(player, { runId, scenarioId, status: plan.status, active: step.active }, plan)
   const { environmentId, playerId } = player
-  for (const { nodeId, handle, data } of step.crossings)
-    group.of(Stream).append({ environmentId, type: 'crossing', handle, playerId, scenarioId, nodeId, runId, data })
+  const at = { environmentId, playerId, scenarioId, runId }
+  for (const { nodeId, handle, data, byClient = false } of step.crossings)
+    group.of(Stream).append({ ...at, type: 'crossing', handle, nodeId, byClient, data })
   return plan
 }

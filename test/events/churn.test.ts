@@ -36,14 +36,16 @@ async function write(bus: Bus, all: StreamEvent[]): Promise<void> {
     player_id: pick(PLAYERS),
     scenario_id: pick(SCENARIOS),
     node_id: pick(['a', 'b']),
+    by_client: chance(0.3),
   }))
   const { rows: written } = await game.app.pool.query(
     `WITH moved AS (
        INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
        ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
      )
-     INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, data)
-     SELECT $1, position - $2 + n, r->>'type', r->>'handle', (r->>'player_id')::uuid, r->>'scenario_id', r->>'node_id', '{}'
+     INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, by_client, data)
+     SELECT $1, position - $2 + n, r->>'type', r->>'handle', (r->>'player_id')::uuid, r->>'scenario_id', r->>'node_id', (r->>'by_client')::boolean,
+       '{}'
      FROM moved, jsonb_array_elements($3::jsonb) WITH ORDINALITY AS e(r, n)
      RETURNING ${EVENT_COLUMNS}`,
     [game.stagingId, count, JSON.stringify(rows)],
@@ -61,6 +63,7 @@ const anyFilter = (): EventFilter => ({
   nodeId: chance(0.3) ? pick(['a', 'b']) : null,
   types: chance(0.3) ? new Set(EVENT_TYPES.filter(() => chance(0.6))) : null,
   handles: chance(0.4) ? new Set(['onLevelUp', 'onComplete', 'onStart'].filter(() => chance(0.6))) : null,
+  byClient: chance(0.2) ? chance(0.5) : null,
 })
 
 /** A listener that takes what comes, and asks for a pause now and then. */

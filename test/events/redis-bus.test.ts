@@ -13,6 +13,7 @@ const event: StreamEvent = {
   scenarioId: null,
   nodeId: null,
   runId: null,
+  byClient: false,
   data: '{}',
   occurredAt: new Date(0),
 }

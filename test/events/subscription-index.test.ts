@@ -17,6 +17,7 @@ const filter: fc.Arbitrary<EventFilter> = fc.record({
   nodeId: maybe(name),
   types: setOf(fc.constantFrom(...EVENT_TYPES), 2),
   handles: setOf(name, 4),
+  byClient: maybe(fc.boolean()),
 })
 const event: fc.Arbitrary<StreamEvent> = fc.record({
   environmentId: fc.constant('e'),
@@ -27,6 +28,7 @@ const event: fc.Arbitrary<StreamEvent> = fc.record({
   scenarioId: maybe(name),
   nodeId: maybe(name),
   runId: fc.constant(null),
+  byClient: fc.boolean(),
   data: fc.constant('{}'),
   occurredAt: fc.constant(new Date(0)),
 })
@@ -83,6 +85,7 @@ describe('the index of subscriptions (decisions 8)', () => {
       scenarioId: 's',
       nodeId: 'n',
       runId: null,
+      byClient: false,
       data: '{}',
       occurredAt: new Date(0),
     }
@@ -92,8 +95,9 @@ describe('the index of subscriptions (decisions 8)', () => {
       nodeId: ['n', 'other'],
       types: [new Set(['crossing']), new Set(['player.created'])],
       handles: [new Set(['onMaxLevel', 'onLevelUp']), new Set(['onMaxLevel'])],
+      byClient: [false, true],
     }
-    for (let shape = 0; shape < 32; shape += 1) {
+    for (let shape = 0; shape < 64; shape += 1) {
       const fixed = Object.entries(fields).filter((_, bit) => shape & (1 << bit))
       const fitting = Object.fromEntries(fixed.map(([field, [fits]]) => [field, fits]))
       const index = new SubscriptionIndex<Subscriber>()

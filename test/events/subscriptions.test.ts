@@ -858,6 +858,7 @@ describe('signals that are lost', () => {
         scenarioId: null,
         nodeId: null,
         runId: null,
+        byClient: false,
         data: row.data,
         occurredAt: row.occurred_at,
       }))

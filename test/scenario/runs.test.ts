@@ -182,11 +182,52 @@ describe('a crossing of the client', () => {
     expect((await read()).active.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['pass', 'b', 'c'])
   })
 
-  it('that leads nowhere is crossed all the same', async () => {
-    const { cross, runId } = await enter('walk')
-    const { status, body } = await cross('a', 'onSomething')
-    const crossed = [{ nodeId: 'a', handle: 'onSomething' }]
-    expect([status, body]).toEqual([200, { plan: { runId, status: 'active', crossed, entered: [], granted: [] } }])
+  it('must stand on an edge of the node, or be onComplete: any other handle is 400 (decisions 11.5)', async () => {
+    const { cross, player } = await enter('walk')
+    const before = await written(player)
+    for (const handle of ['onSomething', 'on something', 'ünd', 'x'.repeat(64)]) {
+      const { status, body } = await cross('a', handle)
+      expect([status, body.details]).toEqual([
+        400,
+        [{ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' }],
+      ])
+    }
+    expect(await written(player)).toEqual(before)
+    expect((await cross('a', 'onComplete')).status).toBe(200)
+  })
+
+  it('is told as byClient, in events alone; the typed subscriptions carry nodes of the service (decisions 11.5)', async () => {
+    const node = passNode('pass', { levels: [0], tiers: [{ level: 1, track: 'free', rewards: [gold(1)] }] })
+    const edges = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'pass')]
+    await publish('told', scenario([popup('a'), node], edges))
+    const { cross, player, runId } = await enter('told')
+    const after = (await game.graphql(player.token, '{ streamCursor }')).data.streamCursor
+    const fields = '__typename nodeId handle byClient data'
+    const all = game.subscribe(player.token, `subscription ($after: String) { events(after: $after) { ${fields} } }`, {
+      after,
+    })
+    const typed = game.subscribe(
+      player.token,
+      `subscription ($after: String) { onComplete(after: $after) { ${fields} } }`,
+      {
+        after,
+      },
+    )
+    await cross('a', 'onComplete')
+    await player.post('/sdk/v1/battlepass/claim', {
+      scenarioId: 'told',
+      nodeId: 'pass',
+      runId,
+      level: 1,
+      track: 'free',
+    })
+    const own = { __typename: 'HandleCrossedEvent', nodeId: 'a', handle: 'onComplete', byClient: true, data: {} }
+    const ofPass = { __typename: 'CompleteEvent', nodeId: 'pass', handle: 'onComplete', byClient: false, data: {} }
+    expect(await all.take(2)).toEqual([own, ofPass])
+    expect(await typed.take(1)).toEqual([ofPass])
+    await Promise.all([all.close(), typed.close()])
+    const history = await game.graphql(player.token, `{ events(last: 2) { edges { node { ${fields} } } } }`)
+    expect(history.data.events.edges.map(({ node: one }: { node: unknown }) => one)).toEqual([own, ofPass])
   })
 
   it.each([
