@@ -99,3 +99,23 @@ async function tablesOfPlayers(client: pg.ClientBase): Promise<string[]> {
   )
   return rows.map(({ name }) => name)
 }
+
+/** Where and how much xp is given. */
+export interface Gift {
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly amount: number
+}
+
+export async function giveXp(
+  { port }: { readonly port: number },
+  { runId, token }: { readonly runId: string; readonly token: string },
+  gift: Gift,
+): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}/sdk/v1/battlepass/xp`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...gift, runId, source: 'bench' }),
+  })
+  if (!response.ok) throw new Error(`no xp was given: ${response.status} ${await response.text()}`)
+}

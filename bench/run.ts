@@ -12,7 +12,7 @@ import { cpuOf } from './cpu.ts'
 import { withClient } from './database.ts'
 import type { Call, Load, LoadPlayer, LoadSetup, Step, Tally } from './load.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
-import { copyPlayers, newPlayers } from './players.ts'
+import { copyPlayers, giveXp, newPlayers } from './players.ts'
 import {
   cleanUp,
   installPeers,
@@ -437,7 +437,11 @@ async function makePlayers(
   const claiming = [{ level: REACHED, xp: xpOf(REACHED) }]
   async function ours(places: readonly Place[], count: number): Promise<Owner> {
     const originals = await Promise.all(places.map(() => world.player(SCENARIO)))
-    await Promise.all(originals.map((player, index) => give(service, player, places[index]?.xp ?? 0)))
+    await Promise.all(
+      originals.map((player, index) =>
+        giveXp(service, player, { scenarioId: SCENARIO, nodeId: NODE, amount: places[index]?.xp ?? 0 }),
+      ),
+    )
     return { players: await copyPlayers(world, client, originals, count), tables: '' }
   }
   async function theirs(places: readonly Place[], count: number): Promise<Owner> {
@@ -464,15 +468,6 @@ async function makePlayers(
 interface Place {
   readonly level: number
   readonly xp: number
-}
-
-async function give({ port }: Server, { runId, token }: LoadPlayer, amount: number): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${port}/sdk/v1/battlepass/xp`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ scenarioId: SCENARIO, nodeId: NODE, runId, amount, source: 'bench' }),
-  })
-  if (!response.ok) throw new Error(`no xp was given: ${response.status} ${await response.text()}`)
 }
 
 /** Writes players into the peer's tables as the service's stand in its own: with the welcome of the season, and xp. */

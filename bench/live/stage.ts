@@ -11,7 +11,7 @@ import { withClient } from '../database.ts'
 import { createClimbers, createPublisher, type Emitter } from '../emitter.ts'
 import type { Subscription } from '../listeners.ts'
 import type { Load, LoadPlayer, LoadSetup, Step, Tally } from '../load.ts'
-import { copyPlayers, logIn } from '../players.ts'
+import { copyPlayers, giveXp, logIn } from '../players.ts'
 import { installPeers, lossOf, onEnd, type Server, startInstance, startProcess, startServer } from '../processes.ts'
 import { note } from '../report.ts'
 
@@ -66,6 +66,10 @@ const STEP_XP = 10
 const STAIRS_LEVELS = 1000
 const CLIMBERS = 32
 const CALLERS = 1024
+/** Those who call stand at so many places from the season's second level to its third: about one call in ten reaches one. */
+const PLACES = 32
+const LEVEL_2 = 500
+const LEVEL_XP = 520
 /** Of the listeners, at most. */
 const ONLINE = 5_000
 /** As many as are told in a cell, so that each is told once in it. */
@@ -88,10 +92,11 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   const season = JSON.parse(demoSeason())
   await world.publish(SEASON, season)
   await world.publish(STAIRS, stairsOf(season))
+  const service = await startInstance(world)
 
   note('making players')
   const listening = quick ? 500 : 10_000
-  const players = await withClient(postgres.url, (client) => makePlayers(client, world, listening))
+  const players = await withClient(postgres.url, (client) => makePlayers(client, world, service, listening))
   await withClient(postgres.url, (client) => client.query('VACUUM ANALYZE'))
   const key = await platformKey(world)
   const dashboards: Subscription = { query: PLATFORM_DOCUMENT, authorizations: [`Bearer ${key}`] }
@@ -99,7 +104,6 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   const climb = createClimbers({ scenarioId: STAIRS, nodeId: NODE, players: climbers, xp: STEP_XP })
   const setup: LoadSetup = { scenarioId: SEASON, nodeId: NODE, reached: 0, players: sets }
 
-  const service = await startInstance(world)
   const ours: Side = {
     name: 'Tierway',
     server: service,
@@ -200,12 +204,22 @@ function stairsOf(season: any) {
   return stairs
 }
 
-async function makePlayers(client: pg.ClientBase, world: World, listening: number) {
+async function makePlayers(client: pg.ClientBase, world: World, service: Server, listening: number) {
   const copies = async (scenarioId: string, count: number): Promise<LoadPlayer[]> =>
     copyPlayers(world, client, [await world.player(scenarioId)], count)
+  async function callers(): Promise<LoadPlayer[]> {
+    const originals = await Promise.all(Array.from({ length: PLACES }, () => world.player(SEASON)))
+    const place = { scenarioId: SEASON, nodeId: NODE }
+    await Promise.all(
+      originals.map((player, index) =>
+        giveXp(service, player, { ...place, amount: LEVEL_2 + Math.round((LEVEL_XP * index) / PLACES) }),
+      ),
+    )
+    return copyPlayers(world, client, originals, CALLERS)
+  }
   const listeners = await logIn(world, await copies(SEASON, listening))
   return {
-    callers: await copies(SEASON, CALLERS),
+    callers: await callers(),
     listeners,
     climbers: await copies(STAIRS, CLIMBERS),
   }
