@@ -371,13 +371,13 @@ class SeededPlayer {
     const request = { level, track, rewards, levelNodeId: levelNode?.id }
     const decision = decideClaim(season.pass, this.currentPass(), request, new Date(this.nowMs))
     if (decision.kind !== 'granted') return
-    this.cross(decision.crossings)
+    const led = this.cross(decision.crossings)
     this.grant(decision.rewards, 'tier_claim', `${scenarioId}/${nodeId}/${track}/${level}`)
     this.claimed.add(tierKey(level, track))
     this.setPass(decision.next)
     this.totals.add(this.place, 'claimed', this.nowMs, { level, detail: track })
     if (!this.whole) return
-    const text = freeze(decision.rewards.map(granted))
+    const text = freeze([...decision.rewards, ...led].map(granted))
     this.books.add('tier_claims', [this.playerId, scenarioId, nodeId, level, track, text, runId, this.stamp()])
   }
 
@@ -460,11 +460,12 @@ class SeededPlayer {
     this.pass = next
   }
 
-  private cross(crossings: readonly Crossing[]): void {
-    if (crossings.length > 0) this.record(walk(this.season.definition, this.active, crossings))
+  /** Gives what the reward nodes that were led to have granted. */
+  private cross(crossings: readonly Crossing[]): readonly Reward[] {
+    return crossings.length === 0 ? [] : this.record(walk(this.season.definition, this.active, crossings))
   }
 
-  private record(walked: Walk): void {
+  private record(walked: Walk): readonly Reward[] {
     const { scenarioId } = this.place
     const step = withoutPaid(walked, (grant) => !this.pays(grant))
     for (const { nodeId, rewards } of step.grants) {
@@ -473,6 +474,7 @@ class SeededPlayer {
     this.active = step.active
     this.last = step
     for (const { nodeId, handle, data } of step.crossings) this.event(nodeId, handle, data)
+    return step.grants.flatMap(({ rewards }) => rewards)
   }
 
   /** A player has one run here: once in all and once in each run are the same. */

@@ -34,6 +34,7 @@ describe('the schema (decisions 9)', () => {
       'CompletionInsight.rate',
       'LevelInsight.conversion',
       'XpSource.source',
+      'ClaimAllResult.error',
       'ClaimTierResult.error',
       'CrossHandleResult.plan',
       'PurchasePremiumResult.error',

@@ -12,7 +12,7 @@ import { askPaid } from '../scenario/reward-payments.ts'
 import type { Run } from '../scenario/runs.ts'
 import { askSession, follow, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, canGrant, grant } from '../wallet/holdings.ts'
-import { type ClaimError, decideClaim } from './decide.ts'
+import { CLAIM_ERRORS, type ClaimError, decideClaim } from './decide.ts'
 import { askPass, type PassHandle, requirePass } from './passes.ts'
 
 /** A track of a battle pass. */
@@ -74,6 +74,8 @@ export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 
 export type ClaimAllResult = {
   readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Granted[] }[]
+  /** Why nothing was claimed, though some tier is not; null once all are. The first that holds, as for a single claim. */
+  readonly error: ClaimError | null
 }
 
 /** Claims every tier of the pass that can be claimed now, all in one transaction. */
@@ -106,16 +108,18 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
 
       openSession(session, input.scenarioId)
       const pass = requirePass(asked)
-      const claimed = new Set(pass.claimed)
-      return {
-        claimed: tiersOf(pass).flatMap(({ level, track }) => {
-          if (claimed.has(tierKey(level, track))) return []
-          // A claim may change the run, so each is made in the session as it is then.
-          const result = claim(group, pass, openSession(session, input.scenarioId), { level, track })
-          if (result === LATER) throw new Error('what a claim rests on was not asked for')
-          return result.success ? [{ level, track, granted: result.granted }] : []
-        }),
-      }
+      const before = new Set(pass.claimed)
+      const open = tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track)))
+      const errors = new Set<ClaimError | null>()
+      const claimed = open.flatMap(({ level, track }) => {
+        // A claim may change the run, so each is made in the session as it is then.
+        const result = claim(group, pass, openSession(session, input.scenarioId), { level, track })
+        if (result === LATER) throw new Error('what a claim rests on was not asked for')
+        errors.add(result.error)
+        return result.success ? [{ level, track, granted: result.granted }] : []
+      })
+      const error = CLAIM_ERRORS.find((known) => errors.has(known)) ?? null
+      return { claimed, error: claimed.length > 0 ? null : error }
     },
   }
 }
@@ -180,10 +184,11 @@ function claim(
   }
   const reference = `${run.scenarioId}/${node.id}/${track}/${level}`
   grant(group, player, decision.rewards, { reason: 'tier_claim', reference })
-  const own = decision.rewards.map(granted)
-  pass.addClaim(group, level, track, run.runId, own)
+  // Behind the tier's own, those of the reward nodes that its crossings led to.
+  const all = rewards.map(granted)
+  pass.addClaim(group, level, track, run.runId, all)
   pass.set(group, decision.next)
-  return { success: true, alreadyClaimed: false, error: null, granted: own }
+  return { success: true, alreadyClaimed: false, error: null, granted: all }
 }
 
 /** Most claims cross nothing. */

@@ -76,6 +76,12 @@ const ClaimAllResultType = builder.objectRef<ClaimAllResult>('ClaimAllResult').i
       type: [GrantedTierType],
       resolve: (result) => [...result.claimed],
     }),
+    error: t.string({
+      nullable: true,
+      description:
+        'Why nothing was claimed, such as `season closed` or `level not reached`. Null when something was, and when every tier is claimed already.',
+      resolve: (result) => result.error,
+    }),
   }),
 })
 

@@ -54,7 +54,8 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       if (group.waits) return LATER
       if (!canGrant(player, changes)) return refused('balance limit exceeded')
 
-      move(group, player, currency, -amount, { reason: 'premium_purchase', reference: `${scenarioId}/${pass.node.id}` })
+      const reference = `${scenarioId}/${pass.node.id}`
+      if (amount > 0n) move(group, player, currency, -amount, { reason: 'premium_purchase', reference })
       const plan = record(group, player, run, step)
       pass.set(group, decision.next)
       return { success: true, error: null, plan }

@@ -74,12 +74,15 @@ export const definitionSchema: Schema = {
   $id: 'urn:tierway:scenario',
   title: 'Scenario',
   ...object(
-    ['name', 'start', 'nodes', 'edges'],
+    ['name', 'start', 'nodes'],
     {
       name: text(MAX_NAME, 'What people call it.'),
       start: id('The id of the node where runs begin.'),
       nodes: list(ref('node'), 1, MAX_NODES, 'Their ids are unique.'),
-      edges: list(ref('edge'), 0, MAX_EDGES, 'Where crossed handles lead. Nodes are entered in this order.'),
+      edges: orNull(
+        list(ref('edge'), 0, MAX_EDGES, 'Where crossed handles lead. Nodes are entered in this order.'),
+        'None, unless given.',
+      ),
     },
     'A graph of nodes that players walk through. Null counts as absent, unknown members are ignored, and integers are written as integers: 1.0 and 1e3 are refused.',
   ),
@@ -120,10 +123,13 @@ export const definitionSchema: Schema = {
       'An edge. No two are the same.',
     ),
     battlePass: object(
-      ['levels', 'tiers'],
+      ['levels'],
       {
         levels: list(ref('level'), 1, MAX_LEVELS, 'By rising level and rising xp.'),
-        tiers: list(ref('tier'), 0, TRACKS.length * MAX_LEVELS, 'At most one for each level and track.'),
+        tiers: orNull(
+          list(ref('tier'), 0, TRACKS.length * MAX_LEVELS, 'At most one for each level and track.'),
+          'None, unless given.',
+        ),
         premium: orNull(
           object(['price'], { price: ref('price') }, 'What it costs.'),
           'Without it there is no premium track.',
@@ -140,17 +146,17 @@ export const definitionSchema: Schema = {
       'A level.',
     ),
     tier: object(
-      ['level', 'track', 'rewards'],
+      ['level', 'track'],
       {
         level: level('The level that opens it, which is one of this pass.'),
         track: { enum: TRACKS, description: 'A premium tier is for owners of premium.' },
-        rewards: ref('rewards'),
+        rewards: orNull(list(ref('grant'), 0, MAX_REWARDS, 'What is granted, all of it.'), 'Nothing, unless given.'),
       },
       'What can be claimed at a level on a track.',
     ),
     price: object(
       ['currency', 'amount'],
-      { currency: text(MAX_ASSET, 'Of the wallet.'), amount: integer(1, MAX_INT64, 'How much.') },
+      { currency: text(MAX_ASSET, 'Of the wallet.'), amount: integer(0, MAX_INT64, 'How much; 0 gives it away.') },
       'A price.',
     ),
     battlePassLevel: object(

@@ -227,6 +227,7 @@ class Reader {
 
   list(place: Place, { min, max }: { min: number; max: number }): Place[] {
     const { path, raw } = place
+    if (raw === undefined && min === 0 && !place.isMoot) return []
     if (raw === undefined || kindOf(raw) !== 'array') {
       this.unfit(place, 'must be a list')
       return []
@@ -395,8 +396,8 @@ function readRepeat(reader: Reader, nodeId: string, data: (name: string) => Plac
   return 'always'
 }
 
-function readRewards(reader: Reader, place: Place): Reward[] {
-  return reader.list(place, { min: 1, max: MAX_REWARDS }).map((entry) => {
+function readRewards(reader: Reader, place: Place, min = 1): Reward[] {
+  return reader.list(place, { min, max: MAX_REWARDS }).map((entry) => {
     const reward = reader.object(entry)
     const currency = reward('currency')
     const itemId = reward('itemId')
@@ -468,7 +469,7 @@ function readTier(reader: Reader, place: Place): Tier | undefined {
   const trackText = stringOf(tier('track'))
   const track = TRACKS.find((known) => known === trackText)
   if (!track) reader.unfit(tier('track'), `must be one of ${TRACKS.join(', ')}`)
-  const rewards = readRewards(reader, tier('rewards'))
+  const rewards = readRewards(reader, tier('rewards'), 0)
   return level === undefined || !track ? undefined : { level: Number(level), track, rewards }
 }
 
@@ -476,7 +477,7 @@ function readPrice(reader: Reader, place: Place): { currency: string; amount: bi
   const price = reader.object(reader.object(place)('price'))
   return {
     currency: reader.text(price('currency'), MAX_ASSET),
-    amount: reader.integer(price('amount'), 1n, MAX_INT64) ?? 1n,
+    amount: reader.integer(price('amount'), 0n, MAX_INT64) ?? 0n,
   }
 }
 

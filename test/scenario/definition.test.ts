@@ -75,6 +75,19 @@ describe('a valid definition', () => {
     expect(nextNodes(parsed.definition, 'a', 'x')).toEqual(['b'])
   })
 
+  it('may do without edges, tiers, rewards of a tier and a price (decisions 11.9)', () => {
+    const bare = { id: 'p', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0 }], tiers: null } }
+    expect(faultsOf({ name: 'Bare', start: 'p', nodes: [bare] })).toEqual([])
+    const free = passNode('p', { price: { currency: 'gems', amount: 0 }, tiers: [tier(1, 'premium', [])] })
+    expect(faultsOf({ name: 'Free', start: 'p', nodes: [free], edges: null })).toEqual([])
+    const silent = {
+      id: 'p',
+      type: 'battle-pass',
+      data: { levels: [{ level: 1, xp: 0 }], tiers: [{ level: 1, track: 'free' }] },
+    }
+    expect(faultsOf({ name: 'Silent', start: 'p', nodes: [silent] })).toEqual([])
+  })
+
   it('may be the demo season', () => {
     expect(faultsOf(demoSeason())).toEqual([])
   })
@@ -179,9 +192,9 @@ describe('a faulty definition', () => {
       'nodes[1].data.tiers[0]: is a premium tier of a pass without premium',
     ],
     [
-      'a tier without rewards',
-      scenario([passNode('p', { tiers: [tier(1, 'free', [])] })], []),
-      'nodes[1].data.tiers[0].rewards: must have 1 to 32 entries',
+      'a reward node without rewards',
+      scenario([reward('a', [])], []),
+      'nodes[1].data.rewards: must have 1 to 32 entries',
     ],
     [
       'a reward of both kinds',
@@ -194,9 +207,9 @@ describe('a faulty definition', () => {
       'nodes[1].data.rewards[0].amount: must be 1 to 9223372036854775807',
     ],
     [
-      'a price of nothing',
-      scenario([passNode('p', { price: { currency: 'gems', amount: 0 }, tiers: [] })], []),
-      'nodes[1].data.premium.price.amount: must be 1 to 9223372036854775807',
+      'a price below nothing',
+      scenario([passNode('p', { price: { currency: 'gems', amount: -1 }, tiers: [] })], []),
+      'nodes[1].data.premium.price.amount: must be 0 to 9223372036854775807',
     ],
     [
       'a date without an offset',
@@ -325,14 +338,18 @@ describe('a faulty definition', () => {
 
   it('has every fault named at once', () => {
     expect(
-      faultsOf({ start: 5, nodes: [{ type: 'popup' }, { id: 'p', type: 'battle-pass', data: {} }], edges: null }),
+      faultsOf({
+        start: 5,
+        nodes: [{ type: 'popup' }, { id: 'p', type: 'battle-pass', data: { tiers: 5 } }],
+        edges: '',
+      }),
     ).toEqual([
       'name: is required',
       'start: must be a string',
-      'edges: is required',
+      'edges: must be a list',
       'nodes[0].id: is required',
       'nodes[1].data.levels: is required',
-      'nodes[1].data.tiers: is required',
+      'nodes[1].data.tiers: must be a list',
     ])
   })
 

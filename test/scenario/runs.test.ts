@@ -581,7 +581,7 @@ describe('publishing a scenario', () => {
               { level: 1, xp: 5 },
             ],
             tiers: [
-              { level: 7, track: 'free', rewards: [] },
+              { level: 7, track: 'free', rewards: 7 },
               { level: 2, track: 'gold', rewards: [{ amount: 1 }] },
               { level: 2, track: 'premium', rewards: [{ currency: 'gold', itemId: 'hat', amount: 0 }] },
             ],

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/json.ts'
+import { auditBooks } from '../support/audit.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { CLAIM_ALL } from '../support/surfaces.ts'
+
+let game: Game
+
+beforeAll(async () => {
+  game = await startGame()
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await game.stop()
+})
+
+const reward = (id: string, ...rewards: Json[]): Json => ({ id, type: 'reward', data: { rewards } })
+const START = { from: 'start', handle: 'onStart', to: 'pass' }
+const goldOf = (amount: number) => ({ amount, currency: 'gold', itemId: null })
+
+async function enter(scenarioId: string, definition: Json) {
+  const { status, text } = await game.publish(scenarioId, definition)
+  expect(status, text).toBe(200)
+  const player = await game.player()
+  const runId = await player.start(scenarioId)
+  const place = { scenarioId, nodeId: 'pass', runId }
+  return {
+    player,
+    place,
+    xp: (amount: number) => player.post('/sdk/v1/battlepass/xp', { ...place, amount }),
+    claim: async (level: number, track = 'free') =>
+      (await player.post('/sdk/v1/battlepass/claim', { ...place, level, track })).body,
+    claimAll: () => claimAll(player, place),
+  }
+}
+
+async function claimAll(player: TestPlayer, place: object) {
+  const document = CLAIM_ALL.replace('claimed {', 'error claimed {')
+  const { data, errors } = await player.graphql(document, { input: place })
+  expect(errors).toBeUndefined()
+  return data.claimAll
+}
+
+describe('a claim shows all that it granted (decisions 11.6)', () => {
+  const nodes = [
+    passNode('pass', { levels: [0, 100], tiers: [tier(1, 'free', [gold(1)]), tier(2, 'free', [gold(2)])] }),
+    reward('cup', item('cup')),
+    reward('purse', gold(50)),
+  ]
+  const edges = [
+    START,
+    { from: 'pass', handle: 'onComplete', to: 'cup' },
+    { from: 'cup', handle: 'onComplete', to: 'purse' },
+  ]
+  const cup = { amount: 1, currency: null, itemId: 'cup' }
+
+  it("the tier's rewards first, then those of the nodes that its crossing led to; repeats answer the same", async () => {
+    const { xp, claim } = await enter('whole', scenario(nodes, edges))
+    await xp(100)
+    expect((await claim(1)).granted).toEqual([goldOf(1)])
+    const last = await claim(2)
+    expect(last).toEqual({
+      success: true,
+      alreadyClaimed: false,
+      error: null,
+      granted: [goldOf(2), cup, goldOf(50)],
+    })
+    expect(await claim(2)).toEqual({ ...last, alreadyClaimed: true })
+  })
+
+  it('also when all are claimed at once', async () => {
+    const { xp, claimAll: all } = await enter('whole-all', scenario(nodes, edges))
+    await xp(100)
+    const { claimed, error } = await all()
+    expect(error).toBeNull()
+    expect(
+      claimed.map(({ granted }: { granted: { amount: string }[] }) => granted.map(({ amount }) => amount)),
+    ).toEqual([['1'], ['2', '1', '50']])
+  })
+})
+
+describe('claim-all says why nothing was claimed (decisions 11.7)', () => {
+  const past = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2020-02-01T00:00:00Z' }
+  it.each([
+    ['season closed', season({ levels: [0], more: past })],
+    ['level not reached', season({ levels: [10, 20], tiers: [tier(1, 'free')] })],
+    ['premium required', season({ levels: [0], tiers: [tier(1, 'premium')] })],
+  ])('%s', async (error, definition) => {
+    const { claimAll: all } = await enter(`closed ${error}`, definition)
+    expect(await all()).toEqual({ claimed: [], error })
+  })
+
+  it('nothing, once every tier is claimed, and where there is none', async () => {
+    const { claimAll: all } = await enter('all-done', season({ levels: [0], tiers: [tier(1, 'free')] }))
+    expect((await all()).claimed).toHaveLength(1)
+    expect(await all()).toEqual({ claimed: [], error: null })
+    const bare = await enter('no-tiers', season({ levels: [0], tiers: [] }))
+    expect(await bare.claimAll()).toEqual({ claimed: [], error: null })
+  })
+})
+
+describe('designers may (decisions 11.9)', () => {
+  it('give premium away at a price of 0, which moves no balance, and let a tier grant nothing', async () => {
+    const definition = season({
+      levels: [0],
+      price: { currency: 'gems', amount: 0 },
+      tiers: [{ level: 1, track: 'free' }, tier(1, 'premium', [])],
+    })
+    const { player, place, claim } = await enter('given', definition)
+    const bought = await player.post('/sdk/v1/battlepass/premium', place)
+    expect(bought.body).toMatchObject({ success: true, error: null })
+    for (const track of ['free', 'premium'])
+      expect(await claim(1, track)).toEqual({ success: true, alreadyClaimed: false, error: null, granted: [] })
+    const { rows } = await game.app.pool.query('SELECT count(*)::int FROM wallet_ledger WHERE player_id = $1', [
+      player.playerId,
+    ])
+    expect(rows[0].count).toBe(0)
+  })
+
+  it('leave out tiers and edges', async () => {
+    const pass = { id: 'pass', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0 }] } }
+    const { xp, claim } = await enter('bare', { name: 'Bare', start: 'pass', nodes: [pass] })
+    expect((await xp(5)).body.xp).toBe(5)
+    expect((await claim(1)).error).toBe('tier not found')
+  })
+})
