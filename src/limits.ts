@@ -17,8 +17,12 @@ export const MAX_IDEMPOTENCY_KEY = 255
 export const MAX_REASON = 500
 /** The studio's own id of a player. */
 export const MAX_SUBJECT = 255
-/** URLs of webhooks and pictures. */
+/** URLs of webhooks. */
 export const MAX_URL = 2048
+/** What a webhook calls a player; more is ignored. What its client asks for is a name of a usual length. */
+export const MAX_NICKNAME = 1_024
+/** The address of a player's picture; more is ignored. */
+export const MAX_AVATAR_URL = 8_192
 /** Region and language, such as `eu-west` and `pt-BR`. */
 export const MAX_TAG = 35
 /** The secret of a webhook. */

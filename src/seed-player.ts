@@ -325,7 +325,17 @@ class SeededPlayer {
     // Whoever the studio does not approve of is nobody.
     const [subject, playerId] = outcome === 'ok' ? [this.subject, this.playerId] : [null, null]
     const id = idAt(nowMs, this.order)
-    const row = [id, 'login', DEFAULT_PROVIDER, subject, playerId, outcome, milliseconds, JSON.stringify(attempts)]
+    const row = [
+      id,
+      'login',
+      DEFAULT_PROVIDER,
+      subject,
+      playerId,
+      outcome,
+      milliseconds,
+      JSON.stringify(attempts),
+      '[]',
+    ]
     this.books.add('login_log', [...row, this.stamp()])
   }
 

@@ -16,7 +16,7 @@ import { RefreshTokens, type Session } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
 import { issueTokenPair, type TokenDesk, type TokenPair } from './token-pair.ts'
 import type { Attempt, Webhook, WebhookResult } from './webhook.ts'
-import { readWebhookAnswer, requireStorable, type WebhookAnswer } from './webhook-answer.ts'
+import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer } from './webhook-answer.ts'
 
 /** `customData` is the text of a JSON object, passed on as it is. */
 export type CustomCredentials = RequestOf<typeof linkCustomRequest>
@@ -73,6 +73,7 @@ export interface Rehearsal {
   /** The subject that the webhook named. */
   readonly subject: string | null
   readonly attempts: readonly Attempt[]
+  readonly notes: readonly LoginNote[]
 }
 
 /** Asks a provider's webhook as a login would, and goes no further: no player is made, found or logged. */
@@ -82,6 +83,7 @@ export async function rehearseLogin(
   { customData, provider }: CustomCredentials,
 ): Promise<Rehearsal> {
   let attempts: readonly Attempt[] = []
+  let notes: readonly LoginNote[] = []
   try {
     const name = provider ?? DEFAULT_PROVIDER
     const target = await findCustomProvider(desk, { projectId, environmentId, name })
@@ -89,11 +91,12 @@ export async function rehearseLogin(
     const result = await desk.webhook.call(target, customData)
     attempts = result.attempts
     const answer = readApproval(result)
+    notes = answer.notes
     requireStorable(answer)
-    return { status: 200, error: null, subject: answer.subject, attempts }
+    return { status: 200, error: null, subject: answer.subject, attempts, notes }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { status: error.status, error: error.message, subject: null, attempts }
+    return { status: error.status, error: error.message, subject: null, attempts, notes }
   }
 }
 
@@ -119,16 +122,18 @@ async function askWebhook(
   const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
   const attempt = { environmentId, operation, provider: name, milliseconds, attempts }
   let subject: string | null = null
+  let notes: readonly LoginNote[] = []
   try {
     const answer = readApproval(result)
     subject = answer.subject
+    notes = answer.notes
     requireStorable(answer)
     const identity = { environmentId, provider: identityProvider(name), subject }
-    return { identity, answer, attempt: { ...attempt, subject } }
+    return { identity, answer, attempt: { ...attempt, subject, notes } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     // The client is answered as the webhook decided, whether or not that can be written down.
-    const entry = { ...attempt, subject, playerId, outcome: error.code }
+    const entry = { ...attempt, subject, notes, playerId, outcome: error.code }
     await desk.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
     throw error
   }

@@ -17,6 +17,7 @@ import { endSession } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 import { refreshTokens, type TokenPair } from './token-pair.ts'
 import type { Attempt } from './webhook.ts'
+import { LOGIN_NOTES, type LoginNote } from './webhook-answer.ts'
 
 const TokenPairType = builder.objectRef<TokenPair>('TokenPair').implement({
   description: 'What a login answers (spec 4.2).',
@@ -54,6 +55,8 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
   }),
 })
 
+export const LOGIN_NOTES_DESCRIPTION = `What of the webhook's answer was left alone, since it is too long or cannot be stored: ${LOGIN_NOTES.map((note) => `\`${note}\``).join(', ')}. The player keeps what it has.`
+
 builder.prismaObject('LoginLogEntry', {
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -71,6 +74,10 @@ builder.prismaObject('LoginLogEntry', {
       description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],
       resolve: ({ attempts }) => JSON.parse(attempts) as Attempt[],
+    }),
+    notes: t.stringList({
+      description: LOGIN_NOTES_DESCRIPTION,
+      resolve: ({ notes }) => JSON.parse(notes) as LoginNote[],
     }),
   }),
 })

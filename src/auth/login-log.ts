@@ -9,6 +9,7 @@ import { askStanding } from '../players/standing.ts'
 import { askOwner, identityProvider } from './identities.ts'
 import { latencyStep } from './latency.ts'
 import type { Attempt } from './webhook.ts'
+import type { LoginNote } from './webhook-answer.ts'
 
 const KEPT_DAYS = 30
 
@@ -23,6 +24,7 @@ export const loginLog = table('login_log', {
     outcome: text,
     milliseconds: int,
     attempts: text,
+    notes: text,
   },
   kind: 'append',
   expired: `created_at < now() - interval '${KEPT_DAYS} days'`,
@@ -41,6 +43,8 @@ export interface LoginAttempt {
   readonly outcome: string
   readonly milliseconds: number
   readonly attempts: readonly Attempt[]
+  /** What of a good answer was ignored. */
+  readonly notes: readonly LoginNote[]
 }
 
 /** The entries of a group, written with what they tell of. Logins are counted, too: the counts outlive the entries. */
@@ -74,6 +78,7 @@ export class LoginLog implements Part {
       ...entry,
       id: newId(),
       attempts: print(entry.attempts.map(({ status, milliseconds, error }) => ({ status, milliseconds, error }))),
+      notes: print(entry.notes),
     }))
     return loginLog.save(rows)
   }

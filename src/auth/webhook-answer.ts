@@ -1,9 +1,13 @@
 import { Refusal } from '../errors.ts'
-import { kindOf, type MemberPlace, objectText, walkMembers } from '../json.ts'
-import { MAX_NAME, MAX_STORAGE_KEYS, MAX_SUBJECT, MAX_URL } from '../limits.ts'
+import { isCleanText, kindOf, type MemberPlace, objectText, walkMembers } from '../json.ts'
+import { MAX_AVATAR_URL, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_SUBJECT } from '../limits.ts'
 import { storageFaults } from '../players/storage.ts'
-import { object, optional, shape, text, unlessEmpty } from '../request/shape.ts'
+import { anyText, lengthOf, object, optional, shape, text } from '../request/shape.ts'
 import { JsonSource } from '../request/source.ts'
+
+/** What the login log says of an answer that is good, and of which a part is not: for the studio to see. */
+export const LOGIN_NOTES = ['nickname ignored', 'avatar ignored'] as const
+export type LoginNote = (typeof LOGIN_NOTES)[number]
 
 /** What a studio's endpoint says of a player (spec 2.3). Null where a field is to be left alone. */
 export interface WebhookAnswer {
@@ -12,15 +16,27 @@ export interface WebhookAnswer {
   readonly avatarUrl: string | null
   /** Storage keys and the raw text of their values. */
   readonly data: ReadonlyMap<string, string>
+  readonly notes: readonly LoginNote[]
   /** Whether `data` breaks a limit of spec 8 by itself. It was read up to there. */
   readonly isOverLimits: boolean
 }
 
-/** The answer of a webhook (spec 2.3). An empty text leaves its field alone. */
+/**
+ * The answer of a webhook (spec 2.3). An empty text leaves its field alone, and so does one that cannot be stored: how a
+ * player looks locks nobody out.
+ */
 export const webhookAnswer = shape({
   subject: text("The studio's own id of the player: stable, unique, never reused.", { max: MAX_SUBJECT }),
-  nickname: unlessEmpty('Its name, unless empty. Updated with every login.', MAX_NAME),
-  avatarUrl: unlessEmpty('Its picture, unless empty. Updated with every login.', MAX_URL),
+  nickname: optional(
+    anyText(
+      `Its name, unless empty: up to ${MAX_NICKNAME} characters; a longer one is ignored. Updated with every login.`,
+    ),
+  ),
+  avatarUrl: optional(
+    anyText(
+      `Its picture, unless empty: up to ${MAX_AVATAR_URL} characters; a longer one is ignored. Updated with every login.`,
+    ),
+  ),
   data: optional(object("Merged into the player's storage at every login and link.")),
 })
 
@@ -56,8 +72,21 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
   // Its members are known already.
   if (kindOf(found.get('data') ?? '') === 'object') found.delete('data')
   try {
-    const { data: _none, ...answer } = webhookAnswer.read(new JsonSource(objectText(found)))
-    return { ...answer, data: values, isOverLimits }
+    const { subject, nickname, avatarUrl } = webhookAnswer.read(new JsonSource(objectText(found)))
+    const notes: LoginNote[] = []
+    const unlessIgnored = (said: string | null, max: number, note: LoginNote): string | null => {
+      if (said === null || (lengthOf(said, max) <= max && isCleanText(said))) return said || null
+      notes.push(note)
+      return null
+    }
+    return {
+      subject,
+      nickname: unlessIgnored(nickname, MAX_NICKNAME, 'nickname ignored'),
+      avatarUrl: unlessIgnored(avatarUrl, MAX_AVATAR_URL, 'avatar ignored'),
+      notes,
+      data: values,
+      isOverLimits,
+    }
   } catch (cause) {
     if (cause instanceof Refusal) throw new Refusal('customAuthInvalidResponse', { cause })
     throw cause

@@ -41,6 +41,9 @@ const NAMES = 10_000
 /** How many of the newest are looked through. */
 const PLAYERS = 20_000
 const ALL_NAMES = 2 ** 40
+/** What an index has of nicknames that it has no room for, and how much of that surely is the beginning of the whole. */
+const LONG = 'fold_name(left(n.nickname, 128))'
+const LONG_START = 24
 
 /** The ids of the players that a search finds, the newest first: ids are in the order of time. */
 export async function searchPlayers(pool: Pool, search: PlayerSearch, page: PlayerPage): Promise<string[]> {
@@ -77,8 +80,13 @@ export async function searchPlayers(pool: Pool, search: PlayerSearch, page: Play
   const byName = async (most: number): Promise<string[] | null> => {
     const { rows } = await pool.query<{ ids: string[] | null }>(
       `WITH ${asked}, named AS MATERIALIZED (
-         SELECT n.id FROM players n WHERE ${among('n')} AND ${named('n')}
-         ORDER BY fold_name(n.nickname) USING ~<~ LIMIT ${most + 1}
+         (SELECT n.id FROM players n WHERE ${among('n')} AND octet_length(n.nickname) <= 512 AND ${named('n')}
+          ORDER BY fold_name(n.nickname) USING ~<~ LIMIT ${most + 1})
+         UNION ALL
+         (SELECT n.id FROM players n WHERE ${among('n')} AND octet_length(n.nickname) > 512 AND ${named('n')}
+            AND ${LONG} ~>=~ (SELECT left(low, ${LONG_START}) FROM asked)
+            AND ${LONG} ~<~ (SELECT left(low, ${LONG_START}) || chr(1114111) FROM asked)
+          ORDER BY ${LONG} USING ~<~ LIMIT ${most + 1})
        )
        SELECT CASE WHEN (SELECT count(*) FROM named) <= ${most} THEN ARRAY (
          SELECT p.id FROM (

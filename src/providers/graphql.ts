@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { requirePlatform } from '../auth/access.ts'
 import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
-import { WebhookAttemptType } from '../auth/graphql.ts'
+import { LOGIN_NOTES_DESCRIPTION, WebhookAttemptType } from '../auth/graphql.ts'
 import {
   type Latency,
   type LoginFigures,
@@ -142,6 +142,7 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
       type: [WebhookAttemptType],
       resolve: ({ attempts }) => [...attempts],
     }),
+    notes: t.stringList({ description: LOGIN_NOTES_DESCRIPTION, resolve: ({ notes }) => [...notes] }),
   }),
 })
 

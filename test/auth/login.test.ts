@@ -1219,6 +1219,7 @@ describe('the log of logins', () => {
       outcome: 'ok',
       milliseconds: expect.any(Number),
       attempts: [attempt(200)],
+      notes: '[]',
       ...more,
     })
 

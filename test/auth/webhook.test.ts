@@ -644,10 +644,8 @@ describe('the body of a 200', () => {
     'a nickname that is a number': { body: '{"subject":"body","nickname":5}' },
     'a nickname that is false': { body: '{"subject":"body","nickname":false}' },
     'a nickname that is an object': { body: '{"subject":"body","nickname":{}}' },
-    'a nickname with NUL': { body: '{"subject":"body","nickname":"a\\u0000"}' },
     'an avatarUrl that is a list': { body: '{"subject":"body","avatarUrl":[]}' },
     'an avatarUrl that is a number': { body: '{"subject":"body","avatarUrl":0}' },
-    'an avatarUrl with a lone surrogate': { body: '{"subject":"body","avatarUrl":"\\udfff"}' },
     'data that is a list': { body: '{"subject":"body","data":[]}' },
     'data that is a string': { body: '{"subject":"body","data":"x"}' },
     'data that is a number': { body: '{"subject":"body","data":5}' },
@@ -728,6 +726,90 @@ describe('the body of a 200', () => {
     expect(await storageOf('ada')).toEqual({ a: '1' })
     await loginForEach([{ body: '{"subject":"ada","nickname":"Countess"}' }])
     expect(await playersOf('ada')).toMatchObject([{ nickname: 'Countess', avatar: avatarUrl }])
+  })
+
+  describe('locks nobody out by how a player looks (decisions 5)', () => {
+    const NOTES = `query ($subject: String!) {
+      loginLog(environment: "production", subject: $subject) { edges { node { outcome notes } } } }`
+    const notesOf = async (subject: string): Promise<{ outcome: string; notes: string[] }[]> => {
+      const { data } = await game.graphql(game.platformKey, NOTES, { subject })
+      return data.loginLog.edges.map(({ node }: { node: unknown }) => node)
+    }
+    const emoji = '\u{1f600}'
+    // Each grows to three times its bytes as it is normalized and folded, and compresses badly.
+    const growing = (count: number) => times(count, (index) => String.fromCodePoint(0x1d15e + (index % 7))).join('')
+
+    it.each([
+      ['characters', 'n'.repeat(1_024), `https://cdn.example/${'a'.repeat(8_172)}`],
+      ['emoji', emoji.repeat(1_024), emoji.repeat(8_192)],
+      ['what grows in an index', growing(1_024), growing(8_192)],
+      ['what is no more than before', `before ${growing(121)}`, 'x'.repeat(2_048)],
+    ])('stores a nickname of 1,024 and an avatarUrl of 8,192 %s', async (what, nickname, avatarUrl) => {
+      const subject = `longest ${what}`
+      for (const _ of times(2, () => 0)) {
+        const [seen] = await loginForEach([{ body: print({ subject, nickname, avatarUrl }) }])
+        expectTokens(seen?.answer as Answer)
+        expect(await playersOf(subject)).toMatchObject([{ nickname, avatar: avatarUrl }])
+      }
+      const { data } = await game.graphql(
+        game.platformKey,
+        `query ($search: String) { players(environment: "production", search: $search) { edges { node { nickname } } } }`,
+        { search: [...nickname].slice(0, 100).join('') },
+      )
+      expect(data.players.edges).toEqual([{ node: { nickname } }])
+      expect(await notesOf(subject)).toEqual(times(2, () => ({ outcome: 'ok', notes: [] })))
+    })
+
+    const IGNORED: Record<string, readonly [nickname: string, avatarUrl: string]> = {
+      'one character more': [JSON.stringify('n'.repeat(1_025)), JSON.stringify('a'.repeat(8_193))],
+      'one emoji more': [JSON.stringify(emoji.repeat(1_025)), JSON.stringify(emoji.repeat(8_193))],
+      megabytes: [JSON.stringify('n'.repeat(2 ** 21)), JSON.stringify('\u00e9'.repeat(2 ** 21))],
+      NUL: ['"a\\u0000b"', '"\\u0000"'],
+      'half a surrogate pair': ['"Ada \\ud83d"', '"\\udfff"'],
+    }
+    it.each(Object.entries(IGNORED))('leaves both alone when they have %s, and the log says so', async (what, said) => {
+      const subject = `ignored ${what}`
+      const body = (nickname: string, avatarUrl: string) => ({
+        body: `{"subject":${JSON.stringify(subject)},"nickname":${nickname},"avatarUrl":${avatarUrl},"data":{"a":1}}`,
+      })
+      bodies = [body(...said)]
+      expectTokens(await game.login({ index: 0 }, { provider: 'body', nickname: 'from the client' }))
+      expect(await playersOf(subject)).toMatchObject([{ nickname: 'from the client', avatar: null }])
+      await loginForEach([body('"Ada"', '"https://a.example"')])
+      await loginForEach([body(said[0], '""'), body('"Countess"', said[1])])
+      expect(await playersOf(subject)).toMatchObject([{ nickname: 'Countess', avatar: 'https://a.example' }])
+      const [third, second, first, ...none] = await notesOf(subject)
+      expect([none.length, first?.notes]).toEqual([1, []])
+      expect(none[0]).toEqual({ outcome: 'ok', notes: ['nickname ignored', 'avatar ignored'] })
+      // These two came at once.
+      expect([second?.notes, third?.notes].sort()).toEqual([['avatar ignored'], ['nickname ignored']])
+      expect(await storageOf(subject)).toEqual({ a: '1' })
+    })
+
+    it('says so of links, of logins that are refused, and of dry runs, too', async () => {
+      const nickname = 'n'.repeat(1_025)
+      const player = await game.player()
+      bodies = [
+        { body: print({ subject: 'noted', nickname }) },
+        { body: print({ subject: 'noted', nickname, data: { '': 1 } }) },
+      ]
+      expect((await game.link(player.token, { index: 0 }, { provider: 'body' })).status).toBe(204)
+      expect((await game.login({ index: 1 }, { provider: 'body' })).status).toBe(401)
+      await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [player.playerId])
+      expect((await game.login({ index: 0 }, { provider: 'body' })).status).toBe(403)
+      expect(await notesOf('noted')).toEqual(
+        ['player_banned', 'custom_auth_invalid_data', 'ok'].map((outcome) => ({
+          outcome,
+          notes: ['nickname ignored'],
+        })),
+      )
+      const { data } = await game.graphql(
+        game.platformKey,
+        'mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { status notes } }',
+        { input: { environment: 'production', provider: 'body', customData: { index: 0 } } },
+      )
+      expect(data.testAuthProvider).toEqual({ status: 200, notes: ['nickname ignored'] })
+    })
   })
 
   it('stores each value of data verbatim, and the last of duplicate keys (spec 2.3, spec 8)', async () => {

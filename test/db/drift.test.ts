@@ -12,7 +12,9 @@ const NO_DIFFERENCE = '-- This is an empty migration.'
 /** What the migrations hold and `schema.prisma` cannot say, beside the checks. */
 const PARTIAL_INDEXES = [
   'audit_log_denied_key',
+  'players_environment_id_fold_name_idx',
   'players_inactive_idx',
+  'players_long_nickname_idx',
   'runs_one_active_key',
   'scenarios_uncounted_idx',
 ]

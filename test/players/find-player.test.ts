@@ -83,6 +83,29 @@ describe('a search of players', () => {
     expect(found).toEqual(expected.map(({ id }) => id))
   })
 
+  test('finds long nicknames by any beginning, however their letters are composed', async () => {
+    const add = async (nickname: string): Promise<string> => {
+      const { rows } = await game.app.pool.query(
+        'INSERT INTO players (environment_id, id, nickname) VALUES ($1, gen_random_uuid(), $2) RETURNING id',
+        [game.environmentId, nickname],
+      )
+      return rows[0].id
+    }
+    const short = await add('Lo\u0301ng')
+    const apart = await add('LO\u0301NG'.repeat(204))
+    const composed = await add(`${'l\u00f3ng'.repeat(204)}!`)
+    const vietnamese = await add('e\u0302\u0301'.repeat(341))
+    const find = async (text: string) => (await pages({ text, status: null }, 10, 10)).sort()
+    expect(await find('l\u00f3n')).toEqual([short, apart, composed].sort())
+    for (const letters of [8, 24, 25, 60, 120, 128, 129, 255]) {
+      const [one, other] = ['l\u00f3ng', 'Lo\u0301NG'].map((word) => word.repeat(64).slice(0, letters))
+      for (const text of [one, other]) expect([text, await find(text ?? '')]).toEqual([text, [apart, composed].sort()])
+    }
+    expect(await find(`${'l\u00f3ng'.repeat(20)}x`)).toEqual([])
+    expect(await find('\u1ebf'.repeat(200))).toEqual([vietnamese])
+    expect(await find('e\u0302\u0301'.repeat(80))).toEqual([vietnamese])
+  })
+
   test('finds one by its id among them, if its standing is what is asked for', async () => {
     const banned = known.find(({ status }) => status === 'banned')
     const search = (status: Status | null) => pages({ text: banned?.id ?? '', status }, 10, 10)
