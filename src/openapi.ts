@@ -17,6 +17,7 @@ import {
 } from './players/requests.ts'
 import { RESERVED_NAMES } from './providers/custom-provider.ts'
 import { customProviderRequest, MAX_BLOCK_BYTES } from './providers/settings.ts'
+import { WITHHELD } from './providers/write-only.ts'
 import { environment, requiredKey } from './request/common.ts'
 import { object, type Schema, shape } from './request/shape.ts'
 import { crossHandleRequest } from './scenario/cross-handle.ts'
@@ -211,19 +212,22 @@ const schemas: Record<string, Schema> = {
   ),
   AuthProvidersRequest: shape({
     environment,
-    authProviders: object('What is there replaces what is stored; what is absent stays.', {
-      properties: {
-        custom: orNull({
-          type: 'object',
-          description: 'All custom providers, by name.',
-          maxProperties: MAX_CUSTOM_PROVIDERS,
-          propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
-          additionalProperties: customProviderRequest.schema,
-        }),
-        google: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes.` }),
-        apple: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes.` }),
+    authProviders: object(
+      'What is there replaces what is stored; what is absent stays, and so does `custom` if it is null.',
+      {
+        properties: {
+          custom: orNull({
+            type: 'object',
+            description: 'All custom providers, by name.',
+            maxProperties: MAX_CUSTOM_PROVIDERS,
+            propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
+            additionalProperties: customProviderRequest.schema,
+          }),
+          google: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes it.` }),
+          apple: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes it.` }),
+        },
       },
-    }),
+    ),
   }).schema,
   AuthProviders: answer(
     {
@@ -243,8 +247,8 @@ const schemas: Record<string, Schema> = {
               'Spec 2.3.',
             ),
           },
-          google: orNull({ ...anyObject, description: 'As given, without what is named like a secret or a key.' }),
-          apple: orNull({ ...anyObject, description: 'As given, without what is named like a secret or a key.' }),
+          google: orNull({ ...anyObject, description: WITHHELD }),
+          apple: orNull({ ...anyObject, description: WITHHELD }),
         },
         'Providers by kind.',
       ),

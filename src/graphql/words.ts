@@ -4,7 +4,6 @@
  */
 export const WORDS: Readonly<Record<string, string>> = {
   amount: 'How many, in whole units.',
-  apple: 'As given, without what is named like a secret or a key.',
   at: 'When it happened.',
   avatarUrl: 'The address of its picture, as the webhook gave it.',
   claimedAt: 'When it was claimed.',
@@ -19,7 +18,6 @@ export const WORDS: Readonly<Record<string, string>> = {
   environments: 'The environments of the project.',
   faults: 'All that is wrong, each with its place.',
   figures: 'How its logins went.',
-  google: 'As given, without what is named like a secret or a key.',
   granted: 'What was granted.',
   handle: 'A handle of the node, such as `onStart`.',
   id: 'Its id.',

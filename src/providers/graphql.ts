@@ -30,6 +30,7 @@ import {
   rotateProviderSecret,
 } from './rotate-secret.ts'
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
+import { WITHHELD } from './write-only.ts'
 
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
   description: "A login provider that asks a studio's webhook (spec 2.3).",
@@ -47,8 +48,6 @@ const CustomProviderType = builder.objectRef<CustomProviderView & { name: string
   }),
 })
 
-const withheld = 'As given, without what is named like a secret or a key.'
-
 const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').implement({
   description: 'The login providers of an environment (spec 4.3).',
   fields: (t) => ({
@@ -62,13 +61,13 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
     google: t.field({
       type: 'JSON',
       nullable: true,
-      description: withheld,
+      description: WITHHELD,
       resolve: ({ authProviders }) => authProviders.google,
     }),
     apple: t.field({
       type: 'JSON',
       nullable: true,
-      description: withheld,
+      description: WITHHELD,
       resolve: ({ authProviders }) => authProviders.apple,
     }),
   }),

@@ -37,13 +37,15 @@ import { redact, secretsOf, withKeptSecrets } from './write-only.ts'
 /** Of the block of `google` or `apple`: it is gone through again at each of its levels. */
 export const MAX_BLOCK_BYTES = 16_384
 
-/** What a PUT asks for. A part that is null stays as it is. */
+/** What a PUT asks for. A part that is null stays as it is, unless it is removed. */
 export interface AuthProviderSettings {
   readonly environment: string
   /** Replaces all custom providers, by name. */
   readonly custom: ReadonlyMap<string, CustomProviderSettings> | null
   readonly google: RawJson | null
   readonly apple: RawJson | null
+  /** Whose blocks go: those that were sent as null. */
+  readonly removed: readonly PlatformKind[]
 }
 
 /** Without a secret the stored one is kept. */
@@ -64,7 +66,7 @@ export interface ReadSettings {
 export const authProvidersRequest = shape({
   environment,
   authProviders: object(
-    'As `{custom: {<name>: {enabled, url, secret}}, google, apple}`. What is absent stays as it is.',
+    'As `{custom: {<name>: {enabled, url, secret}}, google, apple}`. What is absent stays as it is; null removes `google` or `apple`.',
   ),
 })
 /** Which environment is asked for; all of them without one. */
@@ -86,6 +88,7 @@ export function readSettings(request: Source): ReadSettings {
   const faults: Fault[] = []
   const { environment, authProviders } = authProvidersRequest.gather(request, faults)
   const blocks = within('authProviders.', faults, kinds, authProviders)
+  const sent = members(authProviders)
   for (const kind of PLATFORM_KINDS) if (isTooLong(blocks[kind] ?? '')) faults.push(tooLong(kind))
   return {
     settings: {
@@ -93,6 +96,7 @@ export function readSettings(request: Source): ReadSettings {
       custom: blocks.custom === null ? null : readCustom(blocks.custom, faults),
       google: rawOrNull(blocks.google),
       apple: rawOrNull(blocks.apple),
+      removed: PLATFORM_KINDS.filter((kind) => sent.get(kind) === 'null'),
     },
     faults,
   }
@@ -161,8 +165,9 @@ export async function setAuthProviders(
     const changes = planChanges(settings, stored, secrets, place)
     for (const change of changes.written) await write(client, environmentId, change)
     await client.query(
-      "DELETE FROM auth_providers WHERE environment_id = $1 AND kind = 'custom' AND name = ANY ($2::text[])",
-      [environmentId, changes.removed],
+      `DELETE FROM auth_providers WHERE environment_id = $1
+       AND (kind = 'custom' AND name = ANY ($2::text[]) OR kind = ANY ($3::text[]))`,
+      [environmentId, changes.removed, settings.removed],
     )
     // A change of the secret is one at once: what it replaced earlier signs no longer, either.
     await client.query(
@@ -170,7 +175,8 @@ export async function setAuthProviders(
       [environmentId, changes.written.filter((change) => change.isSecretChanged).map(({ name }) => name)],
     )
     const after = viewOf(environment, await readStored(client, environmentId))
-    if (changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)) {
+    const isRemoved = stored.some(({ kind }) => settings.removed.some((one) => one === kind))
+    if (isRemoved || changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)) {
       await writeAudit(client, caller, {
         environmentId,
         action: ACTIONS.setProviders,

@@ -1,8 +1,24 @@
 import { elements, kindOf, members, objectText } from '../json.ts'
 
-// The blocks of `google` and `apple` are stored as given, but what is named like a secret or a key never comes back.
+// The blocks of `google` and `apple` are stored as given, but members of these names never come back. A name that merely
+// has such a word in it, as `keyId` and `tokenUri` have, is none of them: who set it must be able to see it.
 
-const WRITE_ONLY = /secret|password|token|key/i
+const WRITE_ONLY: ReadonlySet<string> = new Set([
+  'secret',
+  'clientsecret',
+  'privatekey',
+  'password',
+  'token',
+  'accesstoken',
+  'refreshtoken',
+  'apikey',
+  'signingkey',
+])
+/** What is said of that where the blocks are described. */
+export const WITHHELD =
+  'As given, without members named secret, client secret, private key, password, token, access token, refresh token, API key or signing key, in any case, with `_` or `-` or without.'
+
+const isWriteOnly = (name: string): boolean => WRITE_ONLY.has(name.replaceAll(/[_-]/g, '').toLowerCase())
 
 /** A JSON text without the write-only members of its objects, at any depth. */
 export function redact(text: string): string {
@@ -66,7 +82,7 @@ type Member = [name: string, raw: string]
 function split(object: string): { shown: Map<string, string>; withheld: Map<string, string> } {
   const shown = new Map<string, string>()
   const withheld = new Map<string, string>()
-  for (const [name, raw] of members(object)) (WRITE_ONLY.test(name) ? withheld : shown).set(name, raw)
+  for (const [name, raw] of members(object)) (isWriteOnly(name) ? withheld : shown).set(name, raw)
   return { shown, withheld }
 }
 

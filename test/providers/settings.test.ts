@@ -136,13 +136,13 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
     }
   })
 
-  it('keep the parts that are absent or null, and replace those that are there', async () => {
+  it('keep the parts that are absent, and replace those that are there', async () => {
     await put(blocks({ custom: { a: provider(), b: provider() }, apple: { id: 1 } }))
     const answer = await put(custom({ b: { enabled: false, url: operator.url }, c: provider() }))
     expect(namesOf(answer)).toEqual(['b', 'c'])
     expect(answer.body.authProviders.custom.b.enabled).toBe(false)
     expect(answer.body.authProviders.apple).toEqual({ id: 1 })
-    for (const same of [{}, { custom: null, google: null, apple: null }, { facebook: { id: 1 } }])
+    for (const same of [{}, { custom: null }, { custom: null, google: null }, { facebook: { id: 1 } }])
       expect((await put(blocks(same))).text).toBe(answer.text)
     const others = await put(blocks({ google: { id: 2 } }))
     expect(namesOf(others)).toEqual(['b', 'c'])
@@ -278,16 +278,57 @@ describe('google and apple (decisions 6)', () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined()
   })
 
-  it('withhold what is named like a secret, whatever it is and however deep', async () => {
-    const hidden = ['secret', 'clientSecret', 'SECRETS', 'password', 'user_password', 'accessToken', 'TOKEN', 'apiKey']
-    const members = [...hidden, 'privateKey', 'keys', 'key.id'].map((name) => `"${name}":"hidden"`)
-    const deep = `{"list":[{"deeper":{"se\\u0063ret":"hidden","x":1}},[{"KEY":"hidden"}]],"secret":{"a":["hidden"]}}`
-    const answer = await put(rawBlocks({ google: `{${members},"deep":${deep}}`, apple: '{"token":["hidden"],"x":2}' }))
+  it('withhold members of these names, in any spelling and however deep', async () => {
+    const names = ['secret', 'client secret', 'private key', 'password', 'token', 'access token', 'refresh token']
+    const hidden = [...names, 'API key', 'signing key'].flatMap((name) => {
+      const words = name.toLowerCase().split(' ')
+      const camel = words.map((word, index) => (index > 0 ? word.charAt(0).toUpperCase() + word.slice(1) : word))
+      return [camel.join(''), words.join('_'), words.join('-').toUpperCase(), words.join(''), `_${words.join('__')}-`]
+    })
+    const sent = [...new Set(hidden)].map((name) => `"${name}":"hidden"`)
+    const deep = `{"list":[{"deeper":{"se\\u0063ret":"hidden","x":1}},[{"TOKEN":"hidden"}]],"secret":{"a":["hidden"]}}`
+    const answer = await put(rawBlocks({ google: `{${sent},"deep":${deep}}`, apple: '{"token":["hidden"],"x":2}' }))
     expect(textOf(answer, 'google')).toBe('{"deep":{"list":[{"deeper":{"x":1}},[{}]]}}')
     expect(textOf(answer, 'apple')).toBe('{"x":2}')
     for (const { text } of [answer, await get(), await get('')]) expect(text).not.toContain('hidden')
     expect(JSON.stringify(await sql('SELECT * FROM auth_providers'))).not.toContain('hidden')
     expect(JSON.stringify(await auditRows())).not.toContain('hidden')
+  })
+
+  it('show what merely has such a word in its name', async () => {
+    const shown = ['keyId', 'key_id', 'tokenUri', 'publicKeyUrl', 'publicKey', 'key', 'keys', 'secrets', 'tokens']
+    const more = ['passwordPolicy', 'secretName', 'tokenLifetime', 'client secret', 'se.cret', 'apiKeyHeader']
+    const google = `{${[...shown, ...more].map((name) => `"${name}":"shown"`)}}`
+    const answer = await put(rawBlocks({ google }))
+    expect(textOf(answer, 'google')).toBe(google)
+    expect(textOf(await put(rawBlocks({ google: '{"keyId":"new"}' })), 'google')).toBe('{"keyId":"new"}')
+    expect(await opened('google')).toEqual(new Map([['keyId', '"new"']]))
+  })
+
+  it('are removed by an explicit null, secrets and all; what is absent stays (decisions 6)', async () => {
+    const both = { google: '{"clientId":"a","clientSecret":"one"}', apple: '{"teamId":"t"}' }
+    const custom = JSON.stringify({ a: provider() })
+    const before = await put(rawBlocks({ ...both, custom }))
+    const left = await put(rawBlocks({ google: 'null' }))
+    expect(left.body.authProviders).toEqual({ ...before.body.authProviders, google: null })
+    expect(await sql("SELECT kind FROM auth_providers WHERE kind = 'google'")).toEqual([])
+    const [, audit] = await auditRows()
+    expect(JSON.parse(audit?.before ?? '').google).toEqual({ clientId: 'a' })
+    expect(JSON.parse(audit?.after ?? '').google).toBeNull()
+    expect((await put(rawBlocks({ google: 'null' }))).text).toBe(left.text)
+    expect(await auditRows()).toHaveLength(2)
+
+    // Nothing of before is kept for a block of the same name.
+    await put(rawBlocks({ google: '{"clientId":"b"}' }))
+    expect(await opened('google')).toEqual(new Map([['clientId', '"b"']]))
+    const none = await put(rawBlocks({ google: '{"x":1}', apple: 'null', 'go\\u006fgle': 'null', custom: 'null' }))
+    expect(none.body.authProviders).toEqual({ custom: before.body.authProviders.custom, google: null, apple: null })
+  })
+
+  it('stay when anything else of the request is refused', async () => {
+    await put(rawBlocks({ google: '{"x":1}' }))
+    const answer = await put(rawBlocks({ google: 'null', apple: '[]', custom: '{"a":{}}' }))
+    expect([answer.status, (await get()).body.authProviders.google]).toEqual([400, { x: 1 }])
   })
 
   it('keep what is withheld unless it is sent again', async () => {
@@ -311,8 +352,8 @@ describe('google and apple (decisions 6)', () => {
     ['a secret in front', '{"clientSecret":"s","clientId":"a"}'],
     ['white space', '{ "clientId" : "a",\n "clientSecret" : "s" }'],
     ['a duplicate member', '{"clientId":"b","clientSecret":"s","clientId":"a"}'],
-    ['a deep secret in front', '{"clientId":"a","deep":{"key":"s","x":1}}'],
-    ['a secret in a list', '{"list":[{"key":"s","x":1}]}'],
+    ['a deep secret in front', '{"clientId":"a","deep":{"token":"s","x":1}}'],
+    ['a secret in a list', '{"list":[{"token":"s","x":1}]}'],
   ])('do not change by being sent again, nor by what was read being sent: %s', async (_what, google) => {
     const first = await put(rawBlocks({ google }))
     const again = await put(rawBlocks({ google }))
@@ -515,7 +556,7 @@ describe('how much there may be', () => {
     expect([tooLong.status, tooLong.body.details]).toEqual([400, [fault('apple')]])
     expect(await sql('SELECT * FROM auth_providers')).toEqual([])
 
-    expect((await put(rawBlocks({ google: block('key', 16_384) }))).status).toBe(200)
+    expect((await put(rawBlocks({ google: block('token', 16_384) }))).status).toBe(200)
     const before = await opened('google')
     const both = await put(rawBlocks({ google: '{"other":1}', apple: '{}' }))
     expect([both.status, both.body.details]).toEqual([400, [fault('google')]])
@@ -1012,7 +1053,7 @@ describe('settings in GraphQL are those of REST (decisions 9)', () => {
   it('what one wrote the other reads, and secrets stay where they are', async () => {
     const authProviders = JSON.stringify({
       custom: { default: provider(), '42': provider() },
-      google: { key: 'k', n: 1 },
+      google: { apiKey: 'k', n: 1 },
     })
     const input = { environment: 'production', authProviders, reason: 'a new studio' }
     const set = await game.graphql(game.platformKey, SET, { input })
@@ -1033,6 +1074,22 @@ describe('settings in GraphQL are those of REST (decisions 9)', () => {
     await put(custom({}))
     const read = await game.graphql(await game.key('viewer'), READ)
     expect(read.data.authProviders).toEqual([{ environment: 'production', custom: [], google: { n: 1 }, apple: null }])
+  })
+
+  it('and an explicit null removes a block there, too: in a text, in a variable, in a literal', async () => {
+    const input = (authProviders: unknown) => ({ input: { environment: 'production', authProviders, reason: 'x' } })
+    for (const authProviders of ['{"google":null}', { google: null }]) {
+      await put(rawBlocks({ google: '{"n":1}', apple: '{"n":2}' }))
+      const { data } = await game.graphql(game.platformKey, SET, input(authProviders))
+      expect(data.setAuthProviders.authProviders).toMatchObject({ google: null, apple: { n: 2 } })
+    }
+    const { data } = await game.graphql(
+      game.platformKey,
+      `mutation { setAuthProviders(input: {environment: "production", authProviders: {apple: null}, reason: "x"}) {
+        authProviders { google apple } } }`,
+    )
+    expect(data.setAuthProviders.authProviders).toEqual({ google: null, apple: null })
+    expect((await game.graphql(game.platformKey, SET, input({}))).data.setAuthProviders.authProviders.google).toBeNull()
   })
 
   it('and so is who may call', async () => {
