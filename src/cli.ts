@@ -21,10 +21,11 @@ const json = () => new Option('--json', 'print one JSON object')
 program
   .command('serve')
   .description('run the service')
-  .action(async () => {
+  .addOption(new Option('--json', 'print one JSON object once it is ready; the log goes to standard error'))
+  .action(async ({ json = false }) => {
     // Loaded here only: the other commands need none of it.
     const { serve } = await import('./serve.ts')
-    await serve(process.env)
+    await serve(process.env, { json })
   })
 
 program
@@ -87,15 +88,19 @@ key
 key
   .command('token')
   .description('make a signing key for TOKEN_KEYS')
-  .action(async () => {
-    process.stdout.write(`${JSON.stringify([await generateTokenKey()])}\n`)
+  .addOption(json())
+  .action(async (options) => {
+    const keys = [{ ...(await generateTokenKey()) }]
+    report(options, { tokenKeys: keys }, print(keys))
   })
 
 key
   .command('secrets')
   .description('make an encryption key for SECRETS_KEYS')
-  .action(() => {
-    process.stdout.write(`${JSON.stringify([generateSecretsKey()])}\n`)
+  .addOption(json())
+  .action((options) => {
+    const keys = [{ ...generateSecretsKey() }]
+    report(options, { secretsKeys: keys }, print(keys))
   })
 
 program

@@ -4,6 +4,7 @@ import { type Config, ConfigError, readConfig } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/open.ts'
 import { type DemoOperator, startDemoOperator } from './demo-operator.ts'
+import { print } from './json.ts'
 import { createLog, type Logger } from './log.ts'
 import { createSecrets } from './providers/secrets.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from './seed.ts'
@@ -13,9 +14,12 @@ const STOP_DEADLINE_MS = 15_000
 
 /**
  * Runs the service until SIGTERM, SIGINT, or the end of its terminal. Faults of the configuration are told all at once,
- * with exit code 1.
+ * with exit code 1. With `json` all that standard output gets is one JSON object, once it is ready.
  */
-export async function serve(env: Readonly<Record<string, string | undefined>>): Promise<void> {
+export async function serve(
+  env: Readonly<Record<string, string | undefined>>,
+  { json = false }: { json?: boolean } = {},
+): Promise<void> {
   let config: Config
   try {
     config = readConfig(env)
@@ -27,9 +31,9 @@ export async function serve(env: Readonly<Record<string, string | undefined>>): 
   }
   // Who read what it says may have left, as in `npm start | head`. It serves on; unheard, that would end the process.
   process.stdout.on('error', () => undefined)
-  const log = createLog(config.logLevel)
+  const log = createLog(config.logLevel, json ? process.stderr : undefined)
   try {
-    await start(config, log)
+    await start(config, log, json)
   } catch (error) {
     if (error instanceof ConfigError) {
       process.stderr.write(`${error.message}\n`)
@@ -40,7 +44,7 @@ export async function serve(env: Readonly<Record<string, string | undefined>>): 
   }
 }
 
-async function start(config: Config, log: Logger): Promise<void> {
+async function start(config: Config, log: Logger, json: boolean): Promise<void> {
   const started = performance.now()
   const opening = open(config, log)
 
@@ -70,7 +74,9 @@ async function start(config: Config, log: Logger): Promise<void> {
     const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)
     log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
-    process.stdout.write(describe(baseUrl, config, demo))
+    process.stdout.write(
+      json ? `${print({ baseUrl, demo: demo ? { ...demo } : null })}\n` : describe(baseUrl, config, demo),
+    )
   } catch (error) {
     // What a stop has broken is no fault.
     if (stopping) return

@@ -3,12 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startCommandLine } from './support/command-line.ts'
 import { type Game, generateKeys, type Keys, startGame } from './support/game.ts'
+import { until } from './support/until.ts'
 
-const _ROOT = fileURLToPath(new URL('..', import.meta.url))
 const NOWHERE = '00000000-0000-7000-8000-000000000000'
 
 let game: Game
@@ -82,5 +81,63 @@ describe('the command line', () => {
     const { code, error } = await tierway(['migrate'], { DATABASE_URL: `postgres://me@127.0.0.1:${port}/game` })
     server.close()
     expect([code, error]).toEqual([1, 'The database cannot be used: база данных не существует\n'])
+  })
+})
+
+describe('--json prints one JSON object', () => {
+  /** What each command prints, but for `serve`, which goes on. */
+  const PRINTED: Record<string, () => readonly [args: readonly string[], printed: object]> = {
+    migrate: () => [[], { applied: [] }],
+    'project create': () => [['Mine'], { projectId: id, environments: { production: id } }],
+    'key create': () => [['--kind', 'sdk', '--project', game.projectId], { id, key: expect.stringMatching(/^twsdk_/) }],
+    'key token': () => [[], { tokenKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: some, x: some, d: some }] }],
+    'key secrets': () => [[], { secretsKeys: [{ kid: some, key: some }] }],
+    'player token': () => [['--project', game.projectId], { playerId: id, accessToken: some }],
+    seed: () => [
+      ['--players', '1', '--days', '1', '--project', game.projectId],
+      { players: 1, complete: true, seconds: expect.any(Number) },
+    ],
+  }
+  const id = expect.stringMatching(/^[\da-f-]{36}$/)
+  const some = expect.stringMatching(/^.{8,}$/)
+
+  test.each(Object.keys(PRINTED))('of %s', async (command) => {
+    const [args, printed] = PRINTED[command]?.() ?? [[], {}]
+    const { code, out, error } = await tierway([...command.split(' '), ...args, '--json'])
+    expect(code, error).toBe(0)
+    expect(out).toMatch(/^\{.*\}\n$/)
+    expect(JSON.parse(out)).toMatchObject(printed)
+  })
+
+  test('of serve, once it is ready, and its log goes to standard error', async () => {
+    const settings = { DATABASE_URL: game.databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, PORT: '0' }
+    const { child, output, exited } = startCommandLine(['serve', '--json'], settings)
+    await until('it is ready', () => output.out.endsWith('\n') || child.exitCode !== null)
+    const { baseUrl, demo } = JSON.parse(output.out)
+    expect((await fetch(`${baseUrl}/livez`)).status).toBe(200)
+    expect(demo).toBeNull()
+    child.kill('SIGTERM')
+    expect((await exited)[0]).toBe(0)
+    expect(output.out.trim().split('\n')).toHaveLength(1)
+    for (const line of output.error.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
+  })
+
+  test('is an option of every command', async () => {
+    const commandsOf = async (above: readonly string[]): Promise<string[]> => {
+      const { out } = await tierway([...above, '--help'])
+      const [, listed] = out.split('Commands:\n')
+      if (listed === undefined) {
+        expect([above, out.includes('--json')]).toEqual([above, true])
+        return [above.join(' ')]
+      }
+      const names = [...listed.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
+      return (await Promise.all(names.map((name) => commandsOf([...above, name])))).flat()
+    }
+    expect((await commandsOf([])).sort()).toEqual([...Object.keys(PRINTED), 'serve'].sort())
+  })
+
+  test('and nothing when it fails: what is wrong goes to standard error', async () => {
+    const { code, out, error } = await tierway(['key', 'create', '--kind', 'sdk', '--project', NOWHERE, '--json'])
+    expect([code, out, error]).toEqual([1, '', 'environment not found\n'])
   })
 })
