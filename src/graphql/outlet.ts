@@ -34,6 +34,8 @@ export class Outlet {
   private bytes = 0
   /** Called once the network has taken the frames of this turn, or the socket has closed. */
   private onTaken: (() => void)[] = []
+  /** Senders that wait for the same. */
+  private paused: Paused[] = []
   private stalledSeconds = 0
   private taken = 0
 
@@ -51,20 +53,24 @@ export class Outlet {
 
   /** Sends frames that other sockets may share. False asks the sender for a pause: it is resumed when there is room. */
   take(frames: Buffer, sender: Paused): boolean {
+    // While it closes nothing is sent any more: a replay would be read for nobody.
+    if (this.socket.readyState !== WebSocket.OPEN) return false
     this.push(frames)
     if (this.bytes + this.connection.writableLength < FULL_BYTES) return true
-    this.onTaken.push(() => sender.resume())
+    this.paused.push(sender)
     return false
   }
 
   /** Writes what has gathered. After the closing frame nothing may follow. */
   flush(): void {
-    const { frames, onTaken, connection, socket } = this
+    const { frames, onTaken, paused, connection, socket } = this
     if (frames.length === 0) return
     this.frames = []
     this.onTaken = []
+    this.paused = []
     const isMuch = this.bytes + connection.writableLength > MAX_BUFFERED_BYTES
-    const done = onTaken.length > 0 || isMuch ? () => this.wasTaken(onTaken) : undefined
+    const isAwaited = onTaken.length > 0 || paused.length > 0 || isMuch
+    const done = isAwaited ? () => this.wasTaken(onTaken, paused) : undefined
     this.bytes = 0
     if (socket.readyState !== WebSocket.OPEN) {
       done?.()
@@ -117,9 +123,10 @@ export class Outlet {
     this.bytes += frames.length
   }
 
-  private wasTaken(onTaken: readonly (() => void)[]): void {
+  private wasTaken(onTaken: readonly (() => void)[], paused: readonly Paused[]): void {
     const { socket, connection } = this
     if (socket.isPaused && connection.writableLength <= MAX_BUFFERED_BYTES) socket.resume()
     for (const call of onTaken) call()
+    if (socket.readyState === WebSocket.OPEN) for (const sender of paused) sender.resume()
   }
 }

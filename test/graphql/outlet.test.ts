@@ -93,6 +93,24 @@ describe('frames that pass ws by', () => {
     expect([heard, code, String(reason)]).toEqual([['last'], 4403, 'token expired'])
   })
 
+  it('are asked for no more once the socket closes, also by a sender that was paused before', async () => {
+    const { client, outlet } = await open()
+    client.pause()
+    let resumed = 0
+    const sender = {
+      resume() {
+        resumed += 1
+      },
+    }
+    expect(outlet.take(frameOf('x'.repeat(40_000)), sender)).toBe(false)
+    outlet.close(1001, 'going away')
+    expect(outlet.take(frameOf('too late'), sender)).toBe(false)
+    client.resume()
+    await once(client, 'close')
+    await outlet.send('too late')
+    expect(resumed).toBe(0)
+  })
+
   it('ask for a pause when the network takes no more, and for more once it does', async () => {
     const { client, outlet, connection, heard } = await open()
     client.pause()
