@@ -42,7 +42,7 @@ beforeAll(async () => {
         passNode('pass', { levels, tiers, price: { currency: 'gold', amount: 30 } }),
         { id: 'level-5', type: 'battle-pass-level', data: { levelNumber: 5, passNodeId: 'pass' } },
         { id: 'shop', type: 'popup', data: {} },
-        { id: 'prize', type: 'reward', data: { rewards: [gold(1)] } },
+        { id: 'prize', type: 'reward', data: { rewards: [gold(1)], repeat: 'always' } },
       ],
       [
         { from: 'start', handle: 'onStart', to: 'pass' },
