@@ -173,7 +173,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 
 /**
  * A UUID of version 4. `crypto.randomUUID` is missing in pages without HTTPS, and all of `crypto` in React Native. A key
- * counts for one player only, so it need not be unpredictable.
+ * counts for one player only, so a predictable one does no harm.
  */
 export function newKey(): string {
   const bytes = new Uint8Array(16).map(() => Math.random() * 256)

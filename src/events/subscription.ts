@@ -35,7 +35,7 @@ type State = 'new' | 'behind' | 'waiting' | 'full' | 'live' | 'ended'
 export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscriber {
   readonly filter: EventFilter
   private readonly buffer: StreamBuffer
-  private onEnd: (() => void) | undefined
+  private readonly endings: (() => void)[] = []
   private state: State = 'new'
   /** Every event up to here was given, if it matches. Out of date while live: the buffer knows it then. */
   private position: bigint
@@ -47,12 +47,11 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
   /** Events that were looked at in this turn of the event loop. */
   private scanned = 0
 
-  constructor(buffer: StreamBuffer, { filter, position, first, onEnd }: SubscriptionStart) {
+  constructor(buffer: StreamBuffer, { filter, position, first }: SubscriptionStart) {
     this.buffer = buffer
     this.filter = filter
     this.position = position
     this.first = first
-    this.onEnd = onEnd
     buffer.subscriptions.add(this)
   }
 
@@ -72,12 +71,8 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
 
   /** Calls back once at the end, after the callbacks that were given before. */
   onceEnded(callBack: () => void): void {
-    const { onEnd } = this
     if (this.state === 'ended') callBack()
-    this.onEnd = () => {
-      onEnd?.()
-      callBack()
-    }
+    else this.endings.push(callBack)
   }
 
   /** Goes on after a pause. Does nothing when there is none. */
@@ -113,7 +108,7 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     this.reading?.abort()
     this.buffer.subscriptions.delete(this)
     this.buffer.leave()
-    this.onEnd?.()
+    for (const callBack of this.endings) callBack()
     this.sink?.end(error)
   }
 
@@ -231,8 +226,6 @@ export interface SubscriptionStart {
   readonly position: bigint
   /** What follows the position, when it is not at hand. */
   readonly first: Page | null
-  /** Called once at the end. */
-  readonly onEnd?: (() => void) | undefined
 }
 
 /** The sink of a subscription whose events are pulled. */

@@ -28,8 +28,6 @@ export interface SubscriptionRequest {
   /** The first event is the one after this position. Null begins at the present end. */
   readonly after: bigint | null
   readonly filter: EventFilter
-  /** Called once when the subscription has ended. */
-  readonly onEnd?: () => void
 }
 
 /** Pages of single players that are read at once. Players can come back many at a time, and the game needs the database. */
@@ -106,7 +104,7 @@ export function createSubscriptions({ pool, bus, onError = () => {} }: Subscript
   return {
     end: reader.end,
 
-    async open({ environmentId, after, filter, onEnd }) {
+    async open({ environmentId, after, filter }) {
       if (isClosed) throw new Refusal('unavailable')
       const buffer = await join(environmentId)
       try {
@@ -117,7 +115,7 @@ export function createSubscriptions({ pool, bus, onError = () => {} }: Subscript
         const isAtHand = position > buffer.head || buffer.recentAfter(position) !== undefined
         const first = isAtHand ? null : await buffer.readAfter(position, filter.playerId)
         if (isClosed) throw new Refusal('unavailable')
-        return new Subscription(buffer, { filter, position, first, onEnd })
+        return new Subscription(buffer, { filter, position, first })
       } catch (error) {
         buffer.leave()
         throw error

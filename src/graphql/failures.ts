@@ -36,9 +36,6 @@ export function maskedExecution(log: Logger): Plugin<Partial<Context>> {
     onExecute: ({ args }) => ({
       onExecuteDone: (done) => handleStreamOrSingleExecutionResult(done, masking(args.contextValue)),
     }),
-    onSubscribe: ({ args }) => ({
-      onSubscribeResult: (done) => handleStreamOrSingleExecutionResult(done as never, masking(args.contextValue)),
-    }),
   }
 }
 

@@ -32,7 +32,7 @@ export interface HeartbeatOptions<T extends Beating> {
  */
 export class Heartbeat<T extends Beating> {
   private readonly options: HeartbeatOptions<T>
-  private readonly sockets = new Set<T>()
+  readonly sockets = new Set<T>()
   private beats = 0
   private timer: NodeJS.Timeout | undefined
 
@@ -63,7 +63,7 @@ export class Heartbeat<T extends Beating> {
     const due: T[] = []
     for (const socket of this.sockets) {
       if (socket.expiresAt <= now) this.options.onExpired(socket)
-      if (socket.outlet.isStalled()) this.options.onStalled(socket)
+      if (socket.outlet.stall.tick()) this.options.onStalled(socket)
       if (socket.pingAt <= this.beats) due.push(socket)
     }
     this.ping(due)
@@ -74,7 +74,7 @@ export class Heartbeat<T extends Beating> {
     for (const one of due.slice(0, SLICE)) {
       one.pingAt = this.beats + PING_SECONDS
       // A client that stalls cannot hear the ping before all the rest. It has its own limit.
-      if (!one.isAlive && !one.outlet.isBlocked) one.socket.terminate()
+      if (!one.isAlive && !one.outlet.stall.isStanding) one.socket.terminate()
       one.isAlive = false
       one.outlet.ping()
     }

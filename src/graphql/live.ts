@@ -68,9 +68,9 @@ class View {
   /** Live results of this view. */
   users = 0
   private readonly resolve: (event: StreamEvent) => ExecutionResult
-  /** By event: subscribers of all topics are given the very same events. */
+  /** By event: subscribers of all topics are given the same event objects. */
   private readonly results = new WeakMap<StreamEvent, SharedResult>()
-  /** By batch, and then by operation id: subscribers of a topic are given the very same batches. */
+  /** By batch, and then by operation id: subscribers of a topic are given the same batch objects. */
   private readonly frames = new WeakMap<readonly StreamEvent[], Map<string, Buffer>>()
 
   constructor(key: string, resolve: (event: StreamEvent) => ExecutionResult) {

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net'
 import { WebSocket } from 'ws'
 import { PING, pongFrame, textFrame } from './frame.ts'
+import { Stall } from './stall.ts'
 
 /** With so much on its way out, a socket takes no more events until the network has taken it. */
 const FULL_BYTES = 32 * 1024
 /** With so much on its way out, nothing more is read: a client that asks on and on and takes no answer waits for itself. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
-/** A socket that takes nothing for so long is closed. */
-const STALL_SECONDS = 10
 
 /** A sender that was asked for a pause. */
 export interface Paused {
@@ -25,7 +24,7 @@ function flushAll(): void {
 
 /**
  * The way out of a WebSocket. Messages are framed once and written past `ws`, which would frame them for each socket;
- * `ws` itself only sends pings and the closing frame. All frames of one turn of the event loop leave in one write.
+ * `ws` itself only sends the closing frame. All frames of one turn of the event loop leave in one write.
  */
 export class Outlet {
   private readonly socket: WebSocket
@@ -36,12 +35,12 @@ export class Outlet {
   private onTaken: (() => void)[] = []
   /** Senders that wait for the same. */
   private paused: Paused[] = []
-  private stalledSeconds = 0
-  private taken = 0
+  readonly stall: Stall
 
   constructor(socket: WebSocket, connection: Socket) {
     this.socket = socket
     this.connection = connection
+    this.stall = new Stall(connection)
     // `ws` would answer a client without end that takes no answer.
     socket.on('ping', (data) => void this.deliver(pongFrame(data)))
   }
@@ -88,24 +87,6 @@ export class Outlet {
   close(code: number, reason: string): void {
     this.flush()
     this.socket.close(code, reason)
-  }
-
-  /** Whether the network has taken nothing of what waits for it in {@link STALL_SECONDS} calls, one each second. */
-  isStalled(): boolean {
-    const { connection } = this
-    if (connection.writableLength === 0) {
-      this.stalledSeconds = 0
-      return false
-    }
-    const taken = connection.bytesWritten - connection.writableLength
-    this.stalledSeconds = taken === this.taken ? this.stalledSeconds + 1 : 0
-    this.taken = taken
-    return this.stalledSeconds >= STALL_SECONDS
-  }
-
-  /** Whether a ping may wait behind what the network does not take. */
-  get isBlocked(): boolean {
-    return this.stalledSeconds > 0
   }
 
   private deliver(frame: Buffer): Promise<void> {

@@ -85,7 +85,6 @@ export function createSocketServer(options: SocketOptions) {
     handleProtocols,
   })
 
-  const connections = new Set<Connection>()
   const heartbeat = new Heartbeat<Connection>({
     onExpired: ({ outlet }) => outlet.close(CloseCode.Forbidden, 'token expired'),
     onStalled: ({ outlet }) => outlet.close(TRY_AGAIN_LATER, 'too slow'),
@@ -190,7 +189,6 @@ export function createSocketServer(options: SocketOptions) {
     socket.on('error', () => undefined)
     const outlet = new Outlet(socket, connection)
     const extra = new Connection(socket, outlet)
-    connections.add(extra)
     heartbeat.add(extra)
     socket.on('pong', () => {
       extra.isAlive = true
@@ -225,16 +223,15 @@ export function createSocketServer(options: SocketOptions) {
     )
     socket.once('close', (code, reason) => {
       metrics.sockets.dec()
-      connections.delete(extra)
       heartbeat.delete(extra)
       void closed(code, String(reason))
     })
   }
 
   async function stop(): Promise<void> {
-    for (const { outlet } of connections) outlet.close(GOING_AWAY, 'going away')
+    for (const { outlet } of heartbeat.sockets) outlet.close(GOING_AWAY, 'going away')
     const timer = setTimeout(() => {
-      for (const { socket } of connections) socket.terminate()
+      for (const { socket } of heartbeat.sockets) socket.terminate()
     }, CLOSE_TIMEOUT_MS)
     await new Promise((resolve) => wss.close(resolve))
     clearTimeout(timer)

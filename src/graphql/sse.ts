@@ -3,10 +3,9 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Plugin } from 'graphql-yoga'
 import { SharedResult } from './live.ts'
+import { Stall } from './stall.ts'
 
 const PING_MS = 12_000
-/** A reader that takes nothing for so long is let go. It may come back with its cursor. */
-const STALL_SECONDS = 10
 /** Readers get this long to take the end when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
 
@@ -53,24 +52,16 @@ export function serverSentEvents() {
   }
 }
 
-/**
- * Ends the connection of a reader that takes nothing, also of one that ignores its end. Not in words: they would wait
- * behind what it does not take. What the network itself holds, some megabytes, counts as taken.
- */
+/** Ends the connection of a reader that takes nothing. A last word would wait behind what it does not take. */
 function dropStalled(socket: Socket): void {
-  let taken = 0
-  // Counted, not taken from a clock: seconds in which the service itself stood still are nobody's fault.
-  let stalled = 0
+  const stall = new Stall(socket)
   const timer = setInterval(() => {
-    const now = socket.bytesWritten - socket.writableLength
-    stalled = socket.writableLength > 0 && now === taken ? stalled + 1 : 0
-    taken = now
-    if (stalled >= STALL_SECONDS) socket.destroy()
+    if (stall.tick()) socket.destroy()
   }, 1_000).unref()
   socket.once('close', () => clearInterval(timer))
 }
 
-/** Whoever has gone before its answer began is sent nothing, so nobody else would end what it asked for. */
+/** Ends the frames with the response. A client that left before its answer began is sent nothing, so they end at once. */
 function endWith(response: ServerResponse, frames: Readable, open: Set<ServerResponse>): void {
   if (response.closed || response.destroyed) {
     frames.destroy()

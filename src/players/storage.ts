@@ -203,8 +203,8 @@ export interface StorageList {
 }
 
 /**
- * Lists keys behind a place, so that a full storage can be read in pieces. The place is a key that need not be there any
- * more: what stays in the storage is listed once, whatever is written between two pages. Operators read any player's.
+ * Lists the keys after a given one, so that a full storage can be read in pieces. The given key may be gone. A key that
+ * stays in the storage is listed once, whatever is written between two pages. Operators read any player's storage.
  */
 export function listStorage(
   ref: PlayerRef,

@@ -20,21 +20,22 @@ interface RunRef {
   readonly runId: string
 }
 
-/** Null for a node that pays each time. */
-export function scopeOf({ repeat }: Pick<Grant, 'repeat'>, runId: string): string | null {
+/** Null for a node that may pay: one that pays each time, or once per run in a run that begins. */
+export function scopeOf({ repeat }: Pick<Grant, 'repeat'>, runId: string | null): string | null {
   if (repeat === 'always') return null
   return repeat === 'run' ? runId : ''
 }
 
-/** Asks whether a node has paid. Null for a run that begins, which has paid nothing. */
+/** Asks whether a node has paid. The run is null when it is about to begin. */
 export function askPaid(
   player: Player,
   scenarioId: string,
   grant: Pick<Grant, 'nodeId' | 'repeat'>,
   runId: string | null,
 ): boolean {
-  if (grant.repeat === 'always' || (grant.repeat === 'run' && runId === null)) return false
-  const found = player.one(payment, keyOf(scenarioId, grant.nodeId, scopeOf(grant, runId ?? '') ?? ''))
+  const scope = scopeOf(grant, runId)
+  if (scope === null) return false
+  const found = player.one(payment, keyOf(scenarioId, grant.nodeId, scope))
   return found.isKnown && found.value !== null
 }
 

@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Bus, createLocalBus } from '../../src/events/bus.ts'
+import type { Bus } from '../../src/events/bus.ts'
 import { EVENT_TYPES, type StreamEvent } from '../../src/events/catalogue.ts'
 import { type EventFilter, matches } from '../../src/events/filter.ts'
 import { EVENT_COLUMNS, eventOf } from '../../src/events/history.ts'
 import type { Subscription } from '../../src/events/subscription.ts'
 import { createSubscriptions, type Subscriptions } from '../../src/events/subscriptions.ts'
 import { createRandom } from '../../src/seed-random.ts'
+import { countingBus } from '../support/counting-bus.ts'
 import { type Game, startGame, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
@@ -80,26 +81,6 @@ function listen(subscription: Subscription, heard: bigint[]): void {
   })
 }
 
-/** A bus that says how many listen to it. */
-function countingBus(): { bus: Bus; count: () => number } {
-  const bus = createLocalBus()
-  let count = 0
-  return {
-    count: () => count,
-    bus: {
-      ...bus,
-      async subscribe(environmentId, listener) {
-        const leave = await bus.subscribe(environmentId, listener)
-        count += 1
-        return () => {
-          count -= 1
-          leave()
-        }
-      },
-    },
-  }
-}
-
 describe('subscriptions that come and go (decisions 8)', () => {
   it(`hear exactly what the plain filter lets through, in order, however they pause and return (CHURN_SEED=${SEED})`, async () => {
     const { bus, count } = countingBus()
@@ -150,8 +131,11 @@ describe('subscriptions that come and go (decisions 8)', () => {
   it('leave nothing behind, after a hundred thousand', async () => {
     const { bus, count } = countingBus()
     const subscriptions: Subscriptions = createSubscriptions({ pool: game.app.pool, bus })
-    const open = (filter: EventFilter) =>
-      subscriptions.open({ environmentId: game.stagingId, after: null, filter, onEnd: () => (ended += 1) })
+    const open = async (filter: EventFilter) => {
+      const subscription = await subscriptions.open({ environmentId: game.stagingId, after: null, filter })
+      subscription.onceEnded(() => (ended += 1))
+      return subscription
+    }
     let ended = 0
     let opened = 0
     const kept: Subscription[] = []

@@ -18,6 +18,7 @@ import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { startRun } from '../../src/scenario/start-run.ts'
+import { countingBus } from '../support/counting-bus.ts'
 import { createDatabase } from '../support/database.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -483,23 +484,6 @@ describe('a cursor and the live stream are joined without a gap, a duplicate or 
 })
 
 describe('a subscription is let go of', () => {
-  const listeners = () => {
-    const bus = createLocalBus()
-    let count = 0
-    const counting: Bus = {
-      ...bus,
-      async subscribe(environmentId, listener) {
-        const leave = await bus.subscribe(environmentId, listener)
-        count += 1
-        return () => {
-          count -= 1
-          leave()
-        }
-      },
-    }
-    return { bus: counting, count: () => count }
-  }
-
   it('when it is completed, when its socket is closed or broken, and when a stream is cancelled', async () => {
     const player = await game.player()
     const url = `${game.baseUrl.replace('http', 'ws')}/graphql`
@@ -539,15 +523,13 @@ describe('a subscription is let go of', () => {
   })
 
   it('so that its environment is no longer listened to, even when nothing ever arrived', async () => {
-    const { bus, count } = listeners()
+    const { bus, count } = countingBus()
     const opened = createSubscriptions({ pool: game.app.pool, bus })
     const filter = EVERY_EVENT
     const open = () => opened.open({ environmentId: stagingId, after: null, filter })
     const ended: number[] = []
-    const [one, two] = await Promise.all([
-      open(),
-      opened.open({ environmentId: stagingId, after: null, filter, onEnd: () => ended.push(1) }),
-    ])
+    const [one, two] = await Promise.all([open(), open()])
+    two.onceEnded(() => ended.push(1))
     expect(count()).toBe(1)
     const waiting = one.next()
     await one.return?.()
@@ -569,16 +551,14 @@ describe('a subscription is let go of', () => {
 
   it('when the database fails it in the middle of a replay', async () => {
     const broken = await startGame()
-    const { bus, count } = listeners()
+    const { bus, count } = countingBus()
     const opened = createSubscriptions({ pool: broken.app.pool, bus })
     try {
       const { environmentId } = broken
       await Promise.all(times(600, () => broken.app.service.run(createPlayer(environmentId, null))))
       let ended = 0
-      const onEnd = () => {
-        ended += 1
-      }
-      const events = await opened.open({ environmentId, after: 0n, filter: EVERY_EVENT, onEnd })
+      const events = await opened.open({ environmentId, after: 0n, filter: EVERY_EVENT })
+      events.onceEnded(() => (ended += 1))
       await broken.app.pool.query('ALTER TABLE events RENAME TO gone')
       const replay = async () => {
         for (let read = 0; read < 600; read += 1) await events.next()

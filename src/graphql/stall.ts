@@ -1,0 +1,37 @@
+import type { Socket } from 'node:net'
+
+/** A connection that takes nothing for so long is ended. */
+const STALL_SECONDS = 10
+
+/**
+ * Notices a connection that takes nothing of what waits for it. Seconds are counted, not taken from a clock: those in
+ * which the service itself stood still are not the client's fault. The network's own buffers, some megabytes, count as
+ * taken.
+ */
+export class Stall {
+  private readonly connection: Socket
+  private seconds = 0
+  private taken = 0
+
+  constructor(connection: Socket) {
+    this.connection = connection
+  }
+
+  /** To be called once a second. True when nothing was taken for {@link STALL_SECONDS} calls. */
+  tick(): boolean {
+    const { connection } = this
+    if (connection.writableLength === 0) {
+      this.seconds = 0
+      return false
+    }
+    const taken = connection.bytesWritten - connection.writableLength
+    this.seconds = taken === this.taken ? this.seconds + 1 : 0
+    this.taken = taken
+    return this.seconds >= STALL_SECONDS
+  }
+
+  /** True when nothing was taken since the last call of {@link tick}. */
+  get isStanding(): boolean {
+    return this.seconds > 0
+  }
+}
