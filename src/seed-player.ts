@@ -377,7 +377,7 @@ class SeededPlayer {
     const { season, runId } = this
     const { scenarioId, nodeId } = this.place
     const levelNode = levelNodeAt(season, level)
-    const rewards = levelNode?.rewards[track] ?? season.pass.tiers.get(tierKey(level, track))?.rewards
+    const rewards = season.pass.tiers.get(tierKey(level, track))?.rewards
     const request = { level, track, rewards, levelNodeId: levelNode?.id }
     const decision = decideClaim(season.pass, this.currentPass(), request, new Date(this.nowMs))
     if (decision.kind !== 'granted') return

@@ -96,7 +96,6 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       const asked = askPass(player, definition, input)?.askClaims()
       if (asked && definition) {
         for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
-        for (const track of TRACKS) askHoldings(player, asked.levelNode?.rewards[track] ?? [])
         // Several claims are decided in one go, so what a completion may lead to must be at hand from the start.
         for (const node of definition.nodes.values()) {
           if (node.type !== 'reward') continue
@@ -151,9 +150,8 @@ interface Tier {
   readonly isGift?: boolean
 }
 
-/** A level node may have rewards of its own; else it grants what the pass's tier grants. */
-function rewardsAt({ node, levelNode }: PassHandle, { level, track }: Tier): readonly Reward[] | undefined {
-  return levelNode?.rewards[track] ?? node.tiers.get(tierKey(level, track))?.rewards
+function rewardsAt({ node }: PassHandle, { level, track }: Tier): readonly Reward[] | undefined {
+  return node.tiers.get(tierKey(level, track))?.rewards
 }
 
 function claim(

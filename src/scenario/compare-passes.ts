@@ -1,4 +1,4 @@
-import { type Definition, type PassNode, type TierKey, TRACKS, type Track, tierKey } from './definition.ts'
+import { type Definition, type PassNode, type TierKey, TRACKS, type Track } from './definition.ts'
 
 // What an edit of a battle pass does to its players, from how many have how much xp. Pure: the database only counts.
 
@@ -77,20 +77,8 @@ function passesOf({ nodes }: Definition): string[] {
 
 function sideOf(definition: Definition | null, nodeId: string, rules: PassRules, now: Date): Side {
   const pass = definition?.nodes.get(nodeId)
-  if (!definition || pass?.type !== 'battle-pass') return { pass: null, levels: [], tiers: new Map(), isOpen: false }
-  return { pass, levels: pass.levels, tiers: tiersOf(definition, pass), isOpen: rules.claimsOpen(pass, now) }
-}
-
-/** What can be claimed on a pass, or on a level node of it that has rewards of its own. */
-function tiersOf({ nodes }: Definition, pass: PassNode): Map<TierKey, Tier> {
-  const tiers = new Map<TierKey, Tier>()
-  const add = ({ level, track }: Tier) => tiers.set(tierKey(level, track), { level, track })
-  for (const tier of pass.tiers.values()) add(tier)
-  for (const node of nodes.values()) {
-    if (node.type !== 'battle-pass-level' || node.passNodeId !== pass.id) continue
-    for (const track of TRACKS) if (node.rewards[track]) add({ level: node.levelNumber, track })
-  }
-  return tiers
+  if (pass?.type !== 'battle-pass') return { pass: null, levels: [], tiers: new Map(), isOpen: false }
+  return { pass, levels: pass.levels, tiers: pass.tiers, isOpen: rules.claimsOpen(pass, now) }
 }
 
 /**
@@ -135,12 +123,14 @@ export class ComparedPass {
     this.owners = leasts.map(() => 0)
 
     const never = leasts.length
-    this.fresh = [...after.tiers].flatMap(([key, tier]) => {
-      const from = after.isOpen ? firstAt(this.levelsAfter, tier.level) : never
-      const to = before.isOpen && before.tiers.has(key) ? firstAt(this.levelsBefore, tier.level) : never
-      return from < to ? [{ ...tier, from, to }] : []
+    this.fresh = [...after.tiers].flatMap(([key, { level, track }]) => {
+      const from = after.isOpen ? firstAt(this.levelsAfter, level) : never
+      const to = before.isOpen && before.tiers.has(key) ? firstAt(this.levelsBefore, level) : never
+      return from < to ? [{ level, track, from, to }] : []
     })
-    this.removed = [...before.tiers].flatMap(([key, tier]) => (after.tiers.has(key) ? [] : [tier]))
+    this.removed = [...before.tiers].flatMap(([key, { level, track }]) =>
+      after.tiers.has(key) ? [] : [{ level, track }],
+    )
     this.due = { free: this.dueOn('free'), premium: this.dueOn('premium') }
   }
 

@@ -150,7 +150,7 @@ export const definitionSchema: Schema = {
       {
         level: level('The level that opens it, which is one of this pass.'),
         track: { enum: TRACKS, description: 'A premium tier is for owners of premium.' },
-        rewards: orNull(list(ref('grant'), 0, MAX_REWARDS, 'What is granted, all of it.'), 'Nothing, unless given.'),
+        rewards: orNull(ref('tierRewards'), 'Nothing, unless given.'),
       },
       'What can be claimed at a level on a track.',
     ),
@@ -166,14 +166,16 @@ export const definitionSchema: Schema = {
           description: 'A level of the pass, as a number or as its decimal digits.',
           anyOf: [level('A number.'), { type: 'string', pattern: '^([1-9]\\d{0,5}|1000000)$' }],
         },
-        passNodeId: id('The battle-pass node that it is a view on.'),
+        passNodeId: id('The battle-pass node whose level it is.'),
         rewards: orNull(
           object(
             [],
-            Object.fromEntries(TRACKS.map((track) => [track, orNull(ref('rewards'), 'Unless the tier has them.')])),
+            Object.fromEntries(
+              TRACKS.map((track) => [track, orNull(ref('tierRewards'), 'As the pass lists them, unless given.')]),
+            ),
             'Rewards by track.',
           ),
-          "What a claim here grants, instead of the pass's own tier.",
+          'The rewards of the tiers of this level. They count for claims on the pass, too, instead of those that it lists.',
         ),
       },
       'The data of a battle-pass-level node.',
@@ -191,6 +193,7 @@ export const definitionSchema: Schema = {
       'The data of a reward node.',
     ),
     rewards: list(ref('grant'), 1, MAX_REWARDS, 'What is granted, all of it.'),
+    tierRewards: list(ref('grant'), 0, MAX_REWARDS, 'What a claim grants, all of it.'),
     grant: {
       ...object(
         ['amount'],

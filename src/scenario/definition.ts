@@ -35,6 +35,16 @@ export interface Tier {
 
 export type TierKey = `${Track}:${number}`
 
+export function areSameRewards(one: readonly Reward[], two: readonly Reward[]): boolean {
+  return (
+    one.length === two.length &&
+    one.every(({ currency, itemId, amount }, index) => {
+      const other = two[index]
+      return other?.currency === currency && other.itemId === itemId && other.amount === amount
+    })
+  )
+}
+
 export const tierKey = (level: number, track: Track): TierKey => `${track}:${level}`
 
 export function readTierKey(key: TierKey): { level: number; track: Track } {
@@ -54,6 +64,7 @@ export interface PassNode extends NodeBase {
   /** In order: each has the total xp that reaches it. */
   readonly levels: readonly { readonly level: number; readonly xp: bigint }[]
   readonly topLevel: number
+  /** The tiers that the pass lists, and those that its level nodes bring. Where both list rewards, the level node's count. */
   readonly tiers: ReadonlyMap<TierKey, Tier>
   readonly premium: { readonly currency: string; readonly amount: bigint } | null
   readonly startsAt: Date | null
@@ -62,12 +73,11 @@ export interface PassNode extends NodeBase {
   readonly claimUntil: Date | null
 }
 
-/** A view on one tier of a pass. */
+/** A view on the tiers of one level of a pass. The rewards that it brings stand in the pass's `tiers`. */
 export interface LevelNode extends NodeBase {
   readonly type: 'battle-pass-level'
   readonly levelNumber: number
   readonly passNodeId: string
-  readonly rewards: { readonly [T in Track]?: readonly Reward[] }
 }
 
 /** How often a reward node pays a player: once in all, once in each run, or each time that it is entered. */
@@ -199,6 +209,10 @@ class Reader {
     this.faults.push({ path, message })
   }
 
+  notice(path: string, message: string): void {
+    this.notices.push({ path, message })
+  }
+
   /** A fault by a rule that some stored definitions are older than. */
   lateFault(path: string, message: string): void {
     if (!this.isStored) this.fault(path, message)
@@ -292,14 +306,16 @@ function readDefinition(reader: Reader, text: string): Definition {
 
   const nodes = new Map<string, Node>()
   const paths = new Map<string, string>()
+  const brought: BroughtTier[] = []
   for (const place of nodePlaces) {
-    const node = readNode(reader, place)
+    const node = readNode(reader, place, brought)
     if (node.id === '') continue
     if (nodes.has(node.id)) reader.fault(`${place.path}.id`, `repeats the id of ${paths.get(node.id)}`)
     else paths.set(node.id, place.path)
     nodes.set(node.id, node)
   }
   const edges = readEdges(reader, edgePlaces, nodes)
+  addTiers(reader, nodes, brought)
 
   const definition = {
     name,
@@ -340,7 +356,7 @@ function setRepeats(
     nodes.set(node.id, { ...node, repeat })
     const why = isReached ? 'clients can reach it by themselves' : 'only the service leads to it'
     const message = `${PAYS[repeat]}${isOpen ? '' : ', as data.repeat says'}; ${why}`
-    reader.notices.push({ path: paths.get(node.id) ?? '', message })
+    reader.notice(paths.get(node.id) ?? '', message)
   }
 }
 
@@ -363,7 +379,7 @@ function reachedByClients({ start, nodes, edges }: Pick<Definition, 'start' | 'n
   return reached
 }
 
-function readNode(reader: Reader, place: Place): Node {
+function readNode(reader: Reader, place: Place, brought: BroughtTier[]): Node {
   const node = reader.object(place)
   const id = reader.text(node('id'), MAX_ID)
   const type = reader.text(node('type'), MAX_TYPE)
@@ -379,7 +395,7 @@ function readNode(reader: Reader, place: Place): Node {
     case 'battle-pass':
       return { ...base, type, ...readPass(reader, data) }
     case 'battle-pass-level':
-      return { ...base, type, ...readLevelNode(reader, data) }
+      return { ...base, type, ...readLevelNode(reader, data, brought) }
     default:
       return { ...base, type: 'client', clientType: type }
   }
@@ -481,22 +497,67 @@ function readPrice(reader: Reader, place: Place): { currency: string; amount: bi
   }
 }
 
-function readLevelNode(reader: Reader, data: (name: string) => Place): Omit<LevelNode, 'id' | 'data' | 'type'> {
+/** A tier whose rewards stand on a level node. */
+interface BroughtTier {
+  readonly path: string
+  readonly passNodeId: string
+  readonly tier: Tier
+}
+
+function readLevelNode(
+  reader: Reader,
+  data: (name: string) => Place,
+  brought: BroughtTier[],
+): Omit<LevelNode, 'id' | 'data' | 'type'> {
   const numberPlace = data('levelNumber')
   // A number or a decimal string: level editors write both.
-  const levelNumber = reader.integer(
+  const number = reader.integer(
     { ...numberPlace, raw: stringOf(numberPlace) ?? numberPlace.raw },
     1n,
     BigInt(MAX_LEVEL),
   )
+  const levelNumber = Number(number ?? 0)
   const passNodeId = reader.text(data('passNodeId'), MAX_ID)
-  const own: { [T in Track]?: readonly Reward[] } = {}
   const rewardsPlace = data('rewards')
   if (rewardsPlace.raw !== undefined) {
     const rewards = reader.object(rewardsPlace)
-    for (const track of TRACKS) if (rewards(track).raw !== undefined) own[track] = readRewards(reader, rewards(track))
+    for (const track of TRACKS) {
+      const place = rewards(track)
+      if (place.raw === undefined) continue
+      const tier = { level: levelNumber, track, rewards: readRewards(reader, place, 0) }
+      brought.push({ path: place.path, passNodeId, tier })
+    }
   }
-  return { levelNumber: Number(levelNumber ?? 0), passNodeId, rewards: own }
+  return { levelNumber, passNodeId }
+}
+
+/** Adds the tiers of level nodes to those that their passes list, so that a tier has one definition. */
+function addTiers(reader: Reader, nodes: Map<string, Node>, brought: readonly BroughtTier[]): void {
+  const byPass = new Map<PassNode, Map<TierKey, BroughtTier>>()
+  for (const one of brought) {
+    const { path, passNodeId, tier } = one
+    const { level, track, rewards } = tier
+    const pass = nodes.get(passNodeId)
+    if (pass?.type !== 'battle-pass') continue
+    if (track === 'premium' && !pass.premium) reader.fault(path, 'is for a pass without premium')
+    if (!pass.levels.some((known) => known.level === level)) continue
+    const tiers = byPass.get(pass) ?? new Map<TierKey, BroughtTier>()
+    byPass.set(pass, tiers)
+    const key = tierKey(level, track)
+    const first = tiers.get(key)
+    if (!first) {
+      tiers.set(key, one)
+      if (pass.tiers.has(key))
+        reader.notice(path, `replaces what the pass lists for the ${track} tier of level ${level}`)
+    } else if (!areSameRewards(first.tier.rewards, rewards)) {
+      reader.lateFault(path, `differs from ${first.path}: the ${track} tier of level ${level} has one list of rewards`)
+    }
+  }
+  for (const [pass, added] of byPass) {
+    const tiers = new Map(pass.tiers)
+    for (const [key, { tier }] of added) tiers.set(key, tier)
+    nodes.set(pass.id, { ...pass, tiers })
+  }
 }
 
 function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: ReadonlyMap<string, Node>): void {
@@ -506,12 +567,11 @@ function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: Re
       reader.fault(`${path}.data.passNodeId`, `names no battle-pass node: "${node.passNodeId}"`)
     return
   }
-  const { levelNumber, rewards } = node
-  if (rewards.premium && !pass.premium) reader.fault(`${path}.data.rewards.premium`, 'is for a pass without premium')
+  const { levelNumber } = node
   if (levelNumber === 0 || pass.levels.length === 0) return
   if (!pass.levels.some(({ level }) => level === levelNumber)) {
     reader.fault(`${path}.data.levelNumber`, `names no level of the pass: ${levelNumber}`)
-  } else if (!TRACKS.some((track) => rewards[track] ?? pass.tiers.get(tierKey(levelNumber, track)))) {
+  } else if (!TRACKS.some((track) => pass.tiers.has(tierKey(levelNumber, track)))) {
     reader.fault(
       `${path}.data.levelNumber`,
       `names a level without a tier, and the node has no rewards of its own: ${levelNumber}`,

@@ -1,5 +1,6 @@
 import { elements, kindOf, members, readInt } from '../json.ts'
 import {
+  areSameRewards,
   type Definition,
   nextNodes,
   type PassNode,
@@ -31,7 +32,7 @@ export interface ChangedNode {
   readonly nodeId: string
   readonly typeBefore: string
   readonly typeAfter: string
-  /** Every value of the node that differs. */
+  /** Every value of the node that differs. Empty for a pass whose tiers differ by its level nodes alone. */
   readonly changes: readonly ValueChange[]
   /** The same in the words of a battle pass; null unless the node is one before and after. */
   readonly pass: PassDiff | null
@@ -119,9 +120,11 @@ export function diffScenarios(before: string, after: string): ScenarioDiff {
     if (old === undefined || !nodeBefore || !nodeAfter) return []
     const isPass = nodeBefore.type === 'battle-pass' && nodeAfter.type === 'battle-pass'
     const values = comparison.of(members(old), members(text), isPass ? passKey : undefined)
-    if (!values) return []
     const pass = isPass ? diffPasses(nodeBefore, nodeAfter) : null
-    return [{ nodeId, typeBefore: typeOf(nodeBefore), typeAfter: typeOf(nodeAfter), changes: values, pass }]
+    // The tiers of a pass change with its level nodes, too.
+    const differ = values !== undefined || (pass !== null && haveTiersChanged(pass))
+    if (!differ) return []
+    return [{ nodeId, typeBefore: typeOf(nodeBefore), typeAfter: typeOf(nodeAfter), changes: values ?? [], pass }]
   })
   const edgesChanged = [...two.edges].flatMap(([key, { edge, rest }]) => {
     const values = comparison.of(one.edges.get(key)?.rest ?? rest, rest)
@@ -297,6 +300,10 @@ function diffPasses(before: PassNode, after: PassNode): PassDiff {
   }
 }
 
+function haveTiersChanged({ tiersAdded, tiersRemoved, tiersChanged }: PassDiff): boolean {
+  return tiersAdded.length + tiersRemoved.length + tiersChanged.length > 0
+}
+
 /** What only one of two maps has, and what both have, in their order. */
 function split<K, T>(before: ReadonlyMap<K, T>, after: ReadonlyMap<K, T>) {
   return {
@@ -315,13 +322,3 @@ function changeOf<T>(before: T | null, after: T | null, isSame: (one: T, two: T)
 }
 
 const isSameMoment = (one: Date, two: Date): boolean => one.getTime() === two.getTime()
-
-function areSameRewards(one: readonly Reward[], two: readonly Reward[]): boolean {
-  return (
-    one.length === two.length &&
-    one.every(({ currency, itemId, amount }, index) => {
-      const other = two[index]
-      return other?.currency === currency && other.itemId === itemId && other.amount === amount
-    })
-  )
-}

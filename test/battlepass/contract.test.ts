@@ -665,17 +665,19 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     expect([status, body.details]).toEqual([400, [{ path: 'level', message: 'is required' }]])
   })
 
-  it('grants its own rewards, and the tier of the pass where it has none', async () => {
-    const pass = await enter('levels', { wallet: { gems: 950n } })
-    await pass.xp(400)
-    await pass.premium()
-    expect((await pass.on('half').claim(4, 'free')).body.granted).toEqual([itemReward('banner')])
-    expect((await pass.on('half').claim(4, 'premium')).body.granted).toEqual([itemReward('skin-4')])
-    const other = await enter('levels', { wallet: { gems: 950n } })
-    await other.xp(400)
-    await other.premium()
-    expect((await other.on('four').claim(4, 'premium')).body.granted).toEqual([goldReward(44)])
-  })
+  it.each(['pass', 'half', 'four'])(
+    'brings rewards that are the tier’s, whichever way it is claimed: %s',
+    async (nodeId) => {
+      const pass = await enter('levels', { wallet: { gems: 950n } })
+      await pass.xp(400)
+      await pass.premium()
+      expect((await pass.on(nodeId).claim(4, 'free')).body.granted).toEqual([itemReward('banner')])
+      expect((await pass.on(nodeId).claim(4, 'premium')).body.granted).toEqual([goldReward(44)])
+      expect((await pass.on(nodeId).claim(3, 'free')).body).toMatchObject(
+        nodeId === 'pass' ? { granted: [goldReward(30)] } : { error: 'invalid request' },
+      )
+    },
+  )
 
   it('is the same claim as on the pass, both ways round', async () => {
     const pass = await enter('levels')
@@ -685,9 +687,9 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     await pass.claim(4, 'free')
     expect((await pass.on('four').claim(4, 'free')).body).toMatchObject({
       alreadyClaimed: true,
-      granted: [goldReward(40)],
+      granted: [itemReward('banner')],
     })
-    expect(await pass.holdings()).toEqual({ wallet: { gold: '60' }, items: {} })
+    expect(await pass.holdings()).toEqual({ wallet: { gold: '20' }, items: { banner: '1' } })
   })
 
   it('crosses onComplete at the first claim that succeeds on it, and enters what follows once (spec 6)', async () => {
@@ -715,19 +717,51 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     expect(await handles(pass.player)).toEqual(['pass onLevelUp', 'two onComplete'])
   })
 
-  it('refuses a track that neither it nor its pass has', async () => {
-    const nodes = [
-      passNode('pass', { tiers: [] }),
-      levelNode('own', 1, { rewards: { free: [gold(1)] } }),
-      levelNode('both', 1, { rewards: { free: [gold(1)], premium: [gold(2)] } }),
-    ]
+  it('refuses a track that neither its pass nor a level node has', async () => {
+    const nodes = [passNode('pass', { tiers: [tier(1, 'free')] }), levelNode('own', 1), levelNode('again', '1')]
     await game.publish('sparse', scenario(nodes, []))
     const pass = await enter('sparse', { nodeId: 'own' })
     expect((await pass.claim(1, 'premium')).body).toEqual(claimRefused('tier not found'))
-    expect((await pass.on('both').claim(1, 'premium')).body).toEqual(claimRefused('premium required'))
-    expect((await pass.on('pass').claim(1, 'free')).body).toEqual(claimRefused('tier not found'))
+    expect((await pass.on('again').claim(1, 'premium')).body).toEqual(claimRefused('tier not found'))
     expect((await pass.claim(1, 'free')).body.success).toBe(true)
     expect((await pass.on('pass').claim(1, 'free')).body).toMatchObject({ success: true, alreadyClaimed: true })
+  })
+
+  it('brings a tier that the pass does not list: claim, claim-all and onComplete count it (decisions 11.2)', async () => {
+    const nodes = [
+      passNode('pass', { levels: [0, 100], tiers: [tier(2, 'free')] }),
+      levelNode('one', 1, { rewards: { free: [gold(1)], premium: [gold(2)] } }),
+      levelNode('gift', 2, { rewards: { premium: [] } }),
+    ]
+    await game.publish('union', scenario(nodes, []))
+    const pass = await enter('union', { wallet: { gems: 950n } })
+    await pass.xp(100)
+    expect((await pass.claim(1, 'premium')).body).toEqual(claimRefused('premium required'))
+    expect((await pass.claim(2, 'free')).body.success).toBe(true)
+    expect(await handles(pass.player)).not.toContain('pass onComplete')
+    expect((await pass.claim(1, 'free')).body).toMatchObject({ success: true, granted: [goldReward(1)] })
+    expect((await handles(pass.player)).at(-1)).toBe('pass onComplete')
+
+    const other = await enter('union', { wallet: { gems: 950n } })
+    await other.xp(100)
+    await other.premium()
+    const { data } = await other.player.graphql(
+      `mutation ($input: ClaimAllInput!) {
+        claimAll(input: $input) { claimed { level track granted { currency amount } } error }
+      }`,
+      { input: { ...other.place, runId: other.runId } },
+    )
+    const granted = (amount: number) => [{ currency: 'gold', amount: String(amount) }]
+    expect(data.claimAll).toEqual({
+      claimed: [
+        { level: 1, track: 'free', granted: granted(1) },
+        { level: 1, track: 'premium', granted: granted(2) },
+        { level: 2, track: 'free', granted: granted(20) },
+        { level: 2, track: 'premium', granted: [] },
+      ],
+      error: null,
+    })
+    expect((await handles(other.player)).at(-1)).toBe('pass onComplete')
   })
 })
 

@@ -7,7 +7,7 @@ import { recountStanding } from '../../src/insight/recount.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { newOperator, random, support } from '../liveops/desk.ts'
 import { auditBooks } from '../support/audit.ts'
-import { passNode, scenario, season } from '../support/definitions.ts'
+import { passNode, scenario, season, tier as tierOf } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
@@ -211,6 +211,20 @@ describe('the figures of a battle pass', () => {
     })
     const { tiers } = await insight({ scenarioId: 'given' })
     expect(tiers[2]).toMatchObject({ level: 2, track: 'free', reached: 0, claimed: 1, unclaimed: 0 })
+  })
+
+  test('tell of the tiers that level nodes bring (decisions 11.2)', async () => {
+    const data = { levelNumber: 2, passNodeId: 'pass', rewards: { free: [] } }
+    const nodes = [passNode('pass', { tiers: [tierOf(1, 'free')] }), { id: 'two', type: 'battle-pass-level', data }]
+    await game.publish('brought', scenario(nodes, []))
+    const player = await game.player()
+    const place = { scenarioId: 'brought', nodeId: 'pass', runId: await player.start('brought') }
+    await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 100 })
+    const { tiers } = await insight({ scenarioId: 'brought' })
+    expect(tiers).toMatchObject([
+      { level: 1, track: 'free', claimed: 0, unclaimed: 1 },
+      { level: 2, track: 'free', claimed: 0, unclaimed: 1 },
+    ])
   })
 
   test('are of the end of the range, and of its days: a day counts each player once', async () => {

@@ -145,7 +145,7 @@ export const definitions: fc.Arbitrary<RandomDefinition> = fc
         const nodes = [
           startNode,
           ...passes.map(([id, data]): RandomNode => ({ id, type: 'battle-pass', data })),
-          ...views,
+          ...views.map((view) => likeFirst(view, views)),
           ...gifts.map(([id, rewards]): RandomNode => ({ id, type: 'reward', data: { rewards } })),
           ...clients
             // The same node may be of another type in another definition.
@@ -159,6 +159,16 @@ export const definitions: fc.Arbitrary<RandomDefinition> = fc
         return { ...rest, name, start: 'start', nodes: shuffled, edges: edgesBetween(nodes, edges) }
       })
   })
+
+/** A tier has one list of rewards, so level nodes of the same level bring the same. */
+function likeFirst(view: RandomNode, views: readonly RandomNode[]): RandomNode {
+  const levelOf = ({ data }: RandomNode) => {
+    const { passNodeId, levelNumber } = data as Members
+    return `${passNodeId} ${levelNumber}`
+  }
+  const first = views.find((other) => levelOf(other) === levelOf(view)) ?? view
+  return { ...view, data: { ...(view.data as Members), rewards: (first.data as Members).rewards } }
+}
 
 function edgesBetween(
   nodes: readonly RandomNode[],

@@ -38,12 +38,47 @@ describe('a valid definition', () => {
     if (pass?.type !== 'battle-pass') throw new Error('not a pass')
     expect(pass.tiers.get('premium:3')?.rewards).toEqual([{ currency: null, itemId: 'hat', amount: 9007199254740993n }])
     expect(parsed.definition.nodes.get('level')).toMatchObject({ levelNumber: 3, passNodeId: 'pass' })
+    expect(pass.tiers.get('free:3')?.rewards).toEqual([{ currency: 'gold', itemId: null, amount: 1n }])
     expect(parsed.definition.nodes.get('popup')).toMatchObject({
       type: 'client',
       clientType: 'popup',
       data: { text: '{ "b":1.0, "a":1e2 }' },
     })
     expect(nextNodes(parsed.definition, 'start', 'onStart')).toEqual(['pass', 'level'])
+  })
+
+  it('has one list of rewards for a tier: the level node’s, of which a notice tells (decisions 11.2)', () => {
+    const level = (id: string, rewards: Json): Json => ({
+      id,
+      type: 'battle-pass-level',
+      data: { levelNumber: 2, passNodeId: 'p', rewards },
+    })
+    const nodes = [
+      level('a', { free: [gold(7)] }),
+      passNode('p', { tiers: [tier(2, 'free'), tier(2, 'premium')] }),
+      level('b', { free: [gold(7)], premium: [] }),
+    ]
+    const parsed = parseDefinition(print(scenario(nodes, [])))
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+    const pass = parsed.definition.nodes.get('p')
+    expect(pass?.type === 'battle-pass' && [...pass.tiers]).toMatchObject([
+      ['free:2', { rewards: [{ currency: 'gold', amount: 7n }] }],
+      ['premium:2', { rewards: [] }],
+    ])
+    const message = (track: string) => `replaces what the pass lists for the ${track} tier of level 2`
+    expect(parsed.notices).toEqual([
+      { path: 'nodes[1].data.rewards.free', message: message('free') },
+      { path: 'nodes[3].data.rewards.premium', message: message('premium') },
+    ])
+
+    const differing = print(scenario([...nodes, level('c', { free: [gold(8)] })], []))
+    expect(faultsOf(differing)).toEqual([
+      'nodes[4].data.rewards.free: differs from nodes[1].data.rewards.free: the free tier of level 2 has one list of rewards',
+    ])
+    // One that was published before this rule goes on, with the first list.
+    const stored = parseDefinition(differing, { isStored: true })
+    const old = stored.ok && stored.definition.nodes.get('p')
+    expect(old && old.type === 'battle-pass' && old.tiers.get('free:2')?.rewards).toMatchObject([{ amount: 7n }])
   })
 
   it('may write its words with escapes', () => {

@@ -345,6 +345,26 @@ describe('the difference of two versions', () => {
     expect(nodesChanged[0]?.changes.map(({ path }) => path)).toEqual(['type', 'data'])
   })
 
+  it('tells of tiers of a pass that change with a level node alone (decisions 11.2)', () => {
+    const level = (amount: number): Json => ({
+      id: 'level',
+      type: 'battle-pass-level',
+      data: { levelNumber: 2, passNodeId: 'pass', rewards: { free: [gold(amount)] } },
+    })
+    const pass = passNode('pass', { tiers: [] })
+    const { nodesChanged } = diff(scenario([pass, level(1)], []), scenario([pass, level(2)], []))
+    expect(nodesChanged).toMatchObject([
+      {
+        nodeId: 'pass',
+        changes: [],
+        pass: {
+          tiersChanged: [{ level: 2, track: 'free', rewardsBefore: [{ amount: 1n }], rewardsAfter: [{ amount: 2n }] }],
+        },
+      },
+      { nodeId: 'level', pass: null },
+    ])
+  })
+
   it('tells of a price in another currency', () => {
     const { nodesChanged } = diff(season(), season({ price: { currency: 'ash', amount: 950 } }))
     expect(nodesChanged[0]?.pass?.price).toEqual({

@@ -8,6 +8,7 @@ import {
   type Definition,
   type PassNode,
   parseDefinition,
+  type Tier,
   TRACKS,
   type Track,
   typeOf,
@@ -150,13 +151,14 @@ function naivePass(
     const node = definition?.nodes.get(nodeId)
     return node?.type === 'battle-pass' ? node : null
   }
+  /** From the texts of the nodes, not from what the parser made of them. */
   const rewardsAt = (definition: Definition | null, level: number, track: Track) => {
-    const own = [...(definition?.nodes.values() ?? [])].flatMap((node) =>
-      node.type === 'battle-pass-level' && node.passNodeId === nodeId && node.levelNumber === level
-        ? (node.rewards[track] ?? [])
-        : [],
+    const texts = [...(definition?.nodes.values() ?? [])].map(({ id, data }) => ({ id, data: JSON.parse(data.text) }))
+    const listed = texts.find(({ id }) => id === nodeId)?.data.tiers ?? []
+    const isBrought = texts.some(
+      ({ data }) => data.passNodeId === nodeId && Number(data.levelNumber) === level && data.rewards?.[track],
     )
-    return own.length > 0 ? own : nodeOf(definition)?.tiers.get(`${track}:${level}`)?.rewards
+    return isBrought || listed.some((one: Tier) => one.level === level && one.track === track) ? [] : undefined
   }
   const canClaim = (definition: Definition | null, { xp, premiumOwned }: PlayedPass, level: number, track: Track) => {
     const node = nodeOf(definition)
