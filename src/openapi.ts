@@ -23,6 +23,7 @@ import { object, type Schema, shape } from './request/shape.ts'
 import { crossHandleRequest } from './scenario/cross-handle.ts'
 import { TRACKS } from './scenario/definition.ts'
 import { runRequest } from './scenario/read-run.ts'
+import { RUN_CAUSES } from './scenario/runs.ts'
 import { startRunRequest } from './scenario/start-run.ts'
 
 // The published description of the REST surface. Tests hold every answer against it, and every route to be in it.
@@ -146,6 +147,12 @@ const schemas: Record<string, Schema> = {
       status: { type: 'string', enum: ['active', 'completed', 'cancelled'] },
       active: list(ref('EnteredNode'), 'Nodes entered and not left.'),
       plan: orNull(ref('ExecutionPlan')),
+      cause: {
+        type: ['string', 'null'],
+        enum: [...RUN_CAUSES, null],
+        description:
+          'Why the run was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.',
+      },
     },
     'The run, with its last plan.',
   ),
@@ -466,6 +473,7 @@ export const examples: Readonly<Record<string, Json>> = {
     status: 'active',
     active: [{ nodeId: 'shop', type: 'shop', data: { offer: 'starter' } }],
     plan: leveledPlan,
+    cause: null,
   },
   AuthProvidersRequest: {
     environment: 'production',

@@ -437,7 +437,7 @@ class SeededPlayer {
     books.add('players', [playerId, this.nickname, avatar, region, language, status, created])
     const { scenarioId, nodeId } = this.place
     const plan = this.last && this.whole ? freeze(planOf(this.runId, this.last)) : null
-    books.add('runs', [playerId, this.runId, scenarioId, 'active', JSON.stringify(this.active), plan, created])
+    books.add('runs', [playerId, this.runId, scenarioId, 'active', JSON.stringify(this.active), plan, null, created])
     if (this.pass) {
       const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = this.pass
       const row = [playerId, scenarioId, nodeId, xp, level, premiumOwned, maxLevelCrossed, completed]

@@ -3,22 +3,25 @@ import { type ErrorCode, TierwayError } from './error.ts'
 import { toBigInts } from './json.ts'
 import { backoff, type CallOptions, listenOnline, pause, refusalOf } from './transport.ts'
 
-/** An event of the player: a handle that a node of a scenario crossed, or `playerCreated`. */
+/** An event of the player: a handle that a node of a scenario crossed, the end of a run, or `playerCreated`. */
 export interface TierwayEvent {
   /** Its place in the stream. Keep it, and give it as `after`, to go on from there. */
   readonly cursor: string
-  readonly type: 'crossing' | 'playerCreated'
+  readonly type: 'crossing' | 'playerCreated' | 'runCancelled'
   /** RFC 3339, UTC. */
   readonly occurredAt: string
   readonly playerId: string
-  /** Null for `playerCreated`, as the other members about the crossing are. */
+  /** Null for `playerCreated`. */
   readonly scenarioId: string | null
-  readonly nodeId: string | null
+  /** Null for `playerCreated`. */
   readonly runId: string | null
+  /** Null unless a handle was crossed. */
+  readonly nodeId: string | null
+  /** Null unless a handle was crossed. */
   readonly handle: string | null
   /**
    * What the event tells. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
-   * `onPremiumPurchase`: `price`. Xp and amounts are `bigint`.
+   * `onPremiumPurchase`: `price`. `runCancelled`: `cause`. Xp and amounts are `bigint`.
    */
   readonly data: Readonly<Record<string, unknown>>
 }

@@ -325,7 +325,8 @@ export class ScenarioSession {
     this.#listeners.tell('crossed', details ?? crossing)
   }
 
-  async #hear({ nodeId, handle, data }: TierwayEvent, signal: AbortSignal): Promise<void> {
+  async #hear({ type, nodeId, handle, data }: TierwayEvent, signal: AbortSignal): Promise<void> {
+    if (type === 'runCancelled') await this.refresh({ signal }).catch(() => undefined)
     if (nodeId === null || handle === null) return
     const crossing = { nodeId, handle }
     if (typeof data.toLevel === 'number') this.#levels.set(nodeId, data.toLevel)

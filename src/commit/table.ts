@@ -93,6 +93,8 @@ export interface TableOptions<K extends Columns, C extends Columns> {
   readonly kind: 'state' | 'append'
   /** Columns that Postgres computes from the row `r` as it is written, by their names. */
   readonly computed?: Readonly<Record<string, string>>
+  /** In which order rows `r` are written, in SQL: for a unique index that only one of a player's rows may be in. */
+  readonly order?: string
   /**
    * Whether a change gives its player a new version, so that rows may be remembered. Others are forgotten with the group,
    * and written by statements of their own.
@@ -144,6 +146,7 @@ export class Table<Row> {
   private readonly written: readonly Field[]
   private readonly writeOnly: readonly string[]
   private readonly computed: Readonly<Record<string, string>>
+  private readonly order: string
   private readonly conflict: string
   private readonly expired: string
 
@@ -153,6 +156,7 @@ export class Table<Row> {
     this.isVersioned = options.isVersioned ?? owner !== null
     this.index = this.isVersioned ? nextInsertion() : -1
     this.computed = computed
+    this.order = options.order ? ` ORDER BY ${options.order}` : ''
     this.expired = expired
     if (options.expired) expiring.push(this)
     this.key = Object.keys(key)
@@ -223,7 +227,7 @@ export class Table<Row> {
   private into(owner: string, from: string): string {
     const values = [...this.written.map(({ name }) => `r.${name}`), ...Object.values(this.computed)]
     return `INSERT INTO ${this.name} (${this.names(...Object.keys(this.computed))})
-      SELECT ${owner}${values.join(', ')} FROM ${from}${this.conflict}`
+      SELECT ${owner}${values.join(', ')} FROM ${from}${this.order}${this.conflict}`
   }
 
   /** A statement of its own that writes rows; none when there are none. */

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts'
 
 /** What happens in an environment, as its stream tells it (spec 6). */
-export const EVENT_TYPES = ['crossing', 'player.created'] as const
+export const EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
 /** An event that a transaction is about to append. */

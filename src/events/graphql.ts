@@ -10,6 +10,8 @@ import { findEnvironment } from '../projects/projects.ts'
 import { checkSpan, environment, nodeId, playerId, scenarioId, span } from '../request/common.ts'
 import { described, mapped, optional, type RequestOf, shape, someOf, text, texts } from '../request/shape.ts'
 import { JsonSource } from '../request/source.ts'
+import { RunCauseEnum } from '../scenario/graphql.ts'
+import type { RunCause } from '../scenario/runs.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
@@ -23,6 +25,7 @@ const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
   values: {
     crossing: 'A handle of a node was crossed.',
     'player.created': 'A player was created by a login.',
+    'run.cancelled': 'A run was cancelled.',
   },
 })
 
@@ -35,7 +38,7 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
     occurredAt: t.expose('occurredAt', { type: 'DateTime' }),
     playerId: t.exposeID('playerId'),
     scenarioId: t.exposeString('scenarioId', {
-      description: 'Where it was crossed; null for events that are no crossing.',
+      description: 'The scenario of the run; null for a player that was created.',
       nullable: true,
     }),
     nodeId: t.exposeString('nodeId', {
@@ -43,7 +46,7 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
       nullable: true,
     }),
     runId: t.exposeString('runId', {
-      description: 'The run in which it was crossed; null for events that are no crossing.',
+      description: 'The run; null for a player that was created.',
       nullable: true,
     }),
     handle: t.exposeString('handle', {
@@ -128,8 +131,21 @@ const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').
   }),
 })
 
+builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
+  interfaces: [EventInterface],
+  description: 'A run was cancelled.',
+  fields: (t) => ({
+    cause: t.field({
+      description: 'Why it was cancelled.',
+      type: RunCauseEnum,
+      resolve: (event) => readText(dataOf(event), 'cause') as RunCause,
+    }),
+  }),
+})
+
 function typeNameOf({ type, handle, byClient }: StreamEvent): string {
   if (type === 'player.created') return 'PlayerCreatedEvent'
+  if (type === 'run.cancelled') return 'RunCancelledEvent'
   if (byClient) return 'HandleCrossedEvent'
   switch (handle) {
     case 'onLevelUp':

@@ -17,8 +17,8 @@ export function enumType<T extends string>(
   list: readonly T[],
   { description, values }: { description: string; values: Readonly<Record<T, string>> },
 ) {
-  // `player.created` is `playerCreated`.
-  const nameOf = (value: string) => value.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase())
+  // `player.created` is `playerCreated`, and `definition changed` is `definitionChanged`.
+  const nameOf = (value: string) => value.replace(/[. ](\w)/g, (_, letter: string) => letter.toUpperCase())
   const described = Object.fromEntries(list.map((value) => [nameOf(value), { value, description: values[value] }]))
   const type = builder.enumType(name, {
     description,

@@ -17,7 +17,7 @@ import { askStanding, requireActive, type Status, setStatus } from '../players/s
 import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
 import { type Track, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
-import { askActiveRun, askPlan, askRun, setRun } from '../scenario/runs.ts'
+import { askActiveRun, askPlan, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
 import { Erasures } from './erase.ts'
@@ -352,11 +352,11 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
       const run = askRun(player, runId)
       if (run) askPlan(player, run.key)
     },
-    decide(player) {
+    decide(player, group) {
       const run = askRun(player, runId)?.value
       if (!run) throw new Refusal('runNotFound')
       if (run.status !== 'active') throw new Refusal('runNotActive')
-      setRun(player, { ...run, status: 'cancelled', active: [] }, askPlan(player, run.runId).value?.plan ?? null)
+      cancel(group, player, run, 'cancelled by support')
       const { scenarioId, active } = run
       const at = { runId: run.runId, scenarioId }
       return {

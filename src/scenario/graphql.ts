@@ -5,7 +5,7 @@ import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
 import { forwardPage, pageOf, readList } from '../graphql/page.ts'
-import { argsOf, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
+import { argsOf, enumType, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { MAX_INT32 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
@@ -39,7 +39,7 @@ import {
   validateRequest,
   versionRequest,
 } from './requests.ts'
-import type { RunStatus } from './runs.ts'
+import { RUN_CAUSES, type RunCause, type RunStatus } from './runs.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { type StartResult, startRunCall } from './start-run.ts'
 import { diffVersions, listVersions, type VersionSummary } from './versions.ts'
@@ -67,9 +67,19 @@ const RunStatusType = builder.enumType('RunStatus', {
   values: {
     active: { value: 'active', description: 'Handles can be crossed.' },
     completed: { value: 'completed', description: 'No node is active any more.' },
-    cancelled: { value: 'cancelled', description: 'An operator ended it.' },
+    cancelled: { value: 'cancelled', description: 'It ended before its end. Its `cause` says why.' },
   } as const satisfies Record<RunStatus, unknown>,
 })
+
+export const RunCauseEnum = enumType('RunCause', RUN_CAUSES, {
+  description: 'Why a run was cancelled.',
+  values: {
+    'cancelled by support': 'An operator ended it.',
+    'definition changed': 'An edit removed all nodes that it stood on, and the player started again.',
+  },
+})
+const CAUSE_DESCRIPTION =
+  'Why it was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.'
 
 export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan').implement({
   description: 'The continuation of a run that a call caused (spec 2.2).',
@@ -122,6 +132,7 @@ const ScenarioRunType = builder.objectRef<RunResult>('ScenarioRun').implement({
       description: 'The last plan.',
       resolve: (run) => run.plan,
     }),
+    cause: t.expose('cause', { type: RunCauseEnum, nullable: true, description: CAUSE_DESCRIPTION }),
   }),
 })
 
@@ -151,6 +162,13 @@ builder.prismaObject('Run', {
     activeNodes: t.stringList({
       description: 'Ids of the nodes that were entered and not left.',
       resolve: ({ active }) => JSON.parse(active),
+    }),
+    cause: t.field({
+      type: RunCauseEnum,
+      nullable: true,
+      description: CAUSE_DESCRIPTION,
+      select: { cause: true },
+      resolve: ({ cause }) => cause as RunCause | null,
     }),
     startedAt: t.expose('startedAt', { type: 'DateTime' }),
     endedAt: t.expose('completedAt', { type: 'DateTime', nullable: true }),

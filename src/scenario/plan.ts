@@ -126,6 +126,15 @@ export function withoutPaid(step: Walk, isPaid: (grant: Grant) => boolean): Walk
   }
 }
 
+/**
+ * Whether nothing can happen in a run any more since an edit: none of its active nodes is there. A run that stands on no
+ * node rests on the scenario's passes.
+ */
+export function isLost(definition: Definition, { active }: { readonly active: readonly string[] }): boolean {
+  if (active.length === 0) return !hasPass(definition)
+  return !active.some((nodeId) => definition.nodes.has(nodeId))
+}
+
 function hasPass({ nodes }: Definition): boolean {
   return [...nodes.values()].some(({ type }) => type === 'battle-pass')
 }

@@ -7,7 +7,7 @@ import { askStanding, requireActive } from '../players/standing.ts'
 import { runId as runIdField } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { type EnteredNode, type ExecutionPlan, enteredNode } from './plan.ts'
-import { askPlan, askRun, type RunStatus } from './runs.ts'
+import { askPlan, askRun, type RunCause, type RunStatus } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
 export const runRequest = shape({ runId: runIdField })
@@ -19,6 +19,8 @@ export type RunResult = {
   readonly active: readonly EnteredNode[]
   /** The last plan: a client that lost an answer finds it here. */
   readonly plan: ExecutionPlan | null
+  /** Why it was cancelled. Null for any other run, and for one that was cancelled before causes were kept. */
+  readonly cause: RunCause | null
 }
 
 /** Reads the player's own run, with its active nodes as the current version defines them. */
@@ -36,7 +38,7 @@ export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>)
       if (group.waits) return LATER
       requireActive(player)
       if (!run?.value) throw new Refusal('runNotFound')
-      const { scenarioId, status, active } = run.value
+      const { scenarioId, status, active, cause } = run.value
       const found = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
       if (group.waits) return LATER
       const { nodes } = requireScenario(found)
@@ -46,6 +48,7 @@ export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>)
         status,
         active: active.flatMap((nodeId) => nodes.get(nodeId) ?? []).map(enteredNode),
         plan: last?.value?.plan ?? null,
+        cause,
       }
     },
   }

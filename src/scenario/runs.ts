@@ -1,7 +1,13 @@
+import type { Group } from '../commit/group.ts'
 import type { One, Player } from '../commit/player.ts'
 import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../commit/table.ts'
+import { Stream } from '../events/append.ts'
 import { isUuid } from '../limits.ts'
 import type { ExecutionPlan } from './plan.ts'
+
+/** Why a run was cancelled. */
+export const RUN_CAUSES = ['cancelled by support', 'definition changed'] as const
+export type RunCause = (typeof RUN_CAUSES)[number]
 
 export type RunStatus = 'active' | 'completed' | 'cancelled'
 
@@ -14,11 +20,14 @@ export const runs = table('runs', {
     active: json<readonly string[]>(),
     // It carries the data of the nodes that were entered, so it is large, and read only where it is asked for.
     plan: writeOnly(nullable(exactJson<ExecutionPlan>())),
+    cause: nullable(text) as Column<RunCause | null>,
   },
   kind: 'state',
+  // One run of a player and scenario can be active: the one that ends is written before the one that begins.
+  order: `r.status = 'active'`,
   computed: { completed_at: `CASE WHEN r.status = 'active' THEN NULL ELSE now() END` },
 })
-const byId = runs.one({ columns: ['runId', 'scenarioId', 'status', 'active'] })
+const byId = runs.one({ columns: ['runId', 'scenarioId', 'status', 'active', 'cause'] })
 const activeOf = runs.one({ by: ['scenarioId'], where: `t.status = 'active'`, columns: ['runId'] })
 const planOf = runs.one({ columns: ['plan'], isKept: false })
 
@@ -28,6 +37,8 @@ export interface Run {
   readonly scenarioId: string
   readonly status: RunStatus
   readonly active: readonly string[]
+  /** Null unless it is cancelled, and for runs that were cancelled before causes were kept. */
+  readonly cause: RunCause | null
 }
 
 /** A run of the player, by its id. Any other text names none, and the database would refuse it for the whole group. */
@@ -53,4 +64,15 @@ export function setRun(player: Player, run: Run, plan: ExecutionPlan | null): vo
   const active = player.slot(activeOf, run.scenarioId)
   if (run.status === 'active') active.note({ runId: run.runId })
   else active.note(null)
+}
+
+/** Ends a run as it stands. Ask for its plan first. */
+export function cancel(group: Group, player: Player, run: Run, cause: RunCause): void {
+  const { runId, scenarioId } = run
+  const { environmentId, playerId } = player
+  setRun(player, { ...run, status: 'cancelled', active: [], cause }, askPlan(player, runId).value?.plan ?? null)
+  const at = { environmentId, playerId, scenarioId, runId }
+  group
+    .of(Stream)
+    .append({ ...at, type: 'run.cancelled', handle: null, nodeId: null, byClient: false, data: { cause } })
 }

@@ -73,7 +73,7 @@ export function record(group: Group, player: Player, run: Run, step: Walk): Exec
   for (const { nodeId, rewards } of step.grants)
     grant(group, player, rewards, { reason: 'reward_node', reference: `${scenarioId}/${nodeId}/${runId}` })
   addPayments(group, player, run, step)
-  setRun(player, { runId, scenarioId, status: plan.status, active: step.active }, plan)
+  setRun(player, { runId, scenarioId, status: plan.status, active: step.active, cause: null }, plan)
   const { environmentId, playerId } = player
   const at = { environmentId, playerId, scenarioId, runId }
   for (const { nodeId, handle, data, byClient = false } of step.crossings)

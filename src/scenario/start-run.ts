@@ -8,9 +8,9 @@ import { admitActive, askStanding, requireActive } from '../players/standing.ts'
 import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
-import { begin, type ExecutionPlan } from './plan.ts'
+import { begin, type ExecutionPlan, isLost } from './plan.ts'
 import { settle } from './reward-payments.ts'
-import { askActiveRun, askPlan } from './runs.ts'
+import { askActiveRun, askPlan, askRun, cancel, type Run } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 import { record, rewardsOf } from './session.ts'
 
@@ -23,7 +23,10 @@ export type StartResult = {
   readonly plan: ExecutionPlan | null
 }
 
-/** Starts the player's run of a scenario, or resumes the one that is active: there is never a second. */
+/**
+ * Starts the player's run of a scenario, or resumes the one that is active: there is never a second. A run that an edit
+ * of the scenario left nowhere to go ends as cancelled, and another begins (decisions 11.3).
+ */
 export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: StartRun): Command<StartResult> {
   return {
     player: ref,
@@ -36,11 +39,12 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
       if (group.waits) return LATER
       requireActive(player)
       const definition = requireScenario(found)
-      if (active.value) {
-        const { runId } = active.value
-        const last = askPlan(player, runId)
+      const run = active.value && askRun(player, active.value.runId)
+      if (run) {
+        const last = askPlan(player, run.key)
         if (group.waits) return LATER
-        return { runId, resumed: true, plan: last.value?.plan ?? null }
+        if (!run.value || !isLost(definition, run.value))
+          return { runId: run.key, resumed: true, plan: last.value?.plan ?? null }
       }
 
       const step = settle(player, scenarioId, null, begin(definition))
@@ -48,12 +52,10 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
       askHoldings(player, rewards)
       if (group.waits) return LATER
       if (!canGrant(player, rewards)) throw new Refusal('balanceLimitExceeded')
+      if (run?.value) cancel(group, player, run.value, 'definition changed')
       const runId = newId()
-      return {
-        runId,
-        resumed: false,
-        plan: record(group, player, { runId, scenarioId, status: 'active', active: [] }, step),
-      }
+      const begun: Run = { runId, scenarioId, status: 'active', active: [], cause: null }
+      return { runId, resumed: false, plan: record(group, player, begun, step) }
     },
   }
 }

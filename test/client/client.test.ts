@@ -169,6 +169,22 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect([here.status, ended]).toEqual(['cancelled', ['cancelled']])
   })
 
+  it('hears that its run was cancelled while it follows', async () => {
+    await game.publish('fleeting', { name: 'S', start: 'old', nodes: [{ id: 'old', type: 'popup' }], edges: [] })
+    const tierway = await signedIn()
+    const here = await tierway.scenario('fleeting').start()
+    const ended: string[] = []
+    here.on('ended', ({ status }) => ended.push(status))
+    const stop = here.follow()
+    await here.refresh()
+    await game.publish('fleeting', { name: 'S', start: 'new', nodes: [{ id: 'new', type: 'popup' }], edges: [] })
+    const next = await tierway.scenario('fleeting').start()
+    expect(next.runId).not.toBe(here.runId)
+    await until('it has ended', () => ended.length > 0)
+    expect(ended).toEqual(['cancelled'])
+    stop()
+  })
+
   it('lets the faults of a listener be its own', async () => {
     const pass = (await (await signedIn()).scenario('season-1').start()).battlePass('pass')
     const reported: unknown[] = []

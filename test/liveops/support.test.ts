@@ -1483,7 +1483,12 @@ describe('cancelRun', () => {
     const { runId } = player
     payload(await act('cancelRun', player, { runId }))
     const run = (await player.post('/sdk/v1/scenarios/run', { runId })).body
-    expect(run).toMatchObject({ runId, status: 'cancelled', active: [] })
+    expect(run).toMatchObject({ runId, status: 'cancelled', active: [], cause: 'cancelled by support' })
+    const { rows } = await game.app.pool.query(
+      `SELECT run_id, data FROM events WHERE player_id = $1 AND type = 'run.cancelled'`,
+      [player.playerId],
+    )
+    expect(rows).toEqual([{ run_id: runId, data: '{"cause":"cancelled by support"}' }])
     const refused = await player.post(XP, { ...pass, runId, amount: 1, source: 'match' })
     expect([refused.status, refused.body.error]).toEqual([409, 'run not active'])
     const next = (await player.post('/sdk/v1/scenarios/start', { scenarioId: 'season' })).body

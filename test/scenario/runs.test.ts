@@ -5,6 +5,7 @@ import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, item, passNode, scenario, season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { graphqlOf, plain, restOf } from '../support/surfaces.ts'
 
 const MAX_INT64 = 2n ** 63n - 1n
 const START = '/sdk/v1/scenarios/start'
@@ -106,7 +107,14 @@ describe('the start of a run', () => {
     const { started, runId, read } = await enter('direct')
     const plan = { runId, status: 'active', crossed: [], entered: [enteredPopup('a')], granted: [] }
     expect(started.plan).toEqual(plan)
-    expect(await read()).toEqual({ runId, scenarioId: 'direct', status: 'active', active: [enteredPopup('a')], plan })
+    expect(await read()).toEqual({
+      runId,
+      scenarioId: 'direct',
+      status: 'active',
+      active: [enteredPopup('a')],
+      plan,
+      cause: null,
+    })
   })
 
   it('may be at a reward node, which grants', async () => {
@@ -355,6 +363,7 @@ describe('reading a run', () => {
       status: 'active',
       active: [{ nodeId: 'pass', type: 'battle-pass', data: expect.anything() }, enteredPopup('c')],
       plan,
+      cause: null,
     })
   })
 
@@ -385,6 +394,107 @@ describe('reading a run', () => {
     expect((await read()).active).toEqual([{ nodeId: 'a', type: 'cutscene', data: { clip: 'new' } }])
     expect((await cross('b', 'onComplete')).body.error).toBe('node not found')
     expect((await cross('a', 'onComplete')).body.plan.status).toBe('completed')
+  })
+})
+
+describe.each([
+  ['REST', restOf],
+  ['GraphQL', graphqlOf],
+])('runs survive edits, over %s (decisions 11.3)', (name, surfaceOf) => {
+  const step = (id: string): Json => scenario([popup(id)], [edge('start', 'onStart', id)])
+  const runsOf = async ({ playerId }: TestPlayer, scenarioId: string) => {
+    const { rows } = await game.app.pool.query(
+      'SELECT status, cause, active FROM runs WHERE player_id = $1 AND scenario_id = $2 ORDER BY id',
+      [playerId, scenarioId],
+    )
+    return rows
+  }
+  const cancelled = { status: 'cancelled', cause: 'definition changed', active: '[]' }
+
+  it('by ending one that stands nowhere any more, and beginning another', async () => {
+    const scenarioId = `moved ${name}`
+    await publish(scenarioId, step('old'))
+    const { player, runId, started } = await enter(scenarioId)
+    const surface = surfaceOf(player)
+    await publish(scenarioId, step('new'))
+    expect(await surface.start({ scenarioId })).toMatchObject({
+      ok: { resumed: false, plan: { entered: [enteredStart, enteredPopup('new')] } },
+    })
+    expect(await surface.run({ runId })).toEqual({
+      ok: plain({
+        runId,
+        scenarioId,
+        status: 'cancelled',
+        active: [],
+        plan: started.plan,
+        cause: 'definition changed',
+      }),
+    })
+    expect(await runsOf(player, scenarioId)).toEqual([cancelled, { status: 'active', cause: null, active: '["new"]' }])
+    const again = await surface.start({ scenarioId })
+    expect(again).toMatchObject({ ok: { resumed: true } })
+
+    const document = `query ($scenarioId: String!) { events(scenarioId: $scenarioId) { edges { node {
+      type runId handle nodeId ... on RunCancelledEvent { cause } } } } }`
+    const { data } = await player.graphql(document, { scenarioId })
+    const ended = { type: 'runCancelled', runId, handle: null, nodeId: null, cause: 'definitionChanged' }
+    expect(data.events.edges.map(({ node }: { node: Json }) => node)).toMatchObject([
+      { handle: 'onStart' },
+      ended,
+      { handle: 'onStart' },
+    ])
+  })
+
+  it('but goes on with one that any of its nodes is left of, or that rests on a pass', async () => {
+    const scenarioId = `left ${name}`
+    const both = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'b')]
+    await publish(scenarioId, scenario([popup('a'), popup('b')], both))
+    const { player, runId } = await enter(scenarioId)
+    const surface = surfaceOf(player)
+    await publish(scenarioId, { name: 'S', start: 'b', nodes: [popup('b')], edges: [] })
+    expect(await surface.start({ scenarioId })).toMatchObject({ ok: { resumed: true } })
+    expect((await player.post(START, { scenarioId })).body.runId).toBe(runId)
+
+    const seasonId = `rests ${name}`
+    const withPass = (...nodes: Json[]): Json => ({ name: 'S', start: 'a', nodes: [popup('a'), ...nodes], edges: [] })
+    await publish(seasonId, withPass(passNode()))
+    const resting = await enter(seasonId)
+    expect((await resting.cross('a', 'onComplete')).body.plan.status).toBe('active')
+    expect(await surfaceOf(resting.player).start({ scenarioId: seasonId })).toMatchObject({ ok: { resumed: true } })
+    // Without the pass nothing could ever happen in it.
+    await publish(seasonId, withPass())
+    expect(await surfaceOf(resting.player).start({ scenarioId: seasonId })).toMatchObject({ ok: { resumed: false } })
+    expect(await runsOf(resting.player, seasonId)).toMatchObject([cancelled, { status: 'active' }])
+  })
+
+  it('once, for many players that start many times at once', async () => {
+    const scenarioId = `crowd ${name}`
+    await publish(scenarioId, step('old'))
+    const players = await Promise.all(times(20, () => enter(scenarioId)))
+    await publish(scenarioId, step('new'))
+    const outcomes = await Promise.all(
+      players.flatMap(({ player }) => times(5, () => surfaceOf(player).start({ scenarioId }))),
+    )
+    const begun = outcomes.filter((outcome) => 'ok' in outcome && !(outcome.ok as { resumed: boolean }).resumed)
+    expect([outcomes.length, begun.length]).toEqual([100, 20])
+    for (const { player } of players)
+      expect(await runsOf(player, scenarioId)).toMatchObject([cancelled, { status: 'active', cause: null }])
+  })
+
+  it('and is left as it was by a start that is refused', async () => {
+    const scenarioId = `refused ${name}`
+    await publish(scenarioId, step('old'))
+    const { player } = await enter(scenarioId, { wallet: { gold: MAX_INT64 } })
+    await publish(
+      scenarioId,
+      scenario(
+        [reward('gift', gold(1)), popup('new')],
+        [edge('start', 'onStart', 'gift'), edge('gift', 'onComplete', 'new')],
+      ),
+    )
+    const before = await written(player)
+    expect(await surfaceOf(player).start({ scenarioId })).toMatchObject({ code: 'BALANCE_LIMIT_EXCEEDED' })
+    expect(await written(player)).toEqual(before)
   })
 })
 

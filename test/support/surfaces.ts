@@ -28,7 +28,7 @@ export const PLAN = `plan { runId status crossed { nodeId handle } entered { nod
 
 export const START = `mutation ($input: StartRunInput!) { startRun(input: $input) { runId resumed ${PLAN} } }`
 export const CROSS = `mutation ($input: CrossHandleInput!) { crossHandle(input: $input) { ${PLAN} } }`
-export const RUN = `query ($runId: String!) { run(runId: $runId) { runId scenarioId status active { nodeId type data } ${PLAN} } }`
+export const RUN = `query ($runId: String!) { run(runId: $runId) { runId scenarioId status active { nodeId type data } ${PLAN} cause } }`
 export const PROGRESS = `query ($scenarioId: String!, $nodeId: String!) {
   battlePass(scenarioId: $scenarioId, nodeId: $nodeId) { level xp premiumOwned claimedTiers { level track } } }`
 export const ADD_XP = `mutation ($input: AddXpInput!) { addXp(input: $input) { level xp leveledUp maxLevel ${PLAN} } }`
@@ -101,5 +101,6 @@ export function plain(value: unknown, key = ''): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member, name)]))
   }
   if (INT64.has(key) && typeof value === 'number') return String(value)
+  if (key === 'cause' && typeof value === 'string') return value.replace(/ (\w)/g, (_, letter) => letter.toUpperCase())
   return IDS.has(key) && typeof value === 'string' ? key : value
 }
