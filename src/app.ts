@@ -2,8 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { createEndedAccess, purgeEndedAccess } from './auth/ended-access.ts'
 import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
-import { createWatch, purgeEndedAccess } from './auth/watch.ts'
+import { createWatch } from './auth/watch.ts'
 import { createWebhook } from './auth/webhook.ts'
 import type { Lane } from './commit/command.ts'
 import { createGroupCommit, type GroupCommit } from './commit/group-commit.ts'
@@ -129,7 +130,16 @@ export async function createApp({
     // Apart from the game's writes, since both lock players, each in an order of its own.
     logins: createGroupCommit({ ...groups, observe: observe('login'), committed }),
   }
-  const tokens = await createTokens({ keys: tokenKeys, issuer: config.tokenIssuer, audience: config.tokenAudience })
+  const ended = createEndedAccess({
+    pool,
+    onError: (error) => warn(error, 'logins that ended could not be read; each second tries again'),
+  })
+  const tokens = await createTokens({
+    keys: tokenKeys,
+    issuer: config.tokenIssuer,
+    audience: config.tokenAudience,
+    isEnded: ended.isEnded,
+  })
   const webhook = createWebhook({
     allowPrivateAddresses: config.allowPrivateWebhooks,
     observe: ({ status, error, milliseconds }) => {
@@ -173,6 +183,7 @@ export async function createApp({
   const prisma = createPrisma(operatorPool)
   const watch = createWatch({
     pool,
+    ended,
     onError: (error) => warn(error, 'the standing of connected callers could not be read; each second tries again'),
   })
   const graphql = await createGraphql({
@@ -235,6 +246,7 @@ export async function createApp({
       if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
       purging = setInterval(purge, PURGE_EVERY_MS).unref()
       folding.start()
+      await ended.start()
       return listenOn(server, config.port, config.host)
     },
     async stop() {
@@ -247,7 +259,7 @@ export async function createApp({
       for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
       metricsServer?.close()
       metricsServer?.closeAllConnections()
-      watch.close()
+      ended.close()
       await graphql.stop()
       const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
       // A connection that was answering a call when the stop began becomes idle with its answer.

@@ -161,7 +161,9 @@ const schemas: Record<string, Schema> = {
   RefreshRequest: refreshRequest.schema,
   TokenPair: answer(
     {
-      accessToken: text('Valid 24 hours: a JWT, for `Authorization: Bearer`.'),
+      accessToken: text(
+        'A JWT for `Authorization: Bearer`. Valid 24 hours, or until two seconds after its login has ended.',
+      ),
       refreshToken: text('Valid 7 days, and used up by its first use.'),
     },
     'Spec 4.2.',

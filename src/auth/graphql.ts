@@ -22,7 +22,9 @@ import { LOGIN_NOTES, type LoginNote } from './webhook-answer.ts'
 const TokenPairType = builder.objectRef<TokenPair>('TokenPair').implement({
   description: 'What a login answers (spec 4.2).',
   fields: (t) => ({
-    accessToken: t.exposeString('accessToken', { description: 'Valid 24 hours.' }),
+    accessToken: t.exposeString('accessToken', {
+      description: 'Valid 24 hours, or until two seconds after its login has ended.',
+    }),
     refreshToken: t.exposeString('refreshToken', { description: 'Valid 7 days, and used up by its first use.' }),
   }),
 })

@@ -35,7 +35,7 @@ export interface Tokens {
    * text that carried it, under which it is known from then on.
    */
   verifyAccessToken(token: string, sent?: string): Promise<PlayerCaller>
-  /** The player of a text whose token was verified before and has not expired. */
+  /** The player of a text whose token was verified before and has not expired. Refuses one whose login has ended. */
   known(sent: string): PlayerCaller | undefined
   /** The public keys, for `/.well-known/jwks.json`. */
   readonly jwks: { readonly keys: readonly JWK[] }
@@ -54,10 +54,12 @@ export interface TokenOptions {
   readonly keys: readonly TokenKey[]
   readonly issuer: string
   readonly audience: string
+  /** Whether a login has ended, and its access tokens with it. */
+  readonly isEnded?: (familyId: string | null) => boolean
 }
 
 /** Player access tokens: JWTs signed with Ed25519, verified with every claim pinned. */
-export async function createTokens({ keys, issuer, audience }: TokenOptions): Promise<Tokens> {
+export async function createTokens({ keys, issuer, audience, isEnded = () => false }: TokenOptions): Promise<Tokens> {
   const [signing] = keys
   if (!signing) throw new Error('at least one token key is needed')
   const signingKey = await importJWK(signing, ALGORITHM)
@@ -75,7 +77,12 @@ export async function createTokens({ keys, issuer, audience }: TokenOptions): Pr
 
   function known(sent: string): PlayerCaller | undefined {
     const found = verified.get(sent.slice(-SIGNATURE_LENGTH))
-    return found?.sent === sent && found.caller.expiresAt > Date.now() ? found.caller : undefined
+    return found?.sent === sent && found.caller.expiresAt > Date.now() ? unlessEnded(found.caller) : undefined
+  }
+
+  function unlessEnded(caller: PlayerCaller): PlayerCaller {
+    if (isEnded(caller.familyId)) throw new Refusal('invalidToken')
+    return caller
   }
 
   async function verify(token: string): Promise<PlayerCaller> {
@@ -125,7 +132,7 @@ export async function createTokens({ keys, issuer, audience }: TokenOptions): Pr
       try {
         const caller = await verify(token)
         if (sent.length <= 2 * MAX_TOKEN_LENGTH) verified.set(sent.slice(-SIGNATURE_LENGTH), { sent, caller })
-        return caller
+        return unlessEnded(caller)
       } catch (cause) {
         throw new Refusal('invalidToken', { cause })
       }

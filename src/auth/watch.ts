@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { purge } from '../db/purge.ts'
 import type { PlatformCaller, PlayerCaller } from './callers.ts'
+import type { EndedAccess } from './ended-access.ts'
 
 /** Ends what callers have open once they may not call any more. */
 export interface Watch {
@@ -11,7 +11,6 @@ export interface Watch {
   watch(caller: Watched, end: (reason: EndReason) => void): () => void
   /** Why a caller may not have anything open now; undefined when it may. */
   check(caller: Watched): Promise<EndReason | undefined>
-  close(): void
 }
 
 /** A caller with something open. A client before its login has its SDK key alone. */
@@ -21,15 +20,13 @@ export type EndReason = 'player banned' | 'player deleted' | 'logged out' | 'key
 
 export interface WatchOptions {
   readonly pool: Pool
-  /** Milliseconds between two looks; 1,000 unless given. */
-  readonly lookMs?: number
+  readonly ended: Pick<EndedAccess, 'onLook'>
   /** Called when the database could not be read. The next look tries again. */
   readonly onError?: (error: unknown) => void
 }
 
-/** Every caller is looked at once in so many looks, whatever `ended_access` says. */
+/** Every caller is looked at once in so many looks, whether or not anything told of its end. */
 const SWEEP_LOOKS = 60
-const KEPT = '1 hour'
 
 interface Entry {
   readonly caller: Watched
@@ -52,42 +49,30 @@ function isSame(one: Watched, other: Watched): boolean {
 }
 
 /**
- * Looks once a second at the callers whose right may have ended: those that are new, those whose player `ended_access`
- * names, and those with a key, which are few. No signal can be lost, as there is none. What a failover to a lagging
- * standby hides from `ended_access` is found by the sweep.
+ * Looks once a second at the callers whose access may have ended: those that are new, those whose player has lost an
+ * access since the last look, and those with a key, which are few. What a failover to a lagging standby hides is found
+ * by the sweep.
  */
-export function createWatch({ pool, lookMs = 1_000, onError = () => {} }: WatchOptions): Watch {
+export function createWatch({ pool, ended, onError = () => {} }: WatchOptions): Watch {
   const holders = new Map<string, Holder[]>()
   const keyed = new Set<Holder>()
   /** Holders that no look has seen yet. */
   let fresh = new Set<Holder>()
   let sweep = holders.values()
-  /** Transactions before this one had ended at the last look. Null before the first. */
-  let horizon: string | null = null
-  let timer: NodeJS.Timeout | undefined
-  let closed = false
 
-  async function look(): Promise<void> {
+  async function look(playerIds: readonly string[]): Promise<void> {
     const looked = fresh
     fresh = new Set()
+    endExpired()
+    const named = playerIds.flatMap((playerId) => holders.get(playerId) ?? [])
+    const due = new Set([...looked, ...named, ...keyed, ...nextOfSweep()])
     try {
-      endExpired()
-      const ended = await readEnded(pool, horizon)
-      const named = ended.playerIds.flatMap((playerId) => holders.get(playerId) ?? [])
-      const due = [...new Set([...looked, ...named, ...keyed, ...nextOfSweep()])]
-      const callers = due.map(({ caller }) => caller)
+      const callers = [...due].map(({ caller }) => caller)
       for (const [caller, reason] of await findEnded(pool, callers)) endAll(find(caller), reason)
-      horizon = ended.horizon
     } catch (error) {
-      for (const holder of looked) fresh.add(holder)
+      for (const holder of due) if (holder.entries.size > 0) fresh.add(holder)
       onError(error)
     }
-    timer = undefined
-    schedule()
-  }
-
-  function schedule(): void {
-    if (holders.size > 0 && !closed) timer ??= setTimeout(look, lookMs).unref()
   }
 
   function nextOfSweep(): Holder[] {
@@ -142,39 +127,20 @@ export function createWatch({ pool, lookMs = 1_000, onError = () => {} }: WatchO
     keyed.delete(holder)
   }
 
+  ended.onLook(look)
   return {
     watch(caller, onEnd) {
       const entry = { caller, end: onEnd }
       const holder = find(caller) ?? enter(caller)
       holder.entries.add(entry)
-      schedule()
       return () => forget(entry)
     },
     async check(caller) {
-      const [ended] = await findEnded(pool, [caller])
-      return ended?.[1]
-    },
-    close() {
-      closed = true
-      clearTimeout(timer)
+      const [found] = await findEnded(pool, [caller])
+      return found?.[1]
     },
   }
 }
-
-/** Players that `ended_access` names since a look, and where the next look begins. */
-async function readEnded(pool: Pool, horizon: string | null): Promise<{ horizon: string; playerIds: string[] }> {
-  const { rows } = await pool.query<{ horizon: string; player_ids: string[] | null }>({
-    name: 'watch-ended',
-    text: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon,
-      (SELECT array_agg(DISTINCT player_id) FROM ended_access WHERE xid >= $1::bigint) AS player_ids`,
-    values: [horizon],
-  })
-  return { horizon: rows[0]?.horizon ?? '0', playerIds: rows[0]?.player_ids ?? [] }
-}
-
-/** Removes rows that every instance has read. */
-export const purgeEndedAccess = (pool: Pool): Promise<number> =>
-  purge(pool, 'ended_access', `ended_at < now() - interval '${KEPT}'`)
 
 async function findEnded(pool: Pool, callers: readonly Watched[]): Promise<[Watched, EndReason][]> {
   const players = callers.filter((caller) => caller.kind === 'player')

@@ -148,7 +148,7 @@ export interface CustomLinkRequest {
 }
 
 export interface TokenPair {
-  /** Valid 24 hours: a JWT, for `Authorization: Bearer`. */
+  /** A JWT for `Authorization: Bearer`. Valid 24 hours, or until two seconds after its login has ended. */
   readonly accessToken: string
   /** Valid 7 days, and used up by its first use. */
   readonly refreshToken: string

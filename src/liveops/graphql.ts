@@ -186,7 +186,8 @@ builder.mutationFields((t) => ({
   }),
   endSessions: t.field({
     type: PlayerPayload,
-    description: 'Ends all logins of a player. Access tokens live out their time, sockets close; it may log in again.',
+    description:
+      'Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. It can log in again.',
     ...support('EndSessionsInput', 'end_sessions', playerRequest, endSessions),
   }),
   unlinkIdentity: t.field({

@@ -117,7 +117,7 @@ function changeStatus(call: SupportCall, name: string, status: Status, more?: (g
   })
 }
 
-/** Ends all logins of a player: its refresh tokens, and within two seconds its sockets. It may log in again. */
+/** Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. It can log in again. */
 export function endSessions(call: SupportCall): Command<void> {
   return act(call, {
     name: 'end_sessions',

@@ -206,7 +206,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     expect(pair.refreshToken).not.toBe(login.refreshToken)
     expect(pair.accessToken).not.toBe(login.accessToken)
     expect(decodeJwt(pair.accessToken).sub).toBe(login.playerId)
-    // An access token ends with its own time.
+    // A refresh ends no access token.
     for (const { accessToken } of [login, pair]) expect((await readPlayer(accessToken)).status).toBe(200)
   })
 

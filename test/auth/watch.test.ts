@@ -1,7 +1,8 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PlayerCaller } from '../../src/auth/callers.ts'
-import { createWatch } from '../../src/auth/watch.ts'
+import { createEndedAccess } from '../../src/auth/ended-access.ts'
+import { createWatch, type WatchOptions } from '../../src/auth/watch.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { type Game, startGame, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
@@ -24,6 +25,15 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
+/** A watch that looks more often than the service does. */
+function openWatch(query: (statement: pg.QueryConfig) => unknown, onError?: WatchOptions['onError']) {
+  const pool = { query } as unknown as pg.Pool
+  const ended = createEndedAccess({ pool, lookMs: LOOK_MS })
+  const watch = createWatch({ pool, ended, onError })
+  void ended.start()
+  return { watch: watch.watch, close: ended.close }
+}
+
 /** A watch over all callers, what it was told of whom, and how many callers each look asked about. */
 function watchAll() {
   const asked: number[] = []
@@ -32,7 +42,7 @@ function watchAll() {
     if (statement.name === 'watch') asked.push(environmentIds.length)
     return game.app.pool.query(statement)
   }
-  const watch = createWatch({ pool: { query } as unknown as pg.Pool, lookMs: LOOK_MS })
+  const watch = openWatch(query)
   const ended: [playerId: string, reason: string][] = []
   for (const caller of callers) watch.watch(caller, (reason) => ended.push([caller.playerId, reason]))
   const looks = (count: number) => until(`${count} looks`, () => asked.length >= count)
@@ -97,11 +107,7 @@ describe('the watch over callers that have something open (decisions 1)', () => 
     let isAway = true
     const errors: unknown[] = []
     const query = (statement: pg.QueryConfig) => (isAway ? Promise.reject(new Error('away')) : pool.query(statement))
-    const watch = createWatch({
-      pool: { query } as unknown as pg.Pool,
-      lookMs: LOOK_MS,
-      onError: (error) => errors.push(error),
-    })
+    const watch = openWatch(query, (error) => errors.push(error))
     const [caller] = callers as [PlayerCaller]
     const ended: string[] = []
     await setStatus(pool, caller, 'banned')

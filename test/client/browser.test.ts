@@ -381,7 +381,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(await inPage(first, go, connection())).toEqual(['2', 0])
     })
 
-    it('is signed out in every tab by a logout in one, though the access token lives on', async () => {
+    it('is signed out in every tab by a logout in one', async () => {
       const name = newName()
       const tabs = [await openEmpty(), await openEmpty()]
       const [first, second] = tabs as [Page, Page]

@@ -412,7 +412,7 @@ describe('a storage that tells what others have changed', () => {
     }
   }
 
-  it('signs a tab out with a logout in another, though the access token lives on', async () => {
+  it('signs a tab out with a logout in another', async () => {
     const [kept, tabs, heard] = [memoryStorage(), new Set<(key: string) => void>(), [] as string[]]
     const first = await signedIn({ storage: openTab(kept, tabs) })
     const second = connect({ storage: openTab(kept, tabs) })
