@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
-import { pageOf } from '../graphql/page.ts'
+import { namesOf, pageOf } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf, type Sent } from '../graphql/shapes.ts'
 import { MAX_SUBJECT } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -59,7 +59,7 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
 
 export const LOGIN_NOTES_DESCRIPTION = `What of the webhook's answer was left alone, since it is too long or cannot be stored: ${LOGIN_NOTES.map((note) => `\`${note}\``).join(', ')}. The player keeps what it has.`
 
-builder.prismaObject('LoginLogEntry', {
+const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
   fields: (t) => ({
     id: t.exposeID('id'),
     at: t.expose('createdAt', { description: 'When it was answered.', type: 'DateTime' }),
@@ -91,39 +91,50 @@ const loginLogRequest = shape({
   playerId: optional(described(playerId, 'Of this player alone.')),
 })
 
+const LoginLogConnection = builder.connectionObject(
+  { type: LoginLogEntryType, name: 'LoginLogEntryConnection' },
+  { name: 'LoginLogEntryEdge' },
+)
+
 builder.queryField('loginLog', (t) =>
-  t.prismaConnection({
-    type: 'LoginLogEntry',
-    cursor: 'environmentId_id',
-    description: 'Logins and links of the last 30 days that asked a webhook, the latest first.',
-    args: argsOf(loginLogRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment, provider, subject, playerId } = loginLogRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const where = {
-        environmentId,
-        ...(provider !== null && { provider }),
-        ...(subject !== null && { subject }),
-        ...(playerId !== null && { playerId }),
-      }
-      const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
-      return context.prisma.loginLogEntry.findMany({ ...page, where: { ...where, ...beyond } })
+  t.prismaConnection(
+    {
+      type: 'LoginLogEntry',
+      cursor: 'environmentId_id',
+      description: 'Logins and links of the last 30 days that asked a webhook, the latest first.',
+      args: argsOf(loginLogRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requirePlatform(context, 'viewer')
+        const { environment, provider, subject, playerId } = loginLogRequest.readInput(args)
+        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+        const where = {
+          environmentId,
+          ...(provider !== null && { provider }),
+          ...(subject !== null && { subject }),
+          ...(playerId !== null && { playerId }),
+        }
+        const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
+        return context.prisma.loginLogEntry.findMany({ ...page, where: { ...where, ...beyond } })
+      },
     },
-  }),
+    LoginLogConnection,
+  ),
 )
 
 builder.prismaObjectField('Player', 'loginLog', (t) =>
-  t.prismaConnection({
-    type: 'LoginLogEntry',
-    cursor: 'environmentId_id',
-    description: 'Its logins and links of the last 30 days, the latest first. For platform keys.',
-    resolve: async (query, { environmentId, id: playerId }, _args, context) => {
-      await requirePlatform(context, 'viewer')
-      const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
-      return context.prisma.loginLogEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+  t.prismaConnection(
+    {
+      type: 'LoginLogEntry',
+      cursor: 'environmentId_id',
+      description: 'Its logins and links of the last 30 days, the latest first. For platform keys.',
+      resolve: async (query, { environmentId, id: playerId }, _args, context) => {
+        await requirePlatform(context, 'viewer')
+        const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
+        return context.prisma.loginLogEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+      },
     },
-  }),
+    LoginLogConnection,
+  ),
 )
 
 const keyActor = '`platform_key:` and its id; null when it was done on the command line.'
@@ -173,35 +184,41 @@ const sdkKeysRequest = shape({ environment: optional(described(environment, 'Of 
 const platformKeysRequest = shape({ role: optional(oneOf('Of this role alone.', ROLES)), prefix })
 
 builder.queryFields((t) => ({
-  sdkKeys: t.prismaConnection({
-    type: 'SdkKey',
-    cursor: 'id',
-    description: "The SDK keys of the key's project, the latest first.",
-    args: argsOf(sdkKeysRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
-      const { environment, prefix } = sdkKeysRequest.readInput(args)
-      const place =
-        environment === null
-          ? { environment: { projectId } }
-          : { environmentId: await findEnvironment(context.service.pool, projectId, environment) }
-      const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-      return context.prisma.sdkKey.findMany({ ...page, where: { ...place, ...prefix, ...beyond } })
+  sdkKeys: t.prismaConnection(
+    {
+      type: 'SdkKey',
+      cursor: 'id',
+      description: "The SDK keys of the key's project, the latest first.",
+      args: argsOf(sdkKeysRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
+        const { environment, prefix } = sdkKeysRequest.readInput(args)
+        const place =
+          environment === null
+            ? { environment: { projectId } }
+            : { environmentId: await findEnvironment(context.service.pool, projectId, environment) }
+        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+        return context.prisma.sdkKey.findMany({ ...page, where: { ...place, ...prefix, ...beyond } })
+      },
     },
-  }),
-  platformKeys: t.prismaConnection({
-    type: 'PlatformKey',
-    cursor: 'id',
-    description: "The platform keys of the key's project, the latest first.",
-    args: argsOf(platformKeysRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
-      const { role, prefix } = platformKeysRequest.readInput(args)
-      const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-      const where = { projectId, ...(role && { role }), ...prefix, ...beyond }
-      return context.prisma.platformKey.findMany({ ...page, where })
+    ...namesOf('SdkKey'),
+  ),
+  platformKeys: t.prismaConnection(
+    {
+      type: 'PlatformKey',
+      cursor: 'id',
+      description: "The platform keys of the key's project, the latest first.",
+      args: argsOf(platformKeysRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
+        const { role, prefix } = platformKeysRequest.readInput(args)
+        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+        const where = { projectId, ...(role && { role }), ...prefix, ...beyond }
+        return context.prisma.platformKey.findMany({ ...page, where })
+      },
     },
-  }),
+    ...namesOf('PlatformKey'),
+  ),
 }))
 
 const NewKeyType = builder.objectRef<NewKey>('NewKey').implement({

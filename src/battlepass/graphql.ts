@@ -1,5 +1,5 @@
 import { builder } from '../graphql/builder.ts'
-import { PLAYERS_LIST, pageOf } from '../graphql/page.ts'
+import { namesOf, PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { thaw } from '../json.ts'
 import { TRACKS, type Track } from '../scenario/definition.ts'
@@ -164,17 +164,20 @@ builder.prismaObject('Pass', {
           orderBy: [{ level: 'asc' }, { track: 'asc' }],
         }),
     }),
-    xpLedger: t.prismaConnection({
-      type: 'XpEntry',
-      ...PLAYERS_LIST,
-      description: 'Every grant of xp, the latest first.',
-      resolve: (query, { environmentId, playerId, scenarioId, nodeId }, _args, context) => {
-        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
-        return context.prisma.xpEntry.findMany({
-          ...page,
-          where: { environmentId, playerId, scenarioId, nodeId, ...beyond },
-        })
+    xpLedger: t.prismaConnection(
+      {
+        type: 'XpEntry',
+        ...PLAYERS_LIST,
+        description: 'Every grant of xp, the latest first.',
+        resolve: (query, { environmentId, playerId, scenarioId, nodeId }, _args, context) => {
+          const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+          return context.prisma.xpEntry.findMany({
+            ...page,
+            where: { environmentId, playerId, scenarioId, nodeId, ...beyond },
+          })
+        },
       },
-    }),
+      ...namesOf('XpEntry'),
+    ),
   }),
 })

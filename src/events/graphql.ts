@@ -290,33 +290,44 @@ builder.queryField('streamCursor', (t) =>
   }),
 )
 
+const EventConnection = builder.connectionObject(
+  { type: EventInterface, name: 'EventConnection' },
+  { name: 'EventEdge' },
+)
+
 builder.queryField('events', (t) =>
-  t.connection({
-    type: EventInterface,
-    description:
-      'The history of a stream, in its order. Cursors are the stream’s own: subscribe with `after: pageInfo.endCursor` to go on live. `last` gives the latest.',
-    args: argsOf(historyRequest),
-    resolve: async (_root, args, context) => {
-      const { from, to, ...request } = historyRequest.readInput(args, checkSpan)
-      const page = readEventPage(args)
-      return readHistory(context, { ...(await readFilter(context, request)), from, to }, page)
+  t.connection(
+    {
+      type: EventInterface,
+      description:
+        'The history of a stream, in its order. Cursors are the stream’s own: subscribe with `after: pageInfo.endCursor` to go on live. `last` gives the latest.',
+      args: argsOf(historyRequest),
+      resolve: async (_root, args, context) => {
+        const { from, to, ...request } = historyRequest.readInput(args, checkSpan)
+        const page = readEventPage(args)
+        return readHistory(context, { ...(await readFilter(context, request)), from, to }, page)
+      },
     },
-  }),
+    EventConnection,
+  ),
 )
 
 builder.prismaObjectField('Player', 'events', (t) =>
-  t.connection({
-    type: EventInterface,
-    description:
-      'Its events in the order of the stream, as `Query.events` has them with its `playerId`: the same cursors, and `last` gives the latest.',
-    args: argsOf(kindsRequest),
-    resolve: ({ environmentId, id: playerId }, args, context) => {
-      const page = readEventPage(args)
-      const { types, handles } = kindsRequest.readInput(args)
-      const anywhere = { scenarioId: null, nodeId: null, byClient: null, from: null, to: null }
-      return readHistory(context, { ...anywhere, environmentId, playerId, types, handles }, page)
+  t.connection(
+    {
+      type: EventInterface,
+      description:
+        'Its events in the order of the stream, as `Query.events` has them with its `playerId`: the same cursors, and `last` gives the latest.',
+      args: argsOf(kindsRequest),
+      resolve: ({ environmentId, id: playerId }, args, context) => {
+        const page = readEventPage(args)
+        const { types, handles } = kindsRequest.readInput(args)
+        const anywhere = { scenarioId: null, nodeId: null, byClient: null, from: null, to: null }
+        return readHistory(context, { ...anywhere, environmentId, playerId, types, handles }, page)
+      },
     },
-  }),
+    EventConnection,
+  ),
 )
 
 type AskedPage = PageArgs & ReturnType<typeof readPage>

@@ -27,7 +27,7 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: ['pages', PrismaPlugin, RelayPlugin, 'words'],
   defaultFieldNullability: false,
-  relay: { clientMutationId: 'omit', cursorType: 'String' },
+  relay: { clientMutationId: 'omit', cursorType: 'String', nodesOnConnection: true },
   prisma: {
     client: (context) => context.prisma,
     dmmf: getDatamodel(),

@@ -34,7 +34,8 @@ class WordsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
 SchemaBuilder.registerPlugin('words', WordsPlugin)
 
-const PAGED = /^PageInfo$|Connection(Edge)?$/
+// ChangedEdge and DefinitionEdge are edges of a scenario's graph.
+const PAGED = /^PageInfo$|Connection$|(?<!^Changed|^Definition)Edge$/
 
 /** Inputs, results and payloads are named after their field. */
 function describeType(name: string): string | undefined {

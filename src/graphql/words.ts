@@ -72,6 +72,7 @@ export const CONNECTION_WORDS: Readonly<Record<string, string>> = {
   hasNextPage: 'More entries follow.',
   hasPreviousPage: 'More entries come before.',
   node: 'The entry.',
+  nodes: 'The entries of the page, without their cursors.',
   pageInfo: 'Where the page is in the list.',
   startCursor: 'The place of the first entry: ask for `before` it to go back.',
 }

@@ -6,7 +6,7 @@ import { AddXpResultType, ClaimTierResultType } from '../battlepass/graphql.ts'
 import type { Command } from '../commit/command.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
-import { forwardPage, pageOf, readList } from '../graphql/page.ts'
+import { forwardPage, namesOf, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, inputOf, type Sent } from '../graphql/shapes.ts'
 import { isUuid, MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
 import { findPlayer, searchPlayers } from '../players/find-player.ts'
@@ -317,32 +317,35 @@ const playersRequest = shape({
 })
 
 builder.queryFields((t) => ({
-  auditLog: t.prismaConnection({
-    type: 'AuditLogEntry',
-    cursor: 'projectId_id',
-    description: "What operators changed, or tried to, in the key's project: the latest first.",
-    args: argsOf(auditLogRequest),
-    resolve: async (query, _root, args, context) => {
-      const attempt = { action: ACTIONS.readAuditLog, target: 'audit_log' }
-      const { projectId } = await requirePlatform(context, 'admin', attempt)
-      const { action, target, actor, ...asked } = auditLogRequest.readInput(args, checkSpan)
-      const from = asked.from && sinceThe1970s(asked.from)
-      const to = asked.to && sinceThe1970s(asked.to)
-      const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
-      const where = {
-        projectId,
-        ...beyond,
-        ...(action !== null && { action }),
-        ...(target !== null && { target }),
-        ...(actor !== null && { actor }),
-        ...((from || to) && {
-          createdAt: { ...(from && { gte: from }), ...(to && { lt: to }) },
-          AND: idsAround(from, to),
-        }),
-      }
-      return context.prisma.auditLogEntry.findMany({ ...page, where })
+  auditLog: t.prismaConnection(
+    {
+      type: 'AuditLogEntry',
+      cursor: 'projectId_id',
+      description: "What operators changed, or tried to, in the key's project: the latest first.",
+      args: argsOf(auditLogRequest),
+      resolve: async (query, _root, args, context) => {
+        const attempt = { action: ACTIONS.readAuditLog, target: 'audit_log' }
+        const { projectId } = await requirePlatform(context, 'admin', attempt)
+        const { action, target, actor, ...asked } = auditLogRequest.readInput(args, checkSpan)
+        const from = asked.from && sinceThe1970s(asked.from)
+        const to = asked.to && sinceThe1970s(asked.to)
+        const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
+        const where = {
+          projectId,
+          ...beyond,
+          ...(action !== null && { action }),
+          ...(target !== null && { target }),
+          ...(actor !== null && { actor }),
+          ...((from || to) && {
+            createdAt: { ...(from && { gte: from }), ...(to && { lt: to }) },
+            AND: idsAround(from, to),
+          }),
+        }
+        return context.prisma.auditLogEntry.findMany({ ...page, where })
+      },
     },
-  }),
+    ...namesOf('AuditLogEntry'),
+  ),
   player: t.prismaField({
     type: 'Player',
     description: "A player of the key's project.",
@@ -354,28 +357,31 @@ builder.queryFields((t) => ({
       return context.prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } })
     },
   }),
-  players: t.connection({
-    type: PlayerType,
-    description: 'The players of an environment, the newest first.',
-    args: argsOf(playersRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
-      const asked = readList(playersRequest, args, readPlayerCursor, checkProvider)
-      const { environment, search, provider, status, size, after } = asked
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const found = await searchPlayers(
-        context.service.operatorPool,
-        { environmentId, text: search, provider, status },
-        { after, limit: size + 1 },
-      )
-      const ids = found.slice(0, size)
-      const rows = await context.prisma.player.findMany({ where: { environmentId, id: { in: ids } } })
-      const byId = new Map(rows.map((row) => [row.id, row]))
-      const players = ids.flatMap((id) => byId.get(id) ?? [])
-      const { edges, pageInfo } = forwardPage(players, { size, after }, ({ id }) => printCursor('player', id))
-      return { edges, pageInfo: { ...pageInfo, hasNextPage: found.length > size } }
+  players: t.connection(
+    {
+      type: PlayerType,
+      description: 'The players of an environment, the newest first.',
+      args: argsOf(playersRequest),
+      resolve: async (_root, args, context) => {
+        const { projectId } = await requirePlatform(context, 'viewer')
+        const asked = readList(playersRequest, args, readPlayerCursor, checkProvider)
+        const { environment, search, provider, status, size, after } = asked
+        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+        const found = await searchPlayers(
+          context.service.operatorPool,
+          { environmentId, text: search, provider, status },
+          { after, limit: size + 1 },
+        )
+        const ids = found.slice(0, size)
+        const rows = await context.prisma.player.findMany({ where: { environmentId, id: { in: ids } } })
+        const byId = new Map(rows.map((row) => [row.id, row]))
+        const players = ids.flatMap((id) => byId.get(id) ?? [])
+        const { edges, pageInfo } = forwardPage(players, { size, after }, ({ id }) => printCursor('player', id))
+        return { edges, pageInfo: { ...pageInfo, hasNextPage: found.length > size } }
+      },
     },
-  }),
+    ...namesOf('Player'),
+  ),
 }))
 
 /** All who ever came by a provider are nobody's page. */

@@ -1,6 +1,6 @@
 import { requirePlayer } from '../auth/access.ts'
 import { builder } from '../graphql/builder.ts'
-import { forwardPage, PLAYERS_LIST, pageOf, readList } from '../graphql/page.ts'
+import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
@@ -102,43 +102,52 @@ export const PlayerType = builder.prismaObject('Player', {
         return [...stored].map(([key, entry]) => ({ key, ...entry }))
       },
     }),
-    storageKeys: t.connection({
-      type: StorageKeyType,
-      description:
-        'The keys of the storage in the order of their bytes, with their sizes: a full storage is read in pieces.',
-      resolve: async ({ environmentId, id: playerId }, args, context) => {
-        const { size, after } = readList(playerRequest, args, (cursor) => readCursor('storage', cursor))
-        const byOperator = (await context.caller()).kind === 'platform'
-        const asked = { after: after ?? '', first: size }
-        const { keys, next } = await context.service.run(
-          listStorage({ environmentId, playerId }, asked, { byOperator }),
-        )
-        const { edges, pageInfo } = forwardPage(keys, { size, after }, ({ key }) => printCursor('storage', key))
-        return { edges, pageInfo: { ...pageInfo, hasNextPage: next !== null } }
+    storageKeys: t.connection(
+      {
+        type: StorageKeyType,
+        description:
+          'The keys of the storage in the order of their bytes, with their sizes: a full storage is read in pieces.',
+        resolve: async ({ environmentId, id: playerId }, args, context) => {
+          const { size, after } = readList(playerRequest, args, (cursor) => readCursor('storage', cursor))
+          const byOperator = (await context.caller()).kind === 'platform'
+          const asked = { after: after ?? '', first: size }
+          const { keys, next } = await context.service.run(
+            listStorage({ environmentId, playerId }, asked, { byOperator }),
+          )
+          const { edges, pageInfo } = forwardPage(keys, { size, after }, ({ key }) => printCursor('storage', key))
+          return { edges, pageInfo: { ...pageInfo, hasNextPage: next !== null } }
+        },
       },
-    }),
-    runs: t.prismaConnection({
-      type: 'Run',
-      ...PLAYERS_LIST,
-      description: 'Walks through scenarios, the latest first.',
-      resolve: (query, { environmentId, id: playerId }, _args, context) => {
-        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
-        return context.prisma.run.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+      ...namesOf('StorageKey'),
+    ),
+    runs: t.prismaConnection(
+      {
+        type: 'Run',
+        ...PLAYERS_LIST,
+        description: 'Walks through scenarios, the latest first.',
+        resolve: (query, { environmentId, id: playerId }, _args, context) => {
+          const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+          return context.prisma.run.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+        },
       },
-    }),
+      ...namesOf('Run'),
+    ),
     passes: t.relation('passes', {
       description: 'State on battle-pass nodes.',
       query: { orderBy: [{ scenarioId: 'asc' }, { nodeId: 'asc' }] },
     }),
-    walletLedger: t.prismaConnection({
-      type: 'WalletEntry',
-      ...PLAYERS_LIST,
-      description: 'Every change of a balance, the latest first.',
-      resolve: (query, { environmentId, id: playerId }, _args, context) => {
-        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
-        return context.prisma.walletEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+    walletLedger: t.prismaConnection(
+      {
+        type: 'WalletEntry',
+        ...PLAYERS_LIST,
+        description: 'Every change of a balance, the latest first.',
+        resolve: (query, { environmentId, id: playerId }, _args, context) => {
+          const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+          return context.prisma.walletEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+        },
       },
-    }),
+      ...namesOf('WalletEntry'),
+    ),
   }),
 })
 

@@ -4,7 +4,7 @@ import { requirePlatform } from '../auth/access.ts'
 import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
-import { forwardPage, pageOf, readList } from '../graphql/page.ts'
+import { forwardPage, namesOf, pageOf, readList } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { MAX_INT32 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -523,7 +523,7 @@ const ChangedNodeType = builder.objectRef<ChangedNode>('ChangedNode').implement(
   }),
 })
 
-const EdgeType = builder.objectRef<Edge>('ScenarioEdge').implement({
+const EdgeType = builder.objectRef<Edge>('DefinitionEdge').implement({
   description: 'An edge of the graph: where a crossing of the handle leads.',
   fields: (t) => ({
     from: t.exposeString('from', { description: 'The id of the node whose handle it is.' }),
@@ -630,18 +630,21 @@ builder.queryFields((t) => ({
       return { environment, ...published }
     },
   }),
-  scenarioVersions: t.connection({
-    type: VersionSummaryType,
-    description: 'The versions of a scenario, the newest first.',
-    args: argsOf(scenarioRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
-      const { size, after, ...place } = readList(scenarioRequest, args, readVersionCursor)
-      const scenario = await findScenario(context, projectId, place)
-      const found = await listVersions(context.service.operatorPool, scenario, { after, limit: size + 1 })
-      return forwardPage(found, { size, after }, ({ version }) => printCursor('version', version))
+  scenarioVersions: t.connection(
+    {
+      type: VersionSummaryType,
+      description: 'The versions of a scenario, the newest first.',
+      args: argsOf(scenarioRequest),
+      resolve: async (_root, args, context) => {
+        const { projectId } = await requirePlatform(context, 'viewer')
+        const { size, after, ...place } = readList(scenarioRequest, args, readVersionCursor)
+        const scenario = await findScenario(context, projectId, place)
+        const found = await listVersions(context.service.operatorPool, scenario, { after, limit: size + 1 })
+        return forwardPage(found, { size, after }, ({ version }) => printCursor('version', version))
+      },
     },
-  }),
+    ...namesOf('ScenarioVersionSummary'),
+  ),
   scenarioDiff: t.field({
     type: DiffType,
     description: 'What differs between two versions of a scenario, in either direction.',
@@ -675,19 +678,22 @@ builder.queryFields((t) => ({
       return context.service.previewScenario(await findScenario(context, projectId, place), definition)
     },
   }),
-  scenarios: t.prismaConnection({
-    type: 'Scenario',
-    cursor: 'environmentId_id',
-    description: 'The scenarios of an environment, by id.',
-    args: argsOf(scenariosRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
-      const { environment } = scenariosRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'asc', ids: 'names' })
-      return context.prisma.scenario.findMany({ ...page, where: { environmentId, ...beyond } })
+  scenarios: t.prismaConnection(
+    {
+      type: 'Scenario',
+      cursor: 'environmentId_id',
+      description: 'The scenarios of an environment, by id.',
+      args: argsOf(scenariosRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requirePlatform(context, 'viewer')
+        const { environment } = scenariosRequest.readInput(args)
+        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+        const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'asc', ids: 'names' })
+        return context.prisma.scenario.findMany({ ...page, where: { environmentId, ...beyond } })
+      },
     },
-  }),
+    ...namesOf('Scenario'),
+  ),
 }))
 
 const PublishScenarioPayload = builder

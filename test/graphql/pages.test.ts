@@ -140,6 +140,19 @@ describe('every connection of the schema', () => {
     expect([...one.edges, ...rest.edges].map(({ cursor }) => cursor)).toEqual(all.edges.map(({ cursor }) => cursor))
   })
 
+  it.each(connections)('$path has its entries as nodes, too, with or without edges', async (connection) => {
+    const shape = '{ __typename nodes { a: __typename } edges { __typename node { a: __typename } } }'
+    const both = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 2', shape)))
+    const { __typename: name, nodes, edges } = both as Page & { __typename: string; nodes: { a: string }[] }
+    expect(nodes).toHaveLength(2)
+    expect(edges).toEqual(nodes.map((node) => ({ __typename: name.replace(/Connection$/, 'Edge'), node })))
+    const alone = pageOf(
+      connection,
+      await ask(game.platformKey, documentOf(connection, 'first: 2', '{ nodes { a: __typename } }')),
+    )
+    expect(alone).toEqual({ nodes })
+  })
+
   it.each(connections)('$path refuses any other size by its name', async (connection) => {
     const isForward = FORWARD.includes(connection.path)
     for (const size of [0, -1, 201, 2 ** 31 - 1, -(2 ** 31)]) {
@@ -268,7 +281,7 @@ describe('every connection of the schema', () => {
       }
     }
     const shown = await ask(game.platformKey, '{ auditLog { __typename } }')
-    expect(shown).toEqual({ data: { auditLog: { __typename: 'QueryAuditLogConnection' } } })
+    expect(shown).toEqual({ data: { auditLog: { __typename: 'AuditLogEntryConnection' } } })
   })
 
   it('names all that is wrong with a list at once', async () => {
