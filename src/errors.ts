@@ -38,6 +38,7 @@ export const REFUSALS = {
   tooManySecrets: [409, 'too many secrets'],
   identityAlreadyLinked: [409, 'identity already linked'],
   cursorExpired: [410, 'cursor expired'],
+  versionConflict: [412, 'version conflict'],
   payloadTooLarge: [413, 'payload too large'],
   expectationFailed: [417, 'expectation failed'],
   idempotencyKeyReused: [422, 'idempotency key reused'],
@@ -70,6 +71,11 @@ export class Refusal extends Error {
 
   get status(): number {
     return REFUSALS[this.kind][0]
+  }
+
+  /** Whether an answer carries the faults: a 400 names all of them, and some other refusals say more with one. */
+  get hasDetails(): boolean {
+    return this.status === 400 || this.faults.length > 0
   }
 
   /** The snake_case of the text, as clients match on it: `season closed` is `season_closed`. */

@@ -520,6 +520,8 @@ interface Operation {
   readonly response: string | Schema | null
   readonly refusals: readonly RefusalKind[]
   readonly parameters?: readonly Schema[]
+  /** Further headers of the answer. */
+  readonly headers?: Schema
 }
 
 const EVERY_CALL: readonly RefusalKind[] = [
@@ -565,6 +567,13 @@ const path = (name: string, description: string): Schema => ({
   description,
   schema: { type: 'string' },
 })
+const header = (name: string, description: string): Schema => ({
+  in: 'header',
+  name,
+  required: false,
+  description,
+  schema: { type: 'string' },
+})
 const projectId = path('projectId', 'The project of the platform key.')
 const keyHeader: Schema = {
   in: 'header',
@@ -583,6 +592,10 @@ const REQUEST_ID: Schema = {
   description: 'Names the request in logs: the one that was sent, if it was sane.',
   schema: { type: 'string', maxLength: 128 },
 }
+const VERSION_TAG: Schema = {
+  description: 'The version in quotation marks, such as `"4"`: give it as `If-Match`.',
+  schema: { type: 'string' },
+}
 const RETRY_AFTER: Schema = { description: 'Seconds after which to try again.', schema: { type: 'integer' } }
 
 function operation({
@@ -594,9 +607,10 @@ function operation({
   response,
   refusals,
   parameters = [],
+  headers: further = {},
 }: Operation): Schema {
   // What the service tells of itself is answered by no route, and named by no id.
-  const headers = tag === 'Service' ? {} : { headers: { 'X-Request-Id': REQUEST_ID } }
+  const headers = tag === 'Service' ? {} : { headers: { 'X-Request-Id': REQUEST_ID, ...further } }
   return {
     operationId,
     tags: [tag],
@@ -895,6 +909,7 @@ export const openapi = {
           ...scenarioParameters,
           query('version', false, 'An older version.', { type: 'integer', format: 'int32', minimum: 1 }),
         ],
+        headers: { ETag: VERSION_TAG },
       }),
       put: operation({
         id: 'publishScenario',
@@ -903,8 +918,14 @@ export const openapi = {
         security: 'platformKey',
         request: 'ScenarioDefinition',
         response: 'PublishedScenario',
-        refusals: PLATFORM_CALL,
-        parameters: scenarioParameters,
+        refusals: [...PLATFORM_CALL, 'versionConflict'],
+        parameters: [
+          ...scenarioParameters,
+          query('reason', false, 'Why: 1 to 500 characters, kept in the audit log.'),
+          header('If-Match', 'Refuses with 412 unless the version with this `ETag` is current; `*` for any version.'),
+          header('If-None-Match', '`*` refuses with 412 unless the scenario has no version yet.'),
+        ],
+        headers: { ETag: VERSION_TAG },
       }),
     },
     '/.well-known/jwks.json': {

@@ -94,7 +94,7 @@ beforeAll(async () => {
   const { data } = await game.graphql(
     game.platformKey,
     `mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { scenario { version definition } } }`,
-    { input: { environment: 'production', scenarioId: 'graphql', definition: print(definition) } },
+    { input: { environment: 'production', scenarioId: 'graphql', definition: print(definition), reason: 'test' } },
   )
   expect(data.publishScenario.scenario).toEqual({
     version: published.body.version,

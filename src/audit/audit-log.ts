@@ -55,9 +55,11 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
   }
 }
 
-/** Writes an entry in the transaction of the change that it tells of. */
-export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry: AuditEntry): Promise<void> {
-  for (const statement of auditLog.save([rowOf(caller, newId(), entry)])) await client.query(statement)
+/** Writes an entry in the transaction of the change that it tells of. Answers its id. */
+export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry: AuditEntry): Promise<string> {
+  const id = newId()
+  for (const statement of auditLog.save([rowOf(caller, id, entry)])) await client.query(statement)
+  return id
 }
 
 /** The entries of a group, written with what they tell of. */

@@ -248,6 +248,7 @@ export type RefusalCode =
   | 'too_many_secrets'
   | 'identity_already_linked'
   | 'cursor_expired'
+  | 'version_conflict'
   | 'payload_too_large'
   | 'expectation_failed'
   | 'idempotency_key_reused'

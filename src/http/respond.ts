@@ -34,10 +34,10 @@ export function noContent(): Reply {
   return { status: 204, body: null, headers: NO_STORE }
 }
 
-/** A refusal in its REST form: `{error, code, requestId}`, and `details` for a 400. */
+/** A refusal in its REST form: `{error, code, requestId}`, and `details` where it has faults. */
 export function refusalReply(refusal: Refusal, requestId: string): Reply {
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
-  const body = { error: refusal.message, code: refusal.code, requestId, ...(refusal.status === 400 && { details }) }
+  const body = { error: refusal.message, code: refusal.code, requestId, ...(refusal.hasDetails && { details }) }
   const reply = json(body, refusal.status)
   return refusal.status === 503 ? { ...reply, headers: [...reply.headers, ...RETRY_AFTER] } : reply
 }

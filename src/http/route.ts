@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { type Access, accessOf, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import { type Fault, refuseFaults } from '../errors.ts'
@@ -141,6 +141,9 @@ export interface PlatformRequest {
   readonly caller: PlatformCaller
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  /** Gives the answer a header. */
+  readonly setHeader: (name: string, value: string) => void
   /** The request's body, for methods that have one: a JSON object. */
   readonly body: () => Promise<JsonSource>
   readonly service: Service
@@ -172,7 +175,10 @@ export function platform(
       const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = () => readSource(context, request)
-      return json(await handler({ caller, params, query, body, service }))
+      const headers: string[] = []
+      const setHeader = (name: string, value: string) => headers.push(name, value)
+      const answer = json(await handler({ caller, params, query, headers: request.headers, setHeader, body, service }))
+      return { ...answer, headers: [...answer.headers, ...headers] }
     },
   }
 }

@@ -19,7 +19,8 @@ export interface WayInOptions {
   readonly allowedOrigins: readonly string[]
 }
 
-const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, x-request-id, x-sdk-key'
+const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, if-match, if-none-match, x-request-id, x-sdk-key'
+const EXPOSED_HEADERS = 'etag, retry-after, x-request-id'
 
 /** What answers at a path, by method. */
 interface Place {
@@ -74,7 +75,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     const { origin } = request.headers
     if (isAllowed(origin)) {
       headers.push('access-control-allow-origin', origin)
-      headers.push('access-control-expose-headers', 'x-request-id, retry-after', 'vary', 'origin')
+      headers.push('access-control-expose-headers', EXPOSED_HEADERS, 'vary', 'origin')
     }
     letBy(request, response)
     response.writeHead(status, headers).end(body)

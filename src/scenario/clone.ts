@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { PlatformCaller } from '../auth/callers.ts'
-import { type PublishedScenario, publishScenario, readScenario } from './publish.ts'
+import { type ExpectedVersion, type Publication, publishScenario, readScenario } from './publish.ts'
 import type { ScenarioRef } from './scenarios.ts'
 
 export interface CloneScenario {
@@ -10,7 +10,9 @@ export interface CloneScenario {
   /** The current one when null. */
   readonly version: number | null
   readonly to: ScenarioRef
-  readonly reason: string | null
+  /** The version that must be current where it is published; null for any. */
+  readonly expected: ExpectedVersion | null
+  readonly reason: string
 }
 
 /**
@@ -20,9 +22,10 @@ export interface CloneScenario {
 export async function cloneScenario(
   pool: Pool,
   caller: PlatformCaller,
-  { from, fromEnvironment: environment, version: wanted, to, reason }: CloneScenario,
-): Promise<PublishedScenario> {
+  { from, fromEnvironment: environment, version: wanted, to, expected, reason }: CloneScenario,
+): Promise<Publication> {
   // Versions never change, so what is read here is what is published, whatever is published meanwhile.
   const { definition, version, scenarioId } = await readScenario(pool, from, wanted)
-  return publishScenario(pool, to, definition.text, { caller, reason, source: { environment, scenarioId, version } })
+  const source = { environment, scenarioId, version }
+  return publishScenario(pool, to, definition.text, { caller, reason, expected, source })
 }

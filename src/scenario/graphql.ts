@@ -1,6 +1,7 @@
 import type { EnumRef, SchemaTypes } from '@pothos/core'
 import { ACTIONS } from '../audit/actions.ts'
 import { requirePlatform } from '../auth/access.ts'
+import type { PlatformCaller } from '../auth/callers.ts'
 import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
@@ -27,7 +28,7 @@ import type {
 } from './diff.ts'
 import type { EnteredNode, ExecutionPlan } from './plan.ts'
 import type { ScenarioPreview } from './preview.ts'
-import { type PublishedScenario, publishScenario, readScenario } from './publish.ts'
+import { type Publication, type PublishedScenario, publishScenario, readScenario } from './publish.ts'
 import { type RunResult, runCall } from './read-run.ts'
 import {
   cloneRequest,
@@ -696,17 +697,35 @@ builder.queryFields((t) => ({
   ),
 }))
 
-const PublishScenarioPayload = builder
-  .objectRef<{ scenario: PublishedScenario & { environment: string } }>('PublishScenarioPayload')
-  .implement({
-    fields: (t) => ({ scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }) }),
-  })
+interface Published {
+  readonly scenario: PublishedScenario & { environment: string }
+  readonly audit: { readonly projectId: string; readonly id: string } | null
+}
 
-const CloneScenarioPayload = builder
-  .objectRef<{ scenario: PublishedScenario & { environment: string } }>('CloneScenarioPayload')
-  .implement({
-    fields: (t) => ({ scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }) }),
+function published(
+  { projectId }: PlatformCaller,
+  { environment }: { environment: string },
+  done: Publication,
+): Published {
+  const { scenario, auditId } = done
+  return { scenario: { environment, ...scenario }, audit: auditId === null ? null : { projectId, id: auditId } }
+}
+
+const payloadType = (name: string) =>
+  builder.objectRef<Published>(name).implement({
+    fields: (t) => ({
+      scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }),
+      auditEntry: t.prismaField({
+        type: 'AuditLogEntry',
+        nullable: true,
+        description: 'What the audit log has of it. Null when the text was current already, so that nothing changed.',
+        resolve: (query, { audit }, _args, context) =>
+          audit && context.prisma.auditLogEntry.findUnique({ ...query, where: { projectId_id: audit } }),
+      }),
+    }),
   })
+const PublishScenarioPayload = payloadType('PublishScenarioPayload')
+const CloneScenarioPayload = payloadType('CloneScenarioPayload')
 
 builder.mutationFields((t) => ({
   startRun: t.field({
@@ -729,10 +748,14 @@ builder.mutationFields((t) => ({
         action: ACTIONS.publishScenario,
         target: input.scenarioId,
       })
-      const { definition, reason, ...place } = publishRequest.readInput(input)
+      const { definition, reason, expectedVersion: expected, ...place } = publishRequest.readInput(input)
       const scenario = await findScenario(context, caller.projectId, place)
-      const published = await publishScenario(context.service.operatorPool, scenario, definition, { caller, reason })
-      return { scenario: { environment: place.environment, ...published } }
+      const publisher = { caller, reason, expected }
+      return published(
+        caller,
+        place,
+        await publishScenario(context.service.operatorPool, scenario, definition, publisher),
+      )
     },
   }),
   cloneScenario: t.field({
@@ -745,16 +768,17 @@ builder.mutationFields((t) => ({
         action: ACTIONS.cloneScenario,
         target: input.toScenarioId,
       })
-      const { toEnvironment, toScenarioId, version, reason, ...place } = cloneRequest.readInput(input)
+      const { toEnvironment, toScenarioId, version, expectedVersion, reason, ...place } = cloneRequest.readInput(input)
       const target = { environment: toEnvironment, scenarioId: toScenarioId }
       const cloned = await cloneScenario(context.service.operatorPool, caller, {
         from: await findScenario(context, caller.projectId, place),
         fromEnvironment: place.environment,
         version,
         to: await findScenario(context, caller.projectId, target),
+        expected: expectedVersion,
         reason,
       })
-      return { scenario: { environment: toEnvironment, ...cloned } }
+      return published(caller, target, cloned)
     },
   }),
 }))

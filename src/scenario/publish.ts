@@ -19,22 +19,39 @@ export type PublishedScenario = {
 /** Who publishes, for the audit log, and why. */
 export interface Publisher {
   readonly caller: PlatformCaller
+  /** Null over REST, which has no place that is required. */
   readonly reason: string | null
+  /** The version that must be current; null for any. */
+  readonly expected?: ExpectedVersion | null
   /** The version whose text it is, when it was copied. */
   readonly source?: { readonly environment: string; readonly scenarioId: string; readonly version: number }
 }
 
+/** What a designer has seen: the number of a version, 0 for none, or any version at all. */
+export interface ExpectedVersion {
+  readonly version: number | 'any'
+  /** Where the request said so, for a refusal. */
+  readonly path: string
+}
+
+/** The current version after a publication, and the audit entry: null when nothing changed. */
+export interface Publication {
+  readonly scenario: PublishedScenario
+  readonly auditId: string | null
+}
+
 /**
  * Publishes a definition as the next version, after validating it as a whole: every fault is named at once, and then
- * nothing is written. Publishing the current text again answers the current version, so a lost answer may be retried;
- * nothing changes then, and nothing is audited. Without a publisher it is the service itself.
+ * nothing is written. Refuses with `version conflict` when another version than the expected one is current. Publishing
+ * the current text again answers the current version, so a lost answer may be retried; nothing changes then, and nothing
+ * is audited. Without a publisher it is the service itself.
  */
 export async function publishScenario(
   pool: Pool,
   ref: ScenarioRef,
   text: string,
   publisher: Publisher | null = null,
-): Promise<PublishedScenario> {
+): Promise<Publication> {
   const parsed = parseDefinition(text)
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
   return inTransaction(pool, async (client) => {
@@ -53,9 +70,11 @@ export async function publishScenario(
        WHERE environment_id = $1 AND scenario_id = $2 AND version = $3`,
       [...key, locked.rows[0].version],
     )
-    if (current.rows[0]?.definition === text) return published(ref, current.rows[0])
+    if (current.rows[0]?.definition === text) return { scenario: published(ref, current.rows[0]), auditId: null }
 
-    const version = current.rows.length === 0 ? 1 : current.rows[0].version + 1
+    const before: number = current.rows[0]?.version ?? 0
+    checkVersion(before, publisher?.expected ?? null)
+    const version = before + 1
     await client.query(
       'UPDATE scenarios SET version = $3, published_at = now() WHERE environment_id = $1 AND id = $2',
       [...key, version],
@@ -65,9 +84,10 @@ export async function publishScenario(
        RETURNING version, definition, published_at`,
       [...key, version, text],
     )
+    let auditId: string | null = null
     if (publisher) {
       const { caller, reason, source } = publisher
-      await writeAudit(client, caller, {
+      auditId = await writeAudit(client, caller, {
         environmentId: ref.environmentId,
         action: source ? ACTIONS.cloneScenario : ACTIONS.publishScenario,
         target: ref.scenarioId,
@@ -76,8 +96,18 @@ export async function publishScenario(
         reason,
       })
     }
-    return published(ref, written.rows[0])
+    return { scenario: published(ref, written.rows[0]), auditId }
   })
+}
+
+/** Refuses a publication by somebody who has seen another version than the current one. */
+function checkVersion(current: number, expected: ExpectedVersion | null): void {
+  if (expected === null) return
+  const { version, path } = expected
+  if (version === 'any' ? current > 0 : version === current) return
+  const is = current === 0 ? 'the scenario has no version' : `the current version is ${current}`
+  const message = version === 'any' ? is : `${is}, not ${version === 0 ? 'none' : version}`
+  throw new Refusal('versionConflict', { faults: [{ path, message }] })
 }
 
 /** A version and the hash of its text. The texts themselves stay readable, so the log need not repeat them. */

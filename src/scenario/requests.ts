@@ -1,12 +1,18 @@
 import { environment, reason, scenarioId } from '../request/common.ts'
 import { anyText, described, int32, mapped, optional, shape, text } from '../request/shape.ts'
+import type { ExpectedVersion } from './publish.ts'
 
 const version = optional(int32('An older version. The current one unless given.', { min: 1 }))
 const json = 'The definition as JSON text, so that nothing of it is rounded.'
 const trim = (definition: string): string => definition.trim()
 /** The rules of definitions tell its faults, with the place of each. */
 const definition = mapped(anyText(json), trim)
-const optionalReason = optional(reason)
+const expectedVersion = mapped(
+  optional(
+    int32('Refused with `VERSION_CONFLICT` unless this version is current; 0 for a scenario without one.', { min: 0 }),
+  ),
+  (version): ExpectedVersion | null => (version === null ? null : { version, path: 'expectedVersion' }),
+)
 
 export const scenariosRequest = shape({ environment })
 export const scenarioRequest = shape({ environment, scenarioId })
@@ -23,11 +29,13 @@ export const validateRequest = shape({
   definition,
 })
 export const previewRequest = shape({ environment, scenarioId, definition })
+export const putRequest = shape({ environment, scenarioId, reason: optional(reason) })
 export const publishRequest = shape({
   environment,
   scenarioId,
   definition: mapped(text(json, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trim),
-  reason: optionalReason,
+  expectedVersion,
+  reason,
 })
 export const cloneRequest = shape({
   environment,
@@ -35,5 +43,6 @@ export const cloneRequest = shape({
   version,
   toEnvironment: described(environment, 'An environment of the same project.'),
   toScenarioId: described(scenarioId, 'Where it is published: the same id, or another.'),
-  reason: optionalReason,
+  expectedVersion,
+  reason,
 })

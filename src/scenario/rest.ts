@@ -1,34 +1,62 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Fault, refuseFaults } from '../errors.ts'
 import type { PlatformHandler, PlatformRequest } from '../http/route.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { InputSource } from '../request/source.ts'
-import { publishScenario, readScenario } from './publish.ts'
-import { scenarioRequest, versionRequest } from './requests.ts'
+import { type ExpectedVersion, publishScenario, readScenario } from './publish.ts'
+import { putRequest, versionRequest } from './requests.ts'
 
-/** PUT /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment= */
+/** PUT /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment=&reason= */
 export const putScenario: PlatformHandler = async (request) => {
-  const { caller, service } = request
-  const { environment, scenarioId } = scenarioRequest.read(parametersOf(request))
+  const { caller, service, setHeader } = request
+  const faults: Fault[] = []
+  const { environment, scenarioId, reason } = putRequest.gather(parametersOf(request), faults)
+  const expected = readExpected(request.headers, faults)
+  refuseFaults(faults)
   const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
   const { text } = await request.body()
-  const scenario = { environmentId, scenarioId }
-  const published = await publishScenario(service.operatorPool, scenario, text, { caller, reason: null })
-  return { environment, ...published }
+  const publisher = { caller, reason, expected }
+  const { scenario } = await publishScenario(service.operatorPool, { environmentId, scenarioId }, text, publisher)
+  setHeader('etag', tagOf(scenario))
+  return { environment, ...scenario }
 }
 
 /** GET /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment=&version= */
 export const getScenario: PlatformHandler = async (request) => {
-  const { caller, service } = request
+  const { caller, service, setHeader } = request
   const { environment, scenarioId, version } = versionRequest.read(parametersOf(request))
   const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
-  return { environment, ...(await readScenario(service.operatorPool, { environmentId, scenarioId }, version)) }
+  const scenario = await readScenario(service.operatorPool, { environmentId, scenarioId }, version)
+  setHeader('etag', tagOf(scenario))
+  return { environment, ...scenario }
 }
 
-/** Which scenario of which environment, and which version where that is asked for. */
+const tagOf = ({ version }: { readonly version: number }): string => `"${version}"`
+
+/** What `If-Match: "4"`, `If-Match: *` and `If-None-Match: *` expect to be current (RFC 9110, 13.1). */
+function readExpected(headers: IncomingHttpHeaders, faults: Fault[]): ExpectedVersion | null {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers
+  if (match !== undefined && noneMatch !== undefined)
+    faults.push({ path: 'If-None-Match', message: 'must not be given beside If-Match' })
+  if (noneMatch !== undefined) {
+    if (noneMatch.trim() !== '*') faults.push({ path: 'If-None-Match', message: 'must be *' })
+    return { version: 0, path: 'If-None-Match' }
+  }
+  if (match === undefined) return null
+  if (match.trim() === '*') return { version: 'any', path: 'If-Match' }
+  const [, version] = /^"(\d{1,9})"$/.exec(match.trim()) ?? []
+  if (version === undefined)
+    faults.push({ path: 'If-Match', message: 'must be the ETag of a version, such as "4", or *' })
+  return { version: Number(version), path: 'If-Match' }
+}
+
+/** Which scenario of which environment, with what else the address says. */
 function parametersOf({ params, query }: PlatformRequest): InputSource {
   const version = query.get('version')
   return new InputSource({
     scenarioId: params.scenarioId,
     environment: query.get('environment'),
+    reason: query.get('reason'),
     version: version !== null && /^\d{1,10}$/.test(version) ? Number(version) : version,
   })
 }

@@ -300,7 +300,9 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
       scenario { scenarioId environment version definition publishedAt } } }`
     const send = async (scenarioId: string, definition: string, environment = 'production') =>
       outcomeOfGraphql(
-        await game.graphql(game.platformKey, publish, { input: { environment, scenarioId, definition } }),
+        await game.graphql(game.platformKey, publish, {
+          input: { environment, scenarioId, definition, reason: 'test' },
+        }),
       )
     const put = async (scenarioId: string, definition: string, environment = 'production') =>
       outcomeOfRest(
@@ -473,7 +475,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     expect(codeOf(await player.graphql('{ scenarios(environment: "production") { edges { cursor } } }'))).toBe(
       'FORBIDDEN',
     )
-    const publish = `mutation { publishScenario(input: { environment: "production", scenarioId: "x", definition: "{}" }) { scenario { version } } }`
+    const publish = `mutation { publishScenario(input: { environment: "production", scenarioId: "x", definition: "{}", reason: "test" }) { scenario { version } } }`
     for (const role of ['viewer', 'operator'] as const)
       expect(codeOf(await game.graphql(await game.key(role), publish))).toBe('FORBIDDEN')
     expect(codeOf(await player.graphql(publish))).toBe('FORBIDDEN')
@@ -929,7 +931,7 @@ describe('who sees what', () => {
       'ENVIRONMENT_NOT_FOUND',
     )
     const published = await ask(
-      'mutation { publishScenario(input: { environment: "staging", scenarioId: "season", definition: "{}" }) { scenario { version } } }',
+      'mutation { publishScenario(input: { environment: "staging", scenarioId: "season", definition: "{}", reason: "test" }) { scenario { version } } }',
     )
     expect(codeOf(published)).toBe('ENVIRONMENT_NOT_FOUND')
   })

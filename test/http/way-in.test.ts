@@ -73,7 +73,7 @@ describe('CORS of REST', () => {
     Object.fromEntries(Object.entries(headers).filter(([name]) => /^access-control-|^vary$/.test(name)))
   const OPEN = {
     'access-control-allow-origin': ORIGIN,
-    'access-control-expose-headers': 'x-request-id, retry-after',
+    'access-control-expose-headers': 'etag, retry-after, x-request-id',
     vary: 'origin',
   }
 
@@ -99,7 +99,8 @@ describe('CORS of REST', () => {
       expect(allowed(headers)).toEqual({
         ...OPEN,
         'access-control-allow-methods': methods.join(', '),
-        'access-control-allow-headers': 'authorization, content-type, idempotency-key, x-request-id, x-sdk-key',
+        'access-control-allow-headers':
+          'authorization, content-type, idempotency-key, if-match, if-none-match, x-request-id, x-sdk-key',
         'access-control-max-age': '600',
       })
     }

@@ -61,6 +61,7 @@ const publish = (scenarioId: string, definition: Json | string, more: object = {
       environment: production,
       scenarioId,
       definition: typeof definition === 'string' ? definition : print(definition),
+      reason: 'test',
       ...more,
     },
   })
@@ -70,7 +71,8 @@ const versions = (scenarioId: string, page: object = {}, key = viewer) =>
   game.graphql(key, VERSIONS, { environment: production, scenarioId, ...page })
 const diff = (scenarioId: string, from: number, to: number, key = viewer) =>
   game.graphql(key, DIFF, { environment: production, scenarioId, from, to })
-const clone = (input: object, key = game.platformKey) => game.graphql(key, CLONE, { input })
+const clone = (input: object, key = game.platformKey) =>
+  game.graphql(key, CLONE, { input: { reason: 'test', ...input } })
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -426,6 +428,116 @@ describe('cloneScenario', () => {
   })
 })
 
+describe('an expected version', () => {
+  const editions = [1, 2, 3, 4].map((xp) => season({ levels: [0, xp] }))
+  const published = `{ scenario { version } auditEntry { action reason after } }`
+  const publishAs = (scenarioId: string, edition: number, more: object = {}) =>
+    game.graphql(
+      game.platformKey,
+      `mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) ${published} }`,
+      {
+        input: {
+          environment: production,
+          scenarioId,
+          definition: print(editions[edition] ?? null),
+          reason: 'an edit',
+          ...more,
+        },
+      },
+    )
+  const conflict = (answer: GraphqlAnswer) => [codeOf(answer), detailsOf(answer)]
+  const told = (path: string, message: string) => ['VERSION_CONFLICT', [{ path, message }]]
+  const put = (scenarioId: string, edition: number, headers: Record<string, string> = {}, query = '') =>
+    game.request(
+      'PUT',
+      `/platform/v1/projects/${game.projectId}/scenarios/${scenarioId}?environment=${production}${query}`,
+      { body: print(editions[edition] ?? null), headers: { authorization: `Bearer ${game.platformKey}`, ...headers } },
+    )
+
+  it('is refused with both versions when somebody else was first, and nothing is published', async () => {
+    const absent = await publishAs('expected', 0, { expectedVersion: 1 })
+    expect(conflict(absent)).toEqual(told('expectedVersion', 'the scenario has no version, not 1'))
+    expect((await publishAs('expected', 0, { expectedVersion: 0 })).data.publishScenario.scenario.version).toBe(1)
+    expect((await publishAs('expected', 1, { expectedVersion: 1 })).data.publishScenario.scenario.version).toBe(2)
+    const late = await publishAs('expected', 2, { expectedVersion: 1 })
+    expect(conflict(late)).toEqual(told('expectedVersion', 'the current version is 2, not 1'))
+    const again = await publishAs('expected', 2, { expectedVersion: 0 })
+    expect(conflict(again)).toEqual(told('expectedVersion', 'the current version is 2, not none'))
+    expect((await versions('expected')).data.scenarioVersions.edges).toHaveLength(2)
+    // A lost answer may be retried: the text is current already, whatever was expected.
+    const { data } = await publishAs('expected', 1, { expectedVersion: 1 })
+    expect(data.publishScenario).toEqual({ scenario: { version: 2 }, auditEntry: null })
+  })
+
+  it('lets one of many that saw the same version through', async () => {
+    await publishAs('rivals', 0)
+    const answers = await Promise.all(
+      times(12, (index) =>
+        publish('rivals', season({ levels: [0, 100 + index] }), { expectedVersion: 1, reason: 'race' }),
+      ),
+    )
+    expect(answers.filter(({ errors }) => !errors)).toHaveLength(1)
+    for (const answer of answers)
+      if (answer.errors) expect(conflict(answer)).toEqual(told('expectedVersion', 'the current version is 2, not 1'))
+    expect(await auditOf('rivals')).toHaveLength(2)
+  })
+
+  it('counts for a clone where it is published', async () => {
+    await publishAs('cloned', 0)
+    await publishAs('cloned', 1)
+    const to = { environment: production, scenarioId: 'cloned', toEnvironment: 'staging', toScenarioId: 'cloned' }
+    expect((await clone({ ...to, expectedVersion: 0 })).errors).toBeUndefined()
+    const late = await clone({ ...to, version: 1, expectedVersion: 2 })
+    expect(conflict(late)).toEqual(told('expectedVersion', 'the current version is 1, not 2'))
+  })
+
+  it('is told over REST by ETag, If-Match and If-None-Match', async () => {
+    const refusal = ({ status, body }: Awaited<ReturnType<typeof put>>) => [status, body.code, body.details]
+    const [missing, first] = [await put('tags', 0, { 'if-match': '*' }), await put('tags', 0, { 'if-none-match': '*' })]
+    expect(refusal(missing)).toEqual([
+      412,
+      'version_conflict',
+      [{ path: 'If-Match', message: 'the scenario has no version' }],
+    ])
+    expect([first.status, first.headers.get('etag')]).toEqual([200, '"1"'])
+    const second = await put('tags', 1, { 'if-match': '"1"' })
+    expect([second.status, second.headers.get('etag')]).toEqual([200, '"2"'])
+    expect(refusal(await put('tags', 2, { 'if-match': '"1"' }))).toEqual([
+      412,
+      'version_conflict',
+      [{ path: 'If-Match', message: 'the current version is 2, not 1' }],
+    ])
+    expect(refusal(await put('tags', 2, { 'if-none-match': '*' }))).toEqual([
+      412,
+      'version_conflict',
+      [{ path: 'If-None-Match', message: 'the current version is 2, not none' }],
+    ])
+    expect((await put('tags', 2, { 'if-match': '*' }, '&reason=by%20hand')).status).toBe(200)
+    expect((await auditOf('tags')).map(({ reason }) => reason)).toEqual([null, null, 'by hand'])
+    const read = await game.request(
+      'GET',
+      `/platform/v1/projects/${game.projectId}/scenarios/tags?environment=${production}&version=2`,
+      { headers: { authorization: `Bearer ${game.platformKey}` } },
+    )
+    expect(read.headers.get('etag')).toBe('"2"')
+    const wrong = await put('tags', 3, { 'if-match': 'W/"1"', 'if-none-match': '"1"' }, `&reason=${'x'.repeat(501)}`)
+    expect([wrong.status, wrong.body.details.map(({ path }: { path: string }) => path).sort()]).toEqual([
+      400,
+      ['If-None-Match', 'If-None-Match', 'reason'],
+    ])
+  })
+
+  it('and the answer carries the audit entry; a reason is required', async () => {
+    const { data } = await publishAs('told', 0)
+    const { auditEntry } = data.publishScenario
+    expect(auditEntry).toMatchObject({ action: 'scenario.publish', reason: 'an edit' })
+    expect(JSON.parse(auditEntry.after).version).toBe(1)
+    const unreasoned = await publishAs('told', 1, { reason: null })
+    expect(unreasoned.errors?.[0]?.message).toContain('reason')
+    expect((await versions('told')).data.scenarioVersions.edges).toHaveLength(1)
+  })
+})
+
 describe('the audit log of publishing', () => {
   it('has who, what, why, and the version and hash before and after', async () => {
     const [one, two] = [print(season({ levels: [0, 1] })), print(season({ levels: [0, 2] }))]
@@ -461,7 +573,7 @@ describe('the audit log of publishing', () => {
         action: 'scenario.publish',
         before: first,
         after: second,
-        reason: null,
+        reason: 'test',
       },
       {
         environment_id: game.stagingId,
@@ -487,7 +599,9 @@ describe('the audit log of publishing', () => {
     await game.publish('once', season())
     await publish('once', { ...(season() as object), start: 'nowhere' })
     for (const key of [viewer, operator])
-      await game.graphql(key, PUBLISH, { input: { environment: production, scenarioId: 'once', definition: '{}' } })
+      await game.graphql(key, PUBLISH, {
+        input: { environment: production, scenarioId: 'once', definition: '{}', reason: 'test' },
+      })
     const [published, ...denied] = await auditOf('once')
     expect([published?.action, ...denied.map(({ action }) => action)]).toEqual([
       'scenario.publish',
@@ -530,8 +644,12 @@ describe('who may design', () => {
     ['previewScenario', PREVIEW, { input: { ...place, definition } }],
   ]
   const writes: [string, string, object][] = [
-    ['publishScenario', PUBLISH, { input: { ...place, definition: print(season({ levels: [0] })) } }],
-    ['cloneScenario', CLONE, { input: { ...place, toEnvironment: 'staging', toScenarioId: 'guarded' } }],
+    ['publishScenario', PUBLISH, { input: { ...place, definition: print(season({ levels: [0] })), reason: 'test' } }],
+    [
+      'cloneScenario',
+      CLONE,
+      { input: { ...place, toEnvironment: 'staging', toScenarioId: 'guarded', reason: 'test' } },
+    ],
   ]
 
   beforeAll(async () => {
