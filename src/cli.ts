@@ -104,6 +104,16 @@ key
   })
 
 program
+  .command('schema')
+  .description('print the GraphQL schema, for code generators and editors')
+  .addOption(json())
+  .action(async (options) => {
+    const { printedSchema } = await import('./schema.ts')
+    const schema = printedSchema()
+    report(options, { schema }, schema.trimEnd())
+  })
+
+program
   .command('player')
   .description('players')
   .command('token')

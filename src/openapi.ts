@@ -958,6 +958,22 @@ export const openapi = {
         refusals: [],
       }),
     },
+    '/schema.graphql': {
+      get: {
+        operationId: 'readSchema',
+        tags: ['Service'],
+        summary: 'The GraphQL schema. Where introspection is off, as in production, with a platform key of any role.',
+        security: [{}, { platformKey: [] }],
+        responses: {
+          200: {
+            description: 'The schema, in the schema definition language.',
+            headers: { 'X-Request-Id': REQUEST_ID },
+            content: { 'text/plain': { schema: { type: 'string' } } },
+          },
+          ...refusalsOf(['invalidToken']),
+        },
+      },
+    },
     '/livez': {
       get: operation({
         id: 'readLiveness',

@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises'
-import { lexicographicSortSchema, printSchema } from 'graphql'
 import { printContract } from './client-contract.ts'
-import { schema } from './schema.ts'
+import { printedSchema } from './schema.ts'
 
 // `npm run schema`: writes the schema, and the types of the client library, as they are committed and reviewed. No part
 // of the service.
-await writeFile(new URL('../schema.graphql', import.meta.url), `${printSchema(lexicographicSortSchema(schema))}\n`)
+await writeFile(new URL('../schema.graphql', import.meta.url), printedSchema())
 await writeFile(new URL('./client/contract.ts', import.meta.url), printContract())

@@ -9,6 +9,10 @@ import './projects/graphql.ts'
 import './providers/graphql.ts'
 import './scenario/graphql.ts'
 import './wallet/graphql.ts'
+import { lexicographicSortSchema, printSchema } from 'graphql'
 import { builder } from './graphql/builder.ts'
 
 export const schema = builder.toSchema()
+
+/** The schema in its own language, as `schema.graphql` has it. */
+export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`

@@ -90,6 +90,7 @@ describe('--json prints one JSON object', () => {
     migrate: () => [[], { applied: [] }],
     'project create': () => [['Mine'], { projectId: id, environments: { production: id } }],
     'key create': () => [['--kind', 'sdk', '--project', game.projectId], { id, key: expect.stringMatching(/^twsdk_/) }],
+    schema: () => [[], { schema: expect.stringContaining('type Query {') }],
     'key token': () => [[], { tokenKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: some, x: some, d: some }] }],
     'key secrets': () => [[], { secretsKeys: [{ kid: some, key: some }] }],
     'player token': () => [['--project', game.projectId], { playerId: id, accessToken: some }],

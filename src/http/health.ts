@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { requirePlatform } from '../auth/access.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
 import { Refusal } from '../errors.ts'
@@ -7,8 +8,9 @@ import { print } from '../json.ts'
 import type { Metrics } from '../metrics.ts'
 import { openapi } from '../openapi.ts'
 import { definitionSchemaText } from '../scenario/definition-schema.ts'
+import { printedSchema } from '../schema.ts'
 import { JSON_TYPE, type Reply } from './respond.ts'
-import type { Route } from './route.ts'
+import { accessFor, type Route } from './route.ts'
 
 export interface HealthOptions {
   readonly metrics: Metrics
@@ -52,6 +54,15 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
     return { status: 200, body: await registry.metrics(), headers: ['content-type', registry.contentType] }
   }
 
+  let schemaText: string | undefined
+
+  /** Open where introspection is; for operators elsewhere. */
+  const respondSchema: Route['respond'] = async (context, request) => {
+    if (!config.introspection) await requirePlatform(accessFor(context, request), 'viewer')
+    schemaText ??= printedSchema()
+    return { status: 200, body: schemaText, headers: ['content-type', 'text/plain; charset=utf-8'] }
+  }
+
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
   const document = JSON.stringify(openapi)
   const jwks = JSON.stringify(tokens.jwks)
@@ -64,6 +75,7 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
       get('/.well-known/jwks.json', () => text(jwks)),
       get('/openapi.json', () => text(document)),
       get('/schemas/scenario.json', () => text(definitionSchemaText)),
+      get('/schema.graphql', respondSchema),
     ],
     /** For a port of their own, at any path. */
     metricsRoutes: [get('*', respondMetrics)],

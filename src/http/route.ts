@@ -32,7 +32,7 @@ export interface Route {
 }
 
 /** A call's credentials. What is no string was sent several times, which Node lets pass for the SDK key alone. */
-function accessFor({ service }: RestContext, { headers }: IncomingMessage): Access {
+export function accessFor({ service }: RestContext, { headers }: IncomingMessage): Access {
   const { authorization, 'x-sdk-key': sdkKey } = headers
   return accessOf(service, { authorization, sdkKey: typeof sdkKey === 'string' ? sdkKey : null }, 'invalidToken')
 }

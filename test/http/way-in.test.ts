@@ -1,9 +1,10 @@
+import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/routes.ts'
 import { season } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { type Game, startGame, startInstance, type TestPlayer, times } from '../support/game.ts'
 import { checkAnswer } from '../support/openapi.ts'
 import { until } from '../support/until.ts'
 
@@ -20,6 +21,7 @@ const MACHINES = [
   '/.well-known/jwks.json',
   '/openapi.json',
   '/schemas/scenario.json',
+  '/schema.graphql',
 ] as const
 const PAGES = ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/start.js'] as const
 
@@ -179,6 +181,24 @@ describe('every place', () => {
         'not found',
       ])
     expectError(await send('OPTIONS', '/nowhere'), [404, 'not found'])
+  })
+})
+
+describe('the schema to take away', () => {
+  it('is that of the package, open where introspection is, and for operators elsewhere', async () => {
+    const committed = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8')
+    const open = await fetch(`${game.baseUrl}/schema.graphql`)
+    expect([open.status, (await open.text()) === committed]).toEqual([200, true])
+    const closed = await startInstance(game.databaseUrl, { NODE_ENV: 'production' })
+    try {
+      const ask = (token?: string) =>
+        fetch(`${closed.baseUrl}/schema.graphql`, { headers: token ? { authorization: `Bearer ${token}` } : {} })
+      for (const token of [undefined, 'junk', player.token]) expect((await ask(token)).status).toBe(401)
+      const answer = await ask(await game.key('viewer'))
+      expect([answer.status, (await answer.text()) === committed]).toEqual([200, true])
+    } finally {
+      await closed.stop()
+    }
   })
 })
 

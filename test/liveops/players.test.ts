@@ -447,7 +447,8 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
       ),
       events: nodes(
         await query(
-          `SELECT CASE type WHEN 'player.created' THEN 'playerCreated' ELSE type END AS type, handle,
+          `SELECT CASE type WHEN 'player.created' THEN 'playerCreated' WHEN 'run.cancelled' THEN 'runCancelled' ELSE type END
+             AS type, handle,
              scenario_id AS "scenarioId", node_id AS "nodeId", run_id AS "runId", occurred_at AS "occurredAt",
              player_id AS "playerId" FROM events WHERE player_id = $1 ORDER BY position`,
         ),
