@@ -132,7 +132,8 @@ export async function createApp({
   }
   const ended = createEndedAccess({
     pool,
-    onError: (error) => warn(error, 'logins that ended could not be read; each second tries again'),
+    onError: (error) => warn(error, 'Postgres does not answer: logins that ended could not be read'),
+    onBack: (milliseconds) => log.info(`Postgres answers again, after ${(milliseconds / 1000).toFixed(1)} s`),
   })
   const tokens = await createTokens({
     keys: tokenKeys,

@@ -61,12 +61,23 @@ export interface Fault {
 export class Refusal extends Error {
   readonly kind: RefusalKind
   readonly faults: readonly Fault[]
+  /** What the log tells beside the refusal, such as whose webhook it was. No answer has it. */
+  readonly about: Readonly<Record<string, string>>
 
-  constructor(kind: RefusalKind, options: { faults?: readonly Fault[]; cause?: unknown } = {}) {
+  constructor(
+    kind: RefusalKind,
+    options: { faults?: readonly Fault[]; about?: Readonly<Record<string, string>>; cause?: unknown } = {},
+  ) {
     super(REFUSALS[kind][1], { cause: options.cause })
     this.name = 'Refusal'
     this.kind = kind
     this.faults = options.faults ?? []
+    this.about = options.about ?? {}
+  }
+
+  /** Whether the log warns of it: what is away, and a webhook that does not keep to its contract. */
+  get isWarned(): boolean {
+    return this.status === 502 || this.status === 503
   }
 
   get status(): number {

@@ -299,7 +299,9 @@ class SeededPlayer {
     const { random, season, nowMs } = this
     const isDown = nowMs >= season.outageMs && nowMs < season.outageMs + HOUR_MS
     if (isDown && random.chance(0.85)) {
-      const attempts = [1, 2, 3].map((): Attempt => ({ status: null, milliseconds: 3_000, error: 'timeout' }))
+      const attempts = [1, 2, 3].map(
+        (): Attempt => ({ status: null, milliseconds: 3_000, error: 'timeout', excerpt: null }),
+      )
       this.logLogin('custom_auth_unavailable', attempts)
       return false
     }
@@ -309,7 +311,7 @@ class SeededPlayer {
   }
 
   private answered(status: number): Attempt {
-    return { status, milliseconds: Math.round(60 * this.random.spread(1.6)) + 12, error: null }
+    return { status, milliseconds: Math.round(60 * this.random.spread(1.6)) + 12, error: null, excerpt: null }
   }
 
   private logLogin(outcome: string, attempts: readonly Attempt[]): void {

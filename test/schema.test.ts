@@ -89,6 +89,8 @@ describe('the schema (decisions 9)', () => {
       'TestAuthProviderPayload.error',
       'TestAuthProviderPayload.subject',
       'PlatformKey.revokedAt',
+      'WebhookAttempt.excerpt',
+      'WebhookAttempt.hint',
       'WebhookAttempt.status',
     ])
     const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/

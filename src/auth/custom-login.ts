@@ -102,8 +102,9 @@ export async function rehearseLogin(
 
 /** What the webhook said; refuses whatever is no approval (spec 7.1). */
 function readApproval(result: WebhookResult): WebhookAnswer {
-  if (result.kind !== 'answered') throw new Refusal(MEANINGS[result.kind])
-  return readWebhookAnswer(result.text)
+  if (result.kind === 'answered') return readWebhookAnswer(result.text)
+  const { status = null, error = null } = result.attempts.at(-1) ?? {}
+  throw new Refusal(MEANINGS[result.kind], { cause: error ?? `status ${status}` })
 }
 
 /** Asks the provider's webhook, with nothing of the database held meanwhile. Refuses whatever is no approval. */
@@ -135,7 +136,8 @@ async function askWebhook(
     // The client is answered as the webhook decided, whether or not that can be written down.
     const entry = { ...attempt, subject, notes, playerId, outcome: error.code }
     await desk.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
-    throw error
+    const about = { project: projectId, environment: environmentId, provider: name }
+    throw new Refusal(error.kind, { faults: error.faults, about, cause: error.cause })
   }
 }
 

@@ -25,6 +25,8 @@ export interface EndedAccessOptions {
   readonly lookMs?: number
   /** Called when the database could not be read. The next look tries again. */
   readonly onError?: (error: unknown) => void
+  /** Called at the first look that succeeds after some that failed for so long. */
+  readonly onBack?: (milliseconds: number) => void
 }
 
 /** An access token is good for a day after its login has ended. The rest is for clocks that differ. */
@@ -32,7 +34,12 @@ const KEPT_SECONDS = ACCESS_TOKEN_SECONDS + 3_600
 /** Stands where a login would, in rows about the whole player. */
 const NO_FAMILY = '00000000-0000-0000-0000-000000000000'
 
-export function createEndedAccess({ pool, lookMs = 1_000, onError = () => {} }: EndedAccessOptions): EndedAccess {
+export function createEndedAccess({
+  pool,
+  lookMs = 1_000,
+  onError = () => {},
+  onBack = () => {},
+}: EndedAccessOptions): EndedAccess {
   /** Logins that ended, and when that was read, in milliseconds since 1970. In the order of these. */
   const families = new Map<string, number>()
   const listeners: ((playerIds: readonly string[]) => Promise<void>)[] = []
@@ -40,6 +47,8 @@ export function createEndedAccess({ pool, lookMs = 1_000, onError = () => {} }: 
   let horizon: bigint | null = null
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
+  /** Since when no look has succeeded. */
+  let awaySince: number | null = null
 
   async function read(): Promise<readonly string[]> {
     const since = horizon
@@ -60,7 +69,10 @@ export function createEndedAccess({ pool, lookMs = 1_000, onError = () => {} }: 
     let playerIds: readonly string[] = []
     try {
       playerIds = await read()
+      if (awaySince !== null) onBack(performance.now() - awaySince)
+      awaySince = null
     } catch (error) {
+      awaySince ??= performance.now()
       onError(error)
     }
     await Promise.all(listeners.map((listener) => listener(playerIds)))

@@ -54,6 +54,19 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
       nullable: true,
       description: 'A word for what went wrong on the way, such as `timeout`, `dns` or `refused`.',
     }),
+    excerpt: t.string({
+      nullable: true,
+      description:
+        'The first 200 characters of an answer that refuses (4xx) with a text. Texts of `customData` are replaced by `…`, and control characters by spaces. Null for any other answer.',
+      // Attempts that were logged before have none.
+      resolve: ({ excerpt }) => excerpt ?? null,
+    }),
+    hint: t.string({
+      nullable: true,
+      description:
+        'What is worth a look: for 401 and 403, whether the receiver takes the signature. Null for any other.',
+      resolve: ({ status }) => (status === 401 || status === 403 ? 'signature refused by the receiver?' : null),
+    }),
   }),
 })
 

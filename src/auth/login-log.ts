@@ -77,7 +77,9 @@ export class LoginLog implements Part {
     const rows = this.entries.map((entry) => ({
       ...entry,
       id: newId(),
-      attempts: print(entry.attempts.map(({ status, milliseconds, error }) => ({ status, milliseconds, error }))),
+      attempts: print(
+        entry.attempts.map(({ status, milliseconds, error, excerpt }) => ({ status, milliseconds, error, excerpt })),
+      ),
       notes: print(entry.notes),
     }))
     return loginLog.save(rows)

@@ -9,6 +9,7 @@ import { newId } from '../ids.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
 import { createTurns, type Turns } from '../turns.ts'
 import { isPublicAddress } from './addresses.ts'
+import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import { sharedLookup } from './look-up.ts'
 
 // The call to the studio's own endpoint (spec 4.4), and what each of its endings means (spec 7.1).
@@ -30,6 +31,8 @@ const MAX_PROJECT_BYTES = 128 * 2 ** 20
 const MAX_INTERIM_ANSWERS = 100
 /** Of an answer that is not read: up to here the connection is worth keeping. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
+/** The beginning of an answer that refuses is waited for so long: the client waits, too. */
+const EXCERPT_MS = 500
 /** One provider's calls under way. One more is not made: with so many waiting the endpoint is not answering. */
 const MAX_CALLS = 500
 const KEEP_ALIVE_MS = 4_000
@@ -53,6 +56,8 @@ export interface Attempt {
   readonly milliseconds: number
   /** A word for what went wrong on the way: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
   readonly error: AttemptError | null
+  /** The beginning of the answer when it refuses (4xx) in words. */
+  readonly excerpt: string | null
 }
 
 export type AttemptError =
@@ -108,23 +113,27 @@ export function createWebhook(options: WebhookOptions): Webhook {
   async function call(target: WebhookTarget, customData: string): Promise<WebhookResult> {
     const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createTurns(MAX_LONG_ANSWERS) }
     if (provider.calls >= MAX_CALLS) {
-      return { kind: 'unavailable', attempts: [observed({ status: null, milliseconds: 0, error: 'overloaded' })] }
+      return {
+        kind: 'unavailable',
+        attempts: [observed({ status: null, milliseconds: 0, error: 'overloaded', excerpt: null })],
+      }
     }
     providers.set(target.key, provider)
     provider.calls += 1
     try {
-      return await callUpToThrice(target, provider, Buffer.from(`{"customData":${customData}}`))
+      return await callUpToThrice(target, provider, customData)
     } finally {
       provider.calls -= 1
       if (provider.calls === 0) providers.delete(target.key)
     }
   }
 
-  async function callUpToThrice(target: WebhookTarget, provider: Provider, body: Buffer): Promise<WebhookResult> {
+  async function callUpToThrice(target: WebhookTarget, provider: Provider, customData: string): Promise<WebhookResult> {
+    const body = Buffer.from(`{"customData":${customData}}`)
     const id = `msg_${newId()}`
     const attempts: Attempt[] = []
     for (;;) {
-      const { ending, ...attempt } = await attemptCall(target, provider, id, body)
+      const { ending, ...attempt } = await attemptCall(target, provider, id, body, customData)
       attempts.push(observed(attempt))
       if (ending.kind !== 'unavailable' || attempts.length === ATTEMPTS) return { ...ending, attempts }
       await pause(PAUSE_MS)
@@ -136,13 +145,16 @@ export function createWebhook(options: WebhookOptions): Webhook {
     { longAnswers }: Provider,
     id: string,
     body: Buffer,
+    customData: string,
   ): Promise<Attempt & Ended> {
     const started = performance.now()
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
     const timestamp = Math.floor(Date.now() / 1000)
+    const signature = signWebhook(secret, body)
     let status: number | null = null
     let ending: Ending
     let error: AttemptError | null = null
+    let excerpt: string | null = null
     try {
       const response = await attemptOnce.raw(url, {
         method: 'POST',
@@ -151,7 +163,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
           accept: 'application/json',
           'accept-encoding': 'gzip, deflate, br',
           'user-agent': 'tierway',
-          'x-signature': signWebhook(secret, body),
+          'x-signature': signature,
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),
           'webhook-signature': [secret, ...replacedSecrets]
@@ -171,11 +183,15 @@ export function createWebhook(options: WebhookOptions): Webhook {
         status === 200
           ? { kind: 'answered', text: await readText(response.body, projectId, longAnswers, signal) }
           : { kind: meaningOf(status) }
+      if (ending.kind === 'rejected') {
+        const secrets = [signature, secret, ...replacedSecrets]
+        excerpt = excerptOf(await bytesOf(response.body), customData, secrets)
+      }
     } catch (thrown) {
       error = errorOf(thrown, signal)
       ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
     }
-    return { status, milliseconds: Math.round(performance.now() - started), error, ending }
+    return { status, milliseconds: Math.round(performance.now() - started), error, excerpt, ending }
   }
 
   async function readText(body: unknown, projectId: string, longAnswers: Turns, signal: AbortSignal): Promise<string> {
@@ -265,8 +281,10 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
       throw new AnswerFault('bad_status')
     }
     if (statusCode !== 200) {
+      const isWorded = meaningOf(statusCode) === 'rejected' && headers['content-encoding'] === undefined
+      const start = isWorded ? await readStart(body) : null
       void body.dump({ limit: MAX_DISCARDED_BYTES, ...(signal && { signal }) }).catch(() => undefined)
-      return new Response(null, { status: statusCode })
+      return new Response(start, { status: statusCode })
     }
     if (Number(headers['content-length'] ?? 0) > MAX_ANSWER_BYTES) {
       body.on('error', () => undefined).destroy()
@@ -283,6 +301,32 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
     return new Response(ReadableStream.from<Uint8Array>(decoded as Readable) as globalThis.ReadableStream<Uint8Array>)
   }
 }
+
+/** What comes first of a body within a moment. The rest is still to be read. Never fails. */
+function readStart(body: Readable): Promise<Buffer<ArrayBuffer>> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const end = () => {
+      clearTimeout(timer)
+      body.off('readable', take).off('end', end)
+      resolve(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES))
+    }
+    const take = () => {
+      for (let chunk = body.read(); chunk !== null; chunk = length < EXCERPT_BYTES ? body.read() : null) {
+        chunks.push(chunk)
+        length += chunk.length
+      }
+      if (length >= EXCERPT_BYTES) end()
+    }
+    const timer = setTimeout(end, EXCERPT_MS)
+    // What breaks later is nobody's concern, and must be heard all the same.
+    body.on('readable', take).once('end', end).on('error', end)
+  })
+}
+
+const bytesOf = async (body: unknown): Promise<Uint8Array> =>
+  new Uint8Array(await new Response(body as ReadableStream as never).arrayBuffer())
 
 /** The outcome of a promise, unless the signal comes first. */
 function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {

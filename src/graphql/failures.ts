@@ -17,11 +17,11 @@ export function mask(error: unknown, log: Logger, requestId: string = randomUUID
   if (original instanceof GraphQLError) return ofVariable(error, original)
   const refusal = toRefusal(original) ?? badPage(original) ?? new Refusal('internalError')
   const masked = refusalError(refusal, error)
-  if (refusal.status !== 500 && refusal.status !== 503) return masked
+  if (refusal.status !== 500 && !refusal.isWarned) return masked
   masked.extensions.requestId = requestId
   const told = { path: `/graphql ${masked.path?.join('.') ?? ''}`.trim(), requestId }
   if (refusal.status === 500) log.error({ ...told, err: original }, refusal.message)
-  else log.warn({ ...told, cause: causeOf(refusal) }, refusal.message)
+  else log.warn({ ...told, ...refusal.about, cause: causeOf(refusal) }, refusal.message)
   return masked
 }
 

@@ -104,7 +104,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   /** A bug is logged whole and answered with nothing of it. */
   function refuse({ path, methods }: Place, error: unknown, requestId: string): Reply {
     const refusal = toRefusal(error)
-    if (refusal?.status === 503) log.warn({ path, requestId, cause: causeOf(refusal) }, refusal.message)
+    if (refusal?.isWarned) log.warn({ path, requestId, ...refusal.about, cause: causeOf(refusal) }, refusal.message)
     if (!refusal) log.error({ path, requestId, err: error }, 'internal error')
     const reply = refusalReply(refusal ?? new Refusal('internalError'), requestId)
     return reply.status === 405 ? { ...reply, headers: [...reply.headers, 'allow', methods] } : reply

@@ -1172,17 +1172,18 @@ describe('the log of logins', () => {
       environment: $environment, provider: $provider, subject: $subject, playerId: $playerId, first: $first, after: $after
     ) {
       edges { cursor node {
-        id at operation provider subject playerId outcome milliseconds attempts { status milliseconds error }
+        id at operation provider subject playerId outcome milliseconds attempts { status milliseconds error excerpt }
       } }
       pageInfo { hasNextPage endCursor }
     } }`
   const read = async (variables: Record<string, unknown>, key = game.platformKey) =>
     game.graphql(key, LOG, { environment: 'production', ...variables })
   const nodes = ({ data }: GraphqlAnswer) => data.loginLog.edges.map(({ node }: { node: unknown }) => node)
-  const attempt = (status: number | null, error: string | null = null) => ({
+  const attempt = (status: number | null, error: string | null = null, excerpt: string | null = null) => ({
     status,
     milliseconds: expect.any(Number),
     error,
+    excerpt,
   })
 
   it('tells the log that the webhook is away, not the service, under the id of the answer', async () => {
@@ -1195,6 +1196,10 @@ describe('the log of logins', () => {
         level: 40,
         path: '/sdk/v1/authorization/custom',
         msg: 'custom auth unavailable',
+        project: alone.projectId,
+        environment: alone.environmentId,
+        provider: 'default',
+        cause: 'refused',
       })
     } finally {
       await alone.stop()
@@ -1229,7 +1234,7 @@ describe('the log of logins', () => {
     expect(await last()).toMatchObject({ provider: 'steam', subject, outcome: 'ok' })
 
     await game.login({ status: 403 })
-    expect(await last()).toEqual(row({ outcome: 'custom_auth_rejected', attempts: [attempt(403)] }))
+    expect(await last()).toEqual(row({ outcome: 'custom_auth_rejected', attempts: [attempt(403, null, '{}')] }))
     await game.login({ answer: { subject: '' } })
     expect(await last()).toEqual(row({ outcome: 'custom_auth_invalid_response' }))
     await game.login(by(subject, { data: { '': 1 } }))
@@ -1275,7 +1280,7 @@ describe('the log of logins', () => {
     playerOf(await game.login(by(subject, {}, gate)))
     const [{ milliseconds, attempts }] = await query('SELECT * FROM login_log WHERE subject = $1', [subject])
     expect(milliseconds).toBeGreaterThanOrEqual(50)
-    expect(JSON.parse(attempts)).toEqual([{ status: 200, milliseconds, error: null }])
+    expect(JSON.parse(attempts)).toEqual([{ status: 200, milliseconds, error: null, excerpt: null }])
   })
 
   it("has nothing of customData, of the webhook's answer beyond the subject, or of a secret", async () => {

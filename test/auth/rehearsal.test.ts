@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => operator?.close())
 
 const TEST = `mutation ($input: TestAuthProviderInput!) {
-  testAuthProvider(input: $input) { status error subject attempts { status milliseconds error } } }`
+  testAuthProvider(input: $input) { status error subject attempts { status milliseconds error excerpt hint } } }`
 async function rehearse(input: object, credentials = game.platformKey) {
   return game.graphql(credentials, TEST, {
     input: { environment: 'production', customData: '{"player":"ada"}', ...input },
@@ -52,6 +52,38 @@ describe('a dry run of a login', () => {
     const { data } = await rehearse({})
     expect(data.testAuthProvider).toMatchObject({ status: code, error, subject: null })
     expect(data.testAuthProvider.attempts.map((attempt: { status: number }) => attempt.status)).toEqual(attempts)
+  })
+
+  it('shows the beginning of an answer that refuses, without what it repeats, and a hint', async () => {
+    const token = 'a-token-of-the-player'
+    const say = (code: number, body: string | Buffer, type = 'text/plain') =>
+      operator.answer((_hit, response) => void response.writeHead(code, { 'content-type': type }).end(body))
+    const attempt = async () => {
+      const { data } = await rehearse({ customData: JSON.stringify({ player: 'ada', token }) })
+      return data.testAuthProvider.attempts[0]
+    }
+    say(403, `unknown\r\n\ttoken ${token}, key ${operator.secret} \u0000 ${'é😀'.repeat(200)}`)
+    const refused = await attempt()
+    expect(refused).toMatchObject({ status: 403, hint: 'signature refused by the receiver?' })
+    expect(refused.excerpt).toBe([...`unknown token …, key … ${'é😀'.repeat(200)}`].slice(0, 200).join(''))
+    operator.answer((hit, response) => void response.writeHead(401).end(`bad ${hit.headers['x-signature']}`))
+    expect(await attempt()).toMatchObject({ excerpt: 'bad …', hint: 'signature refused by the receiver?' })
+    say(404, '{"error":"no such player"}', 'application/json')
+    expect(await attempt()).toMatchObject({ status: 404, excerpt: '{"error":"no such player"}', hint: null })
+    for (const body of ['', ' \n', Buffer.from([0xff, 0xfe, 0x00])]) {
+      say(400, body)
+      expect(await attempt()).toMatchObject({ status: 400, excerpt: null })
+    }
+    say(500, 'a stack trace')
+    expect(await attempt()).toMatchObject({ status: 500, excerpt: null, hint: null })
+  })
+
+  it('does not wait for an answer that refuses and never ends', async () => {
+    operator.answer((_hit, response) => void response.writeHead(403).write('not today'))
+    const { data } = await rehearse({})
+    const { attempts } = data.testAuthProvider
+    expect(attempts).toMatchObject([{ status: 403, excerpt: 'not today' }])
+    expect(attempts[0].milliseconds).toBeLessThan(2_500)
   })
 
   it('tells of a provider that is disabled or not there (spec 5)', async () => {

@@ -119,4 +119,34 @@ describe('the watch over callers that have something open (decisions 1)', () => 
     expect(ended).toEqual(['player banned'])
     await setStatus(pool, caller, 'active')
   })
+
+  it('tells once that the database answers again, and how long it did not', async () => {
+    const { pool } = game.app
+    let isAway = false
+    let errors = 0
+    const back: number[] = []
+    const query = (statement: pg.QueryConfig) => (isAway ? Promise.reject(new Error('away')) : pool.query(statement))
+    const ended = createEndedAccess({
+      pool: { query } as unknown as pg.Pool,
+      lookMs: LOOK_MS,
+      onError: () => (errors += 1),
+      onBack: (milliseconds) => back.push(milliseconds),
+    })
+    let looks = 0
+    ended.onLook(async () => {
+      looks += 1
+    })
+    await ended.start()
+    for (const times of [3, 5]) {
+      isAway = true
+      const before = errors
+      await until('it has failed', () => errors >= before + times)
+      isAway = false
+      const seen = looks
+      await until('it has looked again', () => looks >= seen + 3)
+    }
+    ended.close()
+    expect(back).toHaveLength(2)
+    for (const milliseconds of back) expect(milliseconds).toBeGreaterThanOrEqual(LOOK_MS)
+  })
 })
