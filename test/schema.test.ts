@@ -71,6 +71,7 @@ describe('the schema (decisions 9)', () => {
       'PreviewScenarioResult.currentVersion',
       'ValueChange.after',
       'ValueChange.before',
+      'AuditLogEntry.environment',
       'CloneScenarioPayload.auditEntry',
       'PublishScenarioPayload.auditEntry',
       'Run.cause',

@@ -276,6 +276,17 @@ builder.prismaObject('AuditLogEntry', {
     action: t.exposeString('action', {
       description: 'Such as `player.ban`; `.denied` behind what was refused. docs/access.md has them all.',
     }),
+    environment: t.string({
+      nullable: true,
+      description:
+        'The environment in which it was done. Null for what concerns the whole project, and for what an operator was denied.',
+      select: { environmentId: true },
+      // Prisma asks for those of a page at once.
+      resolve: async ({ environmentId }, _args, { prisma }) => {
+        if (environmentId === null) return null
+        return (await prisma.environment.findUnique({ where: { id: environmentId } }))?.name ?? null
+      },
+    }),
     target: t.exposeString('target', {
       description:
         'What it was done to, such as the id of a player, a key or a scenario. Empty for what was denied in a flood.',
@@ -299,6 +310,7 @@ builder.prismaObject('AuditLogEntry', {
 })
 
 const auditLogRequest = shape({
+  environment: optional(described(environment, 'Of this environment alone.')),
   action: optional(text('Of this action alone, to the letter, such as `player.ban`.', { max: 128 })),
   target: optional(text('About this target alone, such as the id of a player, a key or a scenario.', { max: 255 })),
   actor: optional(text('By this actor alone, such as `platform_key:` and its id.', { max: 128 })),
@@ -326,13 +338,16 @@ builder.queryFields((t) => ({
       resolve: async (query, _root, args, context) => {
         const attempt = { action: ACTIONS.readAuditLog, target: 'audit_log' }
         const { projectId } = await requirePlatform(context, 'admin', attempt)
-        const { action, target, actor, ...asked } = auditLogRequest.readInput(args, checkSpan)
+        const { environment, action, target, actor, ...asked } = auditLogRequest.readInput(args, checkSpan)
+        const environmentId =
+          environment === null ? null : await findEnvironment(context.service.pool, projectId, environment)
         const from = asked.from && sinceThe1970s(asked.from)
         const to = asked.to && sinceThe1970s(asked.to)
         const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
         const where = {
           projectId,
           ...beyond,
+          ...(environmentId !== null && { environmentId }),
           ...(action !== null && { action }),
           ...(target !== null && { target }),
           ...(actor !== null && { actor }),

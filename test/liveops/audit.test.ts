@@ -268,6 +268,41 @@ describe('the audit log', () => {
       expect((await ask(asked, stranger.key)).data?.auditLog.edges ?? []).toEqual([])
   })
 
+  it('tells the environment of each entry, and is read for one of them', async () => {
+    const publish = (environment: string, xp: number) =>
+      game.graphql(
+        admin.key,
+        'mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { auditEntry { id environment } } }',
+        {
+          input: {
+            environment,
+            scenarioId: 'probe',
+            definition: print(scenario([passNode('pass', { levels: [xp] })], [])),
+            reason: 'test',
+          },
+        },
+      )
+    const made = []
+    for (const [environment, xp] of [
+      ['production', 1],
+      ['staging', 2],
+      ['production', 3],
+    ] as const)
+      made.push((await publish(environment, xp)).data.publishScenario.auditEntry)
+    expect(made.map(({ environment }) => environment)).toEqual(['production', 'staging', 'production'])
+    const read = async (args: string, key = admin.key) =>
+      game.graphql(key, `{ auditLog(${args}, first: 200) { nodes { id environment } } }`)
+    const production = (await read('target: "probe", environment: "production"')).data.auditLog.nodes
+    expect(production).toEqual([made[2], made[0]])
+    const staging = (await read('environment: "staging"')).data.auditLog.nodes
+    expect(staging).toContainEqual(made[1])
+    expect(new Set(staging.map(({ environment }: { environment: string }) => environment))).toEqual(
+      new Set(['staging']),
+    )
+    expect(refusal(await read('environment: "nowhere"'))).toBe('ENVIRONMENT_NOT_FOUND')
+    expect((await read('environment: "production"', stranger.key)).data.auditLog.nodes).toEqual([])
+  })
+
   it('is paged in both directions without a gap or a duplicate while entries are added', async () => {
     const player = await game.player()
     const { playerId } = player
