@@ -34,8 +34,8 @@ function typeOf(schema: Schema, isAnswer: boolean, indent = ''): string {
   if (name !== undefined) return name
   const choices = alternatives(schema)
   if (choices) return choices.map((choice) => typeOf(choice, isAnswer, indent)).join(' | ')
-  const { type, enum: values } = schema as { type?: string | string[]; enum?: readonly string[] }
-  if (values) return values.map((value) => `'${value}'`).join(' | ')
+  const { type, enum: values } = schema as { type?: string | string[]; enum?: readonly (string | null)[] }
+  if (values) return values.map((value) => (value === null ? 'null' : `'${value}'`)).join(' | ')
   if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one }, isAnswer, indent)).join(' | ')
   switch (type) {
     case 'integer':

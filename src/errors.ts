@@ -84,7 +84,7 @@ export class Refusal extends Error {
     return REFUSALS[this.kind][0]
   }
 
-  /** Whether an answer carries the faults: a 400 names all of them, and some other refusals say more with one. */
+  /** Whether an answer carries the faults: a 400 names all of them, and a 412 says what is current. */
   get hasDetails(): boolean {
     return this.status === 400 || this.faults.length > 0
   }

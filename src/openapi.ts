@@ -344,7 +344,7 @@ const schemas: Record<string, Schema> = {
       requestId: text('Also the header X-Request-Id.'),
       details: list(
         answer({ path: text('Where, such as `amount`.'), message: text('What is wrong there.') }, 'A fault.'),
-        'Every fault of a 400.',
+        'Every fault of a 400, and which version is current of a 412.',
       ),
     },
   },
@@ -650,9 +650,20 @@ function refusalsOf(kinds: readonly RefusalKind[]): Schema {
 
 function errorExample(kind: RefusalKind): [name: string, example: Schema] {
   const { message: error, code, status } = new Refusal(kind)
+  const conflict = [{ path: 'If-Match', message: 'the current version is 5, not 4' }]
   const details = [{ path: 'amount', message: 'must be 1 to 9223372036854775807' }]
   const requestId = 'b7d5a0a4-6c1e-4a53-9f57-0f6a1f6f2f6e'
-  return [code, { value: { error, code, requestId, ...(status === 400 && { details }) } }]
+  return [
+    code,
+    {
+      value: {
+        error,
+        code,
+        requestId,
+        ...((status === 400 || status === 412) && { details: status === 412 ? conflict : details }),
+      },
+    },
+  ]
 }
 
 const content = (schema: Schema): Schema => ({ 'application/json': { schema } })
@@ -681,7 +692,7 @@ export const openapi = {
       'Battle passes for live games.\n\n' +
       '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds what it shows beyond 2^53.)\n' +
       '- A game\'s "no" comes with status 200 in the field `error`; check `success`.\n' +
-      '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`.\n' +
+      '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`, and a 412 the current version.\n' +
       '- 503 means that the outcome is not known: send the same again, with the same key.\n' +
       '- Unknown members of a request are ignored, and null counts as absent.\n\n' +
       'The same operations, and more for dashboards, are at `/graphql`; subscriptions, too.',

@@ -47,36 +47,62 @@ export function createEndedAccess({
   let horizon: bigint | null = null
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
-  /** Since when no look has succeeded. */
+  /** The last look that succeeded, by the database's clock, and since when no look has succeeded. */
+  let lookedAt: Date | null = null
   let awaySince: number | null = null
 
   async function read(): Promise<readonly string[]> {
-    const since = horizon
-    let ended = await readEnded(pool, since)
-    // Another database has taken the place of this one, such as a promoted standby: its transactions count anew.
-    if (since !== null && ended.horizon < since) ended = await readEnded(pool, null)
+    // What was away may come back as a standby that was behind: its transactions count on from an earlier one.
+    const missed = awaySince === null ? null : lookedAt
+    let ended = await readEnded(pool, horizon, missed)
+    if (horizon === null || ended.horizon < horizon) {
+      await readAll()
+      ended = await readEnded(pool, ended.horizon, null)
+    }
+    keep(ended.familyIds)
     horizon = ended.horizon
-    const now = Date.now()
-    for (const familyId of ended.familyIds) families.set(familyId, now)
+    lookedAt = ended.now
+    const oldest = Date.now() - KEPT_SECONDS * 1_000
     for (const [familyId, readAt] of families) {
-      if (readAt > now - KEPT_SECONDS * 1_000) break
+      if (readAt > oldest) break
       families.delete(familyId)
     }
     return ended.playerIds
   }
 
+  /** Reads all logins that the table has, some at a time: each statement is short, however many there are. */
+  async function readAll(): Promise<void> {
+    let last: Place | null = null
+    do {
+      const page = await readPage(pool, last)
+      keep(page.familyIds)
+      last = page.last
+    } while (last !== null)
+  }
+
+  function keep(familyIds: readonly string[]): void {
+    const now = Date.now()
+    for (const familyId of familyIds) if (!families.has(familyId)) families.set(familyId, now)
+  }
+
   async function look(): Promise<void> {
-    let playerIds: readonly string[] = []
     try {
-      playerIds = await read()
+      const playerIds = await read()
       if (awaySince !== null) onBack(performance.now() - awaySince)
       awaySince = null
+      tell(playerIds)
     } catch (error) {
       awaySince ??= performance.now()
       onError(error)
+      tell([])
+    } finally {
+      if (!isClosed) timer = setTimeout(look, lookMs).unref()
     }
-    await Promise.all(listeners.map((listener) => listener(playerIds)))
-    if (!isClosed) timer = setTimeout(look, lookMs).unref()
+  }
+
+  /** Listeners take their time. The next look does not wait for them. */
+  function tell(playerIds: readonly string[]): void {
+    for (const listener of listeners) listener(playerIds).catch(onError)
   }
 
   return {
@@ -93,27 +119,54 @@ export function createEndedAccess({
 interface Ended {
   /** The oldest transaction that was under way. */
   readonly horizon: bigint
+  readonly now: Date
   readonly playerIds: readonly string[]
   readonly familyIds: readonly string[]
 }
 
-/** What ended in transactions that were under way at a look, or began after it. Without one: all that may still count. */
-async function readEnded(pool: Pool, since: bigint | null): Promise<Ended> {
-  const [name, isDue] =
-    since === null ? ['all', `ended_at > now() - make_interval(secs => $1::float8)`] : ['since', 'xid >= $1::bigint']
-  const { rows } = await pool.query<{ horizon: string; player_ids: string[]; family_ids: string[] }>({
-    name: `ended-access-${name}`,
-    text: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon,
-        ARRAY (SELECT DISTINCT player_id FROM ended_access WHERE ${isDue}) AS player_ids,
-        ARRAY (SELECT family_id FROM ended_access e WHERE ${isDue} AND family_id <> '${NO_FAMILY}' AND NOT EXISTS (
-          SELECT FROM players p
-          WHERE p.environment_id = e.environment_id AND p.id = e.player_id AND p.status = 'deleted'
-        )) AS family_ids`,
-    values: [since === null ? KEPT_SECONDS : String(since)],
+/** Of a login alone, and not of a deleted player. One look into an index for each row. */
+const IS_LOGIN = `e.family_id <> '${NO_FAMILY}' AND (
+    SELECT p.status FROM players p WHERE p.environment_id = e.environment_id AND p.id = e.player_id
+  ) IS DISTINCT FROM 'deleted'`
+
+/**
+ * What ended in transactions that were under way at a look, or began after it; also what ended from ten minutes before a
+ * moment on, where one is given. Nothing without a look: that is to be read as a whole.
+ */
+async function readEnded(pool: Pool, since: bigint | null, missed: Date | null): Promise<Ended> {
+  // In the text, so that Postgres plans for the few rows that it names: of any number it would expect a third of them.
+  const isNew = since === null ? 'false' : `e.xid >= ${since}`
+  const isMissed = missed === null ? 'false' : `e.ended_at > $1::timestamptz - interval '10 minutes'`
+  const { rows } = await pool.query<{ horizon: string; now: Date; player_ids: string[]; family_ids: string[] }>({
+    text: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, now(),
+        ARRAY (SELECT DISTINCT e.player_id FROM ended_access e WHERE ${isNew} OR ${isMissed}) AS player_ids,
+        ARRAY (SELECT e.family_id FROM ended_access e WHERE (${isNew} OR ${isMissed}) AND ${IS_LOGIN}) AS family_ids`,
+    values: missed === null ? [] : [missed],
   })
   const [row] = rows
   if (!row) throw new Error('a query without FROM has one row')
-  return { horizon: BigInt(row.horizon), playerIds: row.player_ids, familyIds: row.family_ids }
+  return { horizon: BigInt(row.horizon), now: row.now, playerIds: row.player_ids, familyIds: row.family_ids }
+}
+
+/** A row by its primary key. */
+type Place = readonly [xid: string, environmentId: string, playerId: string, familyId: string]
+
+const PAGE = 10_000
+
+/** The logins of the rows behind a place, and the last of these rows; null when none follows. */
+async function readPage(pool: Pool, after: Place | null): Promise<{ familyIds: string[]; last: Place | null }> {
+  // In the text for the same reason as above. The place is one that Postgres gave.
+  const place = (after ?? ['-1', NO_FAMILY, NO_FAMILY, NO_FAMILY]).map((part) => `'${part}'`).join(', ')
+  const { rows } = await pool.query<[...Place, isLogin: boolean]>({
+    text: `SELECT e.xid, e.environment_id, e.player_id, e.family_id, ${IS_LOGIN} FROM ended_access e
+      WHERE (e.xid, e.environment_id, e.player_id, e.family_id) > (${place})
+      ORDER BY e.xid, e.environment_id, e.player_id, e.family_id LIMIT ${PAGE}`,
+    rowMode: 'array',
+  })
+  const familyIds = rows.flatMap(([, , , familyId, isLogin]) => (isLogin ? [familyId] : []))
+  const [xid, environmentId, playerId, familyId] = rows.at(-1) ?? []
+  const isLast = rows.length < PAGE || !xid || !environmentId || !playerId || !familyId
+  return { familyIds, last: isLast ? null : [xid, environmentId, playerId, familyId] }
 }
 
 /** Removes rows that no instance needs. */

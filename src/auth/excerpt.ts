@@ -2,47 +2,68 @@
 const MAX_CHARACTERS = 200
 /** Bytes that are looked at for them. */
 export const EXCERPT_BYTES = 1_024
-/** Shorter texts of `customData` say little, and stand in answers by chance. */
+/** A run of so many characters that the answer shares with a secret is left out. */
+const RUN = 8
+/** Shorter secrets say little, and stand in answers by chance. */
 const MIN_SECRET = 6
-/** By its first characters a text of `customData` is found again, though the answer was cut. */
-const HEAD = 64
-const MAX_SECRETS = 1_000
+/** What is looked through for secrets, in characters. With more of them there is no excerpt. */
+const MAX_SECRETS = 64 * 1_024
 
 /**
  * The beginning of a webhook's answer, for the people who run the webhook. Null when it is no text. It can repeat what it
- * was sent: secrets and the texts of `customData`, which can be credentials of the player, are left out.
+ * was sent, whole or in part: what it shares with a secret, or with a text or a long number of `customData`, which can be
+ * credentials of the player, is replaced by `…`.
  */
 export function excerptOf(bytes: Uint8Array, customData: string, secrets: readonly string[]): string | null {
+  if (bytes.length === 0) return null
+  const isCut = bytes.length >= EXCERPT_BYTES
   const decoded = new TextDecoder().decode(bytes)
-  // The last character can be cut.
-  const text = bytes.length < EXCERPT_BYTES ? decoded : decoded.replace(/\ufffd$/, '')
+  // At a cut there can be a part of a character, or the beginning of a secret that is too short to be told.
+  const text = isCut ? decoded.slice(0, -RUN) : decoded
   if (text.includes('\ufffd')) return null
-  const clean = without(text, [...secrets, ...textsOf(JSON.parse(customData))])
+  const forms = formsOf([...secrets, ...textsOf(JSON.parse(customData)), ...(customData.match(/\d{6,}/g) ?? [])])
+  if (forms.reduce((sum, { length }) => sum + length, 0) > MAX_SECRETS) return null
+  const clean = without(text, forms)
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
   return clean === '' ? null : [...clean].slice(0, MAX_CHARACTERS).join('')
 }
 
 function without(text: string, secrets: readonly string[]): string {
-  let left = text
-  for (const secret of secrets.slice(0, MAX_SECRETS)) {
-    const head = secret.slice(0, HEAD)
-    for (let at = left.indexOf(head); at >= 0; at = left.indexOf(head, at + 1)) {
-      let end = at + head.length
-      while (end < left.length && left[end] === secret[end - at]) end += 1
-      left = `${left.slice(0, at)}…${left.slice(end)}`
-    }
+  const isSecret = new Array<boolean>(text.length).fill(false)
+  const places = new Map<string, number[]>()
+  for (let at = 0; at + RUN <= text.length; at += 1) {
+    const run = text.slice(at, at + RUN)
+    const found = places.get(run)
+    if (found) found.push(at)
+    else places.set(run, [at])
+  }
+  for (const secret of secrets) {
+    for (let at = 0; at + RUN <= secret.length; at += 1)
+      for (const place of places.get(secret.slice(at, at + RUN)) ?? []) isSecret.fill(true, place, place + RUN)
+    if (secret.length >= RUN) continue
+    for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1))
+      isSecret.fill(true, at, at + secret.length)
+  }
+  let left = ''
+  for (let at = 0; at < text.length; at += 1) {
+    if (!isSecret[at]) left += text[at]
+    else if (!isSecret[at - 1]) left += '…'
   }
   return left
 }
 
-/** Every text in a JSON value that may be a secret, the longest first. */
+/** Secrets as an answer may have them: as they are, in a JSON string of either kind, and in an address. */
+function formsOf(secrets: readonly string[]): string[] {
+  const forms = secrets.flatMap((secret) => {
+    const inJson = JSON.stringify(secret).slice(1, -1)
+    return [secret, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())]
+  })
+  return [...new Set(forms)].filter(({ length }) => length >= MIN_SECRET)
+}
+
+/** The texts in a JSON value. */
 function textsOf(value: unknown): string[] {
-  const texts: string[] = []
-  const visit = (one: unknown): void => {
-    if (typeof one === 'string' && one.length >= MIN_SECRET) texts.push(one)
-    else if (typeof one === 'object' && one !== null) Object.values(one).forEach(visit)
-  }
-  visit(value)
-  return texts.sort((one, two) => two.length - one.length)
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
 }

@@ -57,7 +57,7 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
     excerpt: t.string({
       nullable: true,
       description:
-        'The first 200 characters of an answer that refuses (4xx) with a text. Texts of `customData` are replaced by `…`, and control characters by spaces. Null for any other answer.',
+        'The first 200 characters of an answer that refuses (4xx) with a text. What it repeats of secrets and of `customData` is replaced by `…`, and control characters by spaces. Null for any other answer.',
       // Attempts that were logged before have none.
       resolve: ({ excerpt }) => excerpt ?? null,
     }),

@@ -60,18 +60,26 @@ export function createWatch({ pool, ended, onError = () => {} }: WatchOptions): 
   let fresh = new Set<Holder>()
   let sweep = holders.values()
 
+  /** Players whose access has ended, of whom no look has asked yet. */
+  const named = new Set<string>()
+  let isLooking = false
+
   async function look(playerIds: readonly string[]): Promise<void> {
-    const looked = fresh
-    fresh = new Set()
+    for (const playerId of playerIds) if (holders.has(playerId)) named.add(playerId)
     endExpired()
-    const named = playerIds.flatMap((playerId) => holders.get(playerId) ?? [])
-    const due = new Set([...looked, ...named, ...keyed, ...nextOfSweep()])
+    if (isLooking) return
+    isLooking = true
+    const due = new Set([...fresh, ...[...named].flatMap((id) => holders.get(id) ?? []), ...keyed, ...nextOfSweep()])
+    fresh = new Set()
+    named.clear()
     try {
       const callers = [...due].map(({ caller }) => caller)
       for (const [caller, reason] of await findEnded(pool, callers)) endAll(find(caller), reason)
     } catch (error) {
       for (const holder of due) if (holder.entries.size > 0) fresh.add(holder)
       onError(error)
+    } finally {
+      isLooking = false
     }
   }
 

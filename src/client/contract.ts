@@ -124,7 +124,7 @@ export interface RunResponse {
   readonly active: readonly EnteredNode[]
   readonly plan: ExecutionPlan | null
   /** Why the run was cancelled. Null for any other run, and for one that was cancelled before causes were recorded. */
-  readonly cause: 'cancelled by support' | 'definition changed' | 'null'
+  readonly cause: 'cancelled by support' | 'definition changed' | null
 }
 
 export interface CustomLoginRequest {

@@ -44,7 +44,8 @@ function readExpected(headers: IncomingHttpHeaders, faults: Fault[]): ExpectedVe
   }
   if (match === undefined) return null
   if (match.trim() === '*') return { version: 'any', path: 'If-Match' }
-  const [, version] = /^"(\d{1,9})"$/.exec(match.trim()) ?? []
+  // A proxy that compresses makes a weak tag of it. Versions have one text, so that is the same.
+  const [, version] = /^(?:W\/)?"([1-9]\d{0,8})"$/.exec(match.trim()) ?? []
   if (version === undefined)
     faults.push({ path: 'If-Match', message: 'must be the ETag of a version, such as "4", or *' })
   return { version: Number(version), path: 'If-Match' }

@@ -145,6 +145,24 @@ describe('the access tokens of a login end within two seconds (decisions 11.4)',
     }
   })
 
+  it('also among many thousands that ended within the day', async () => {
+    const login = await logIn()
+    await authorize('logout', login)
+    const { environmentId } = game
+    await game.app.pool.query(
+      `INSERT INTO ended_access (xid, environment_id, player_id, family_id)
+       SELECT n % 7 + 1, $1, gen_random_uuid(), gen_random_uuid() FROM generate_series(1, 25000) n`,
+      [environmentId],
+    )
+    const third = await startInstance(game.databaseUrl, keys)
+    try {
+      expect(await rest(third, login)).toEqual(REST_ENDED)
+      expect(await rest(third, await logIn())).toEqual(GOOD)
+    } finally {
+      await third.stop()
+    }
+  })
+
   it('also when the transaction that ended it took long to commit', async () => {
     const login = await logIn()
     const client = await game.app.pool.connect()

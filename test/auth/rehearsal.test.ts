@@ -74,6 +74,21 @@ describe('a dry run of a login', () => {
       say(400, body)
       expect(await attempt()).toMatchObject({ status: 400, excerpt: null })
     }
+    // As PHP writes JSON, in an address, and a part of it.
+    const escaped = JSON.stringify({ error: 'ab/cdefgh"ij' }).replaceAll('/', '\\/')
+    for (const [sent, body, excerpt] of [
+      ['ab/cdefgh"ij', escaped, '{"error":"…"}'],
+      ['a b&c=d e f g h', `at ${encodeURIComponent('a b&c=d e f g h')} end`, 'at … end'],
+      ['eyJhbGciOiJFZERTQSJ9', 'bad token eyJhbGciOi, sorry', 'bad token …, sorry'],
+    ]) {
+      say(403, body ?? '')
+      const { data } = await rehearse({ customData: JSON.stringify({ player: 'ada', sent }) })
+      expect(data.testAuthProvider.attempts[0].excerpt).toBe(excerpt)
+    }
+    say(403, 'no such pin: 123456789')
+    expect((await rehearse({ customData: '{"pin":123456789}' })).data.testAuthProvider.attempts[0].excerpt).toBe(
+      'no such pin: …',
+    )
     say(500, 'a stack trace')
     expect(await attempt()).toMatchObject({ status: 500, excerpt: null, hint: null })
   })
