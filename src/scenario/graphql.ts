@@ -700,6 +700,7 @@ builder.queryFields((t) => ({
 interface Published {
   readonly scenario: PublishedScenario & { environment: string }
   readonly audit: { readonly projectId: string; readonly id: string } | null
+  readonly notices: readonly Fault[]
 }
 
 function published(
@@ -707,8 +708,9 @@ function published(
   { environment }: { environment: string },
   done: Publication,
 ): Published {
-  const { scenario, auditId } = done
-  return { scenario: { environment, ...scenario }, audit: auditId === null ? null : { projectId, id: auditId } }
+  const { scenario, auditId, notices } = done
+  const audit = auditId === null ? null : { projectId, id: auditId }
+  return { scenario: { environment, ...scenario }, audit, notices }
 }
 
 const payloadType = (name: string) =>
@@ -721,6 +723,12 @@ const payloadType = (name: string) =>
         description: 'What the audit log has of it. Null when the text was current already, so that nothing changed.',
         resolve: (query, { audit }, _args, context) =>
           audit && context.prisma.auditLogEntry.findUnique({ ...query, where: { projectId_id: audit } }),
+      }),
+      notices: t.field({
+        type: [FaultType],
+        description:
+          'What a designer should know of the definition, such as a tier whose rewards a level node replaces. As in `validateScenario`.',
+        resolve: ({ notices }) => [...notices],
       }),
     }),
   })

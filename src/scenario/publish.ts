@@ -4,7 +4,7 @@ import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { invalidRequest, Refusal } from '../errors.ts'
+import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { RawJson } from '../json.ts'
 import { parseDefinition } from './definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
@@ -34,10 +34,13 @@ export interface ExpectedVersion {
   readonly path: string
 }
 
-/** The current version after a publication, and the audit entry: null when nothing changed. */
+/** The current version after a publication. */
 export interface Publication {
   readonly scenario: PublishedScenario
+  /** The audit entry; null when nothing changed. */
   readonly auditId: string | null
+  /** What a designer should know of the definition. */
+  readonly notices: readonly Fault[]
 }
 
 /**
@@ -54,6 +57,7 @@ export async function publishScenario(
 ): Promise<Publication> {
   const parsed = parseDefinition(text)
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
+  const { notices } = parsed
   return inTransaction(pool, async (client) => {
     const key = [ref.environmentId, ref.scenarioId]
     await client.query(
@@ -70,7 +74,8 @@ export async function publishScenario(
        WHERE environment_id = $1 AND scenario_id = $2 AND version = $3`,
       [...key, locked.rows[0].version],
     )
-    if (current.rows[0]?.definition === text) return { scenario: published(ref, current.rows[0]), auditId: null }
+    if (current.rows[0]?.definition === text)
+      return { scenario: published(ref, current.rows[0]), auditId: null, notices }
 
     const before: number = current.rows[0]?.version ?? 0
     checkVersion(before, publisher?.expected ?? null)
@@ -96,7 +101,7 @@ export async function publishScenario(
         reason,
       })
     }
-    return { scenario: published(ref, written.rows[0]), auditId }
+    return { scenario: published(ref, written.rows[0]), auditId, notices }
   })
 }
 

@@ -529,6 +529,26 @@ describe('an expected version', () => {
     ])
   })
 
+  it('and the answer carries what is worth to know, such as two lists of rewards for a tier (decisions 11.2)', async () => {
+    const data = { levelNumber: 2, passNodeId: 'pass', rewards: { free: [] } }
+    const nodes = [passNode('pass'), { id: 'two', type: 'battle-pass-level', data }]
+    const answer = await game.graphql(
+      game.platformKey,
+      'mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { notices { path message } } }',
+      {
+        input: {
+          environment: production,
+          scenarioId: 'noticed',
+          definition: print(scenario(nodes, [])),
+          reason: 'test',
+        },
+      },
+    )
+    expect(answer.data.publishScenario.notices).toEqual([
+      { path: 'nodes[2].data.rewards.free', message: 'replaces what the pass lists for the free tier of level 2' },
+    ])
+  })
+
   it('and the answer carries the audit entry; a reason is required', async () => {
     const { data } = await publishAs('told', 0)
     const { auditEntry } = data.publishScenario
