@@ -15,7 +15,7 @@ const validate = ajv.compile(JSON.parse(definitionSchemaText))
 
 /** What places must be to each other. Everything else is what a place must be by itself, which a schema can say. */
 const RELATIONS =
-  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must not be before|is a premium tier of|is for a pass without|and \d+ more faults)/
+  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must not be before|is a premium tier of|is for a pass without|differs from nodes|and \d+ more faults)/
 
 /** Faults of a text, without those between its places. */
 function structuralFaults(text: string): string[] {
