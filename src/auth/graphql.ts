@@ -104,10 +104,8 @@ const loginLogRequest = shape({
   playerId: optional(described(playerId, 'Of this player alone.')),
 })
 
-const LoginLogConnection = builder.connectionObject(
-  { type: LoginLogEntryType, name: 'LoginLogEntryConnection' },
-  { name: 'LoginLogEntryEdge' },
-)
+const [connection, edge] = namesOf('LoginLogEntry')
+const LoginLogConnection = builder.connectionObject({ type: LoginLogEntryType, ...connection }, edge)
 
 builder.queryField('loginLog', (t) =>
   t.prismaConnection(

@@ -30,7 +30,7 @@ export const loginLog = table('login_log', {
   expired: `created_at < now() - interval '${KEPT_DAYS} days'`,
 })
 
-/** A login or link that asked a webhook, and what became of it. Nothing of a secret, and of customData what `excerptOf` lets by. */
+/** A login or link that asked a webhook, and its outcome. It holds no secret, and no text that `excerptOf` removes. */
 export interface LoginAttempt {
   readonly environmentId: string
   readonly operation: 'login' | 'link'

@@ -25,7 +25,7 @@ export interface WatchOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** Every caller is looked at once in so many looks, whether or not anything told of its end. */
+/** Every caller is checked once in this many looks, also when no row reports that its access ended. */
 const SWEEP_LOOKS = 60
 
 interface Entry {

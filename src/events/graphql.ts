@@ -2,7 +2,7 @@ import { requirePlatform } from '../auth/access.ts'
 import { type Fault, Refusal, refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
-import { type PageArgs, readPage } from '../graphql/page.ts'
+import { namesOf, type PageArgs, readPage } from '../graphql/page.ts'
 import { argsOf, enumType } from '../graphql/shapes.ts'
 import { RawJson } from '../json.ts'
 import { admitPlayer } from '../players/standing.ts'
@@ -290,10 +290,8 @@ builder.queryField('streamCursor', (t) =>
   }),
 )
 
-const EventConnection = builder.connectionObject(
-  { type: EventInterface, name: 'EventConnection' },
-  { name: 'EventEdge' },
-)
+const [connection, edge] = namesOf('Event')
+const EventConnection = builder.connectionObject({ type: EventInterface, ...connection }, edge)
 
 builder.queryField('events', (t) =>
   t.connection(

@@ -66,7 +66,7 @@ export function setRun(player: Player, run: Run, plan: ExecutionPlan | null): vo
   else active.note(null)
 }
 
-/** Ends a run as it stands. Ask for its plan first. */
+/** Cancels a run and appends the event. `askPlan` must have been called for the run, as its last plan is kept. */
 export function cancel(group: Group, player: Player, run: Run, cause: RunCause): void {
   const { runId, scenarioId } = run
   const { environmentId, playerId } = player
