@@ -728,7 +728,8 @@ export const openapi = {
       post: operation({
         id: 'claimTier',
         tag: 'Battle pass',
-        summary: 'Claim one tier of one track. It is granted once, however often it is sent.',
+        summary:
+          'Claim one tier of one track. It is granted once, however often it is sent. A tier has one list of rewards: those that a level node brings replace those of the pass.',
         security: 'playerToken',
         request: 'ClaimRequest',
         response: 'ClaimResponse',
@@ -877,7 +878,8 @@ export const openapi = {
       post: operation({
         id: 'startRun',
         tag: 'Scenarios',
-        summary: 'Start a run, or resume the active one.',
+        summary:
+          'Start a run, or resume the active one. A run whose active nodes were all removed by an edit ends as `cancelled`, and another begins.',
         security: 'playerToken',
         request: 'StartRunRequest',
         response: 'StartRunResponse',
