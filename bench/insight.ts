@@ -318,7 +318,7 @@ async function listQueries(pool: Pool, environmentId: string): Promise<Query[]> 
           scenarioId nodeId level xp premiumOwned completed claims { level track granted { amount currency itemId } }
           xpLedger(first: 50) { edges { node { amount source createdAt } } }
         }
-        walletLedger(first: 50) { edges { node { id currency amount balance reason reference createdAt } } }
+        walletLedger(first: 50) { edges { node { id currency amount balance cause reference occurredAt } } }
       } }`,
       (call) => ({ id: at(whole, call).id }),
     ),

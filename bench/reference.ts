@@ -77,14 +77,14 @@ async function addXp({ environmentId, playerId }: Player, input: AddXp): Promise
 
     const place = { environmentId, playerId, scenarioId, nodeId }
     const where = { environmentId_playerId_scenarioId_nodeId: place }
-    const stored = await tx.pass.findUnique({ where })
+    const stored = await tx.battlePass.findUnique({ where })
     // Claims count at the top level only, which nobody reaches here.
     const pass = stored ? { ...newPass(node), xp: stored.xp, level: stored.level } : newPass(node)
     const decision = decideXp(node, pass, { amount, source }, player.now)
     if (decision.kind === 'refused') throw new Error(decision.reason)
 
     const { xp, level } = decision.next
-    await tx.pass.upsert({ where, create: { ...place, xp, level }, update: { xp, level } })
+    await tx.battlePass.upsert({ where, create: { ...place, xp, level }, update: { xp, level } })
     await tx.xpEntry.create({ data: { ...place, id: uuidv7(), runId, amount, source } })
     const { crossings } = decision
     if (crossings.length > 0) {

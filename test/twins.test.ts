@@ -142,7 +142,7 @@ async function stateOf({ player, surface, scenarioId, runId }: Twin): Promise<un
   const { pool } = game.app
   const named = (text: string) => text.replaceAll(`${scenarioId}/`, 'scenario/').replaceAll(runId, 'run')
   const { data } = await player.graphql(`{ me { status wallet { currency balance } inventory { itemId amount }
-    walletLedger(first: 200) { edges { node { currency amount balance reason reference } } } } }`)
+    walletLedger(first: 200) { edges { node { currency amount balance cause reference } } } } }`)
   const claims = await pool.query(
     'SELECT node_id, level, track, granted FROM tier_claims WHERE player_id = $1 ORDER BY 1, 2, 3',
     [player.playerId],

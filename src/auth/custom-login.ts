@@ -11,7 +11,7 @@ import type { Secrets } from '../providers/secrets.ts'
 import type { RequestOf } from '../request/shape.ts'
 import type { ClientRef } from './callers.ts'
 import { addIdentity, askOwner, type IdentityRef, identityProvider } from './identities.ts'
-import { type LoginAttempt, LoginLog, logAttempt } from './login-log.ts'
+import { LOGIN_OUTCOMES, type LoginAttempt, LoginLog, type LoginOutcome, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
 import { issueTokenPair, type TokenDesk, type TokenPair } from './token-pair.ts'
@@ -67,9 +67,9 @@ export async function linkCustom(
 
 /** What a login would come to, and how each attempt went. */
 export interface Rehearsal {
-  /** The status and text that a client would get; the text is null when it would be logged in. */
+  /** The status that a client would get. */
   readonly status: number
-  readonly error: string | null
+  readonly outcome: LoginOutcome
   /** The subject that the webhook named. */
   readonly subject: string | null
   readonly attempts: readonly Attempt[]
@@ -93,10 +93,12 @@ export async function rehearseLogin(
     const answer = readApproval(result)
     notes = answer.notes
     requireStorable(answer)
-    return { status: 200, error: null, subject: answer.subject, attempts, notes }
+    return { status: 200, outcome: 'ok', subject: answer.subject, attempts, notes }
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return { status: error.status, error: error.message, subject: null, attempts, notes }
+    const outcome = error instanceof Refusal && LOGIN_OUTCOMES.find((known) => known === error.code)
+    // What is away is away for the operator, too.
+    if (!outcome) throw error
+    return { status: error.status, outcome, subject: null, attempts, notes }
   }
 }
 

@@ -1,6 +1,8 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
+import { bareId, globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf } from '../graphql/node.ts'
 import { namesOf, pageOf } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf, type Sent } from '../graphql/shapes.ts'
 import { MAX_SUBJECT } from '../limits.ts'
@@ -12,14 +14,15 @@ import { ROLES, type Role } from './callers.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
 import { type NewKey, SHOWN_CHARACTERS } from './keys.ts'
+import { LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './manage-keys.ts'
 import { endSession } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 import { refreshTokens, type TokenPair } from './token-pair.ts'
-import type { Attempt } from './webhook.ts'
+import { ATTEMPT_ERRORS, type Attempt } from './webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from './webhook-answer.ts'
 
-const TokenPairType = builder.objectRef<TokenPair>('TokenPair').implement({
+const TokenPairType = builder.objectRef<TokenPair>('TokenPairPayload').implement({
   description: 'What a login answers (spec 4.2).',
   fields: (t) => ({
     accessToken: t.exposeString('accessToken', {
@@ -37,12 +40,50 @@ const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implemen
   }),
 })
 
-const LinkCustomResult = builder.objectRef<{ identity: IdentityRef }>('LinkCustomResult').implement({
+const LinkCustomPayload = builder.objectRef<{ identity: IdentityRef }>('LinkCustomPayload').implement({
   fields: (t) => ({ identity: t.field({ type: LinkedIdentity, resolve: ({ identity }) => identity }) }),
 })
 
-const LogoutResult = builder.objectRef<{ done: boolean }>('LogoutResult').implement({
+const LogoutPayload = builder.objectRef<{ done: boolean }>('LogoutPayload').implement({
   fields: (t) => ({ done: t.exposeBoolean('done', { description: 'Always true.' }) }),
+})
+
+const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
+  description: 'What went wrong between the service and a webhook.',
+  values: {
+    timeout: 'No whole answer came within 3 seconds, from looking up the name to the last byte.',
+    dns: 'The name has no address, or its name servers do not answer.',
+    private_address: 'The address is not a public one, and `WEBHOOK_PRIVATE_ADDRESSES` is not `allow`.',
+    refused: 'Nobody listens at the port.',
+    reset: 'The connection was closed before the answer was whole.',
+    tls: 'The certificate is expired, unknown or of another name, or the port speaks no TLS.',
+    protocol: 'The answer is not HTTP/1.1, or its headers are over 16 KiB.',
+    bad_status: 'The status is none from 200 to 599.',
+    too_large: 'The answer is over 16 MiB.',
+    encoding: 'The answer is not UTF-8, or is compressed in another way than its headers say.',
+    overloaded: 'Too many calls of the provider were under way, or their answers were too long together.',
+    network: 'Anything else on the way.',
+  },
+})
+
+export const LoginOutcomeType = enumType('LoginOutcome', LOGIN_OUTCOMES, {
+  description: 'How a login or link ended: `OK`, or the code that the client received.',
+  values: {
+    ok: 'The player was logged in, or the identity linked.',
+    custom_auth_disabled: 'The provider is disabled or not there.',
+    custom_auth_rejected: 'The webhook refused.',
+    custom_auth_invalid_response: 'The webhook answered something that cannot be read.',
+    custom_auth_unavailable: 'The webhook could not be reached, or failed, at every attempt.',
+    custom_auth_invalid_data: 'What the webhook sent as `data` does not fit the storage.',
+    player_banned: 'The player is banned.',
+    player_deleted: 'The player is deleted.',
+    identity_already_linked: 'Another player has the identity.',
+  },
+})
+
+const LoginOperationType = enumType('LoginOperation', LOGIN_OPERATIONS, {
+  description: 'What a webhook was asked for.',
+  values: { login: 'A custom login.', link: 'The linking of an identity to a player.' },
 })
 
 export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').implement({
@@ -50,9 +91,10 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
   fields: (t) => ({
     status: t.exposeInt('status', { nullable: true, description: 'Null when no answer came.' }),
     milliseconds: t.exposeInt('milliseconds'),
-    error: t.exposeString('error', {
+    error: t.expose('error', {
+      type: WebhookErrorType,
       nullable: true,
-      description: 'A word for what went wrong on the way, such as `timeout`, `dns` or `refused`.',
+      description: 'What went wrong on the way. Null when an answer was read.',
     }),
     excerpt: t.string({
       nullable: true,
@@ -73,17 +115,27 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
 export const LOGIN_NOTES_DESCRIPTION = `What of the webhook's answer was left alone, since it is too long or cannot be stored: ${LOGIN_NOTES.map((note) => `\`${note}\``).join(', ')}. The player keeps what it has.`
 
 const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
-    at: t.expose('createdAt', { description: 'When it was answered.', type: 'DateTime' }),
-    operation: t.exposeString('operation', { description: '`login` or `link`.' }),
+    id: t.id({ resolve: ({ environmentId, id }) => globalId('LoginLogEntry', environmentId, id) }),
+    occurredAt: t.expose('createdAt', { description: 'When it was answered.', type: 'DateTime' }),
+    operation: t.field({
+      type: LoginOperationType,
+      description: 'A login, or the linking of an identity.',
+      select: { operation: true },
+      resolve: ({ operation }) => operation as LoginAttempt['operation'],
+    }),
     provider: t.exposeString('provider', { description: "The provider's name, such as `default`." }),
     subject: t.exposeString('subject', { nullable: true, description: 'Null when the webhook named none.' }),
     playerId: t.exposeID('playerId', {
       nullable: true,
       description: 'The player that was found or created; null for none.',
     }),
-    outcome: t.exposeString('outcome', { description: '`ok`, or the code that the client received.' }),
+    outcome: t.field({
+      type: LoginOutcomeType,
+      select: { outcome: true },
+      resolve: ({ outcome }) => outcome as LoginOutcome,
+    }),
     milliseconds: t.exposeInt('milliseconds', { description: 'All attempts together, in milliseconds.' }),
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
@@ -151,8 +203,10 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
 const keyActor = '`platform_key:` and its id; null when it was done on the command line.'
 
 builder.prismaObject('SdkKey', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
+    id: t.id({ resolve: ({ id }) => globalId('SdkKey', id) }),
+    keyId: t.exposeID('id', { description: 'Its id, as the audit log has it.' }),
     prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
     environment: t.string({
       select: { environment: { select: { name: true } } },
@@ -175,8 +229,10 @@ export const RoleType = enumType('Role', ROLES, {
 })
 
 builder.prismaObject('PlatformKey', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
+    id: t.id({ resolve: ({ id }) => globalId('PlatformKey', id) }),
+    keyId: t.exposeID('id', { description: 'Its id, as the audit log has it.' }),
     prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
     role: t.field({ type: RoleType, select: { role: true }, resolve: ({ role }) => role as Role }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
@@ -232,35 +288,68 @@ builder.queryFields((t) => ({
   ),
 }))
 
-const NewKeyType = builder.objectRef<NewKey>('NewKey').implement({
-  description: 'A key just made: the only time that it is seen whole.',
+const KEY = 'The key itself. This answer alone has it.'
+
+const CreateSdkKeyPayload = builder.objectRef<NewKey>('CreateSdkKeyPayload').implement({
   fields: (t) => ({
-    id: t.exposeID('id'),
-    key: t.exposeString('key', { description: 'The key itself.' }),
-    prefix: t.exposeString('prefix', { description: 'The beginning of the key, by which lists show it.' }),
+    key: t.exposeString('key', { description: KEY }),
+    sdkKey: t.prismaField({
+      type: 'SdkKey',
+      description: 'The key as lists show it.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.sdkKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
   }),
 })
 
-const RevokedKey = builder.objectRef<{ id: string }>('RevokedKey').implement({
-  description: 'The key that was revoked.',
-  fields: (t) => ({ id: t.exposeID('id') }),
+const CreatePlatformKeyPayload = builder.objectRef<NewKey>('CreatePlatformKeyPayload').implement({
+  fields: (t) => ({
+    key: t.exposeString('key', { description: KEY }),
+    platformKey: t.prismaField({
+      type: 'PlatformKey',
+      description: 'The key as lists show it.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+
+const RevokeSdkKeyPayload = builder.objectRef<{ id: string }>('RevokeSdkKeyPayload').implement({
+  fields: (t) => ({
+    sdkKey: t.prismaField({
+      type: 'SdkKey',
+      description: 'The key that was revoked.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.sdkKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+
+const RevokePlatformKeyPayload = builder.objectRef<{ id: string }>('RevokePlatformKeyPayload').implement({
+  fields: (t) => ({
+    platformKey: t.prismaField({
+      type: 'PlatformKey',
+      description: 'The key that was revoked.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
 })
 
 const createSdkKeyRequest = shape({ environment, reason })
 const createPlatformKeyRequest = shape({ role: oneOf('What the key may do.', ROLES), reason })
-const revokeKeyRequest = shape({ id: uuid('The id of the key.'), reason })
+const KEY_TYPES = { sdk: 'SdkKey', platform: 'PlatformKey' } as const satisfies Record<KeyKind, string>
+const revokeRequest = (kind: KeyKind) =>
+  shape({ id: uuid("The key's id: its `keyId`, or its `id`.", KEY_TYPES[kind]), reason })
+const revokeRequests = { sdk: revokeRequest('sdk'), platform: revokeRequest('platform') }
 
 async function revoke(
   context: Context,
   kind: KeyKind,
-  sent: Sent<typeof revokeKeyRequest.fields>,
+  sent: Sent<typeof revokeRequests.sdk.fields>,
 ): Promise<{ id: string }> {
-  const attempt = { action: `${kind}_key.revoke`, target: sent.id }
+  const attempt = { action: `${kind}_key.revoke`, target: bareId(KEY_TYPES[kind], sent.id) }
   const caller = await requirePlatform(context, 'admin', attempt)
-  const { id: keyId, reason } = revokeKeyRequest.readInput(sent)
+  const { id: keyId, reason } = revokeRequests[kind].readInput(sent)
   const revoking = { kind, keyId, reason }
   await findTarget(context, caller, attempt, () => revokeKey(context.service.operatorPool, caller, revoking))
-  return { id: sent.id }
+  return { id: keyId }
 }
 
 const requireKeeper = (context: Context, action: string) =>
@@ -268,7 +357,7 @@ const requireKeeper = (context: Context, action: string) =>
 
 builder.mutationFields((t) => ({
   createSdkKey: t.field({
-    type: NewKeyType,
+    type: CreateSdkKeyPayload,
     description: 'Makes a key with which the game clients of an environment call.',
     args: inputOf('CreateSdkKeyInput', createSdkKeyRequest),
     resolve: async (_root, { input }, context) => {
@@ -279,7 +368,7 @@ builder.mutationFields((t) => ({
     },
   }),
   createPlatformKey: t.field({
-    type: NewKeyType,
+    type: CreatePlatformKeyPayload,
     description: 'Makes a key of this project for operators, dashboards and tools.',
     args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
     resolve: async (_root, { input }, context) => {
@@ -288,15 +377,15 @@ builder.mutationFields((t) => ({
     },
   }),
   revokeSdkKey: t.field({
-    type: RevokedKey,
+    type: RevokeSdkKeyPayload,
     description: 'Ends a key: its next call is refused, and what it has open closes.',
-    args: inputOf('RevokeSdkKeyInput', revokeKeyRequest),
+    args: inputOf('RevokeSdkKeyInput', revokeRequests.sdk),
     resolve: (_root, { input }, context) => revoke(context, 'sdk', input),
   }),
   revokePlatformKey: t.field({
-    type: RevokedKey,
+    type: RevokePlatformKeyPayload,
     description: 'Ends a key: its next call is refused, and what it has open closes.',
-    args: inputOf('RevokePlatformKeyInput', revokeKeyRequest),
+    args: inputOf('RevokePlatformKeyInput', revokeRequests.platform),
     resolve: (_root, { input }, context) => revoke(context, 'platform', input),
   }),
 }))
@@ -310,7 +399,7 @@ builder.mutationFields((t) => ({
       loginCustom(context.service, await context.client(), loginCustomRequest.readInput(input)),
   }),
   linkCustom: t.field({
-    type: LinkCustomResult,
+    type: LinkCustomPayload,
     description: 'Attaches the subject that the webhook names to the calling player. Takes the SDK key, too.',
     args: inputOf('LinkCustomInput', linkCustomRequest),
     resolve: async (_root, { input }, context) => {
@@ -327,7 +416,7 @@ builder.mutationFields((t) => ({
       refreshTokens(context.service, await context.client(), refreshRequest.readInput(input).refreshToken),
   }),
   logout: t.field({
-    type: LogoutResult,
+    type: LogoutPayload,
     description: 'Ends the login that a refresh token came from. Takes the SDK key.',
     args: inputOf('LogoutInput', refreshRequest),
     resolve: async (_root, { input }, context) => {
@@ -337,3 +426,19 @@ builder.mutationFields((t) => ({
     },
   }),
 }))
+
+nodesOf('LoginLogEntry', ['uuid', 'uuid'], async (context, [environmentId = '', id = '']) => {
+  const { projectId } = await requirePlatform(context, 'viewer')
+  const isOwn = await context.prisma.environment.findFirst({ where: { id: environmentId, projectId } })
+  return isOwn && context.prisma.loginLogEntry.findUnique({ where: { environmentId_id: { environmentId, id } } })
+})
+
+nodesOf('SdkKey', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
+  return context.prisma.sdkKey.findFirst({ where: { id, environment: { projectId } } })
+})
+
+nodesOf('PlatformKey', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
+  return context.prisma.platformKey.findFirst({ where: { id, projectId } })
+})

@@ -30,10 +30,26 @@ export const loginLog = table('login_log', {
   expired: `created_at < now() - interval '${KEPT_DAYS} days'`,
 })
 
+export const LOGIN_OPERATIONS = ['login', 'link'] as const
+
+/** How a login or link ends: `ok`, or the code that the client receives. Those of a webhook's approval come last. */
+export const LOGIN_OUTCOMES = [
+  'ok',
+  'custom_auth_disabled',
+  'custom_auth_rejected',
+  'custom_auth_invalid_response',
+  'custom_auth_unavailable',
+  'custom_auth_invalid_data',
+  'player_banned',
+  'player_deleted',
+  'identity_already_linked',
+] as const
+export type LoginOutcome = (typeof LOGIN_OUTCOMES)[number]
+
 /** A login or link that asked a webhook, and its outcome. It holds no secret, and no text that `excerptOf` removes. */
 export interface LoginAttempt {
   readonly environmentId: string
-  readonly operation: 'login' | 'link'
+  readonly operation: (typeof LOGIN_OPERATIONS)[number]
   /** The provider's name, such as `default`. */
   readonly provider: string
   /** Null while the webhook has not named one. */

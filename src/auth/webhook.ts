@@ -60,19 +60,21 @@ export interface Attempt {
   readonly excerpt: string | null
 }
 
-export type AttemptError =
-  | 'timeout'
-  | 'dns'
-  | 'private_address'
-  | 'refused'
-  | 'reset'
-  | 'tls'
-  | 'protocol'
-  | 'bad_status'
-  | 'too_large'
-  | 'encoding'
-  | 'overloaded'
-  | 'network'
+export const ATTEMPT_ERRORS = [
+  'timeout',
+  'dns',
+  'private_address',
+  'refused',
+  'reset',
+  'tls',
+  'protocol',
+  'bad_status',
+  'too_large',
+  'encoding',
+  'overloaded',
+  'network',
+] as const
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
 
 export type WebhookResult =
   /** Status 200, and its body to the last byte. */

@@ -1,5 +1,8 @@
 import { builder } from '../graphql/builder.ts'
+import { globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf } from '../graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../graphql/page.ts'
+import { findReadable } from '../graphql/readable.ts'
 import { enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { thaw } from '../json.ts'
 import { TRACKS, type Track } from '../scenario/definition.ts'
@@ -8,6 +11,7 @@ import type { Granted } from '../scenario/plan.ts'
 import { RewardType } from '../wallet/graphql.ts'
 import { type AddXpResult, addXpCall } from './add-xp.ts'
 import { type ClaimAllResult, type ClaimResult, claimAllCall, claimTierCall } from './claim-tier.ts'
+import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
 import { type PurchaseResult, purchasePremiumCall } from './purchase-premium.ts'
 import { type Progress, progressCall } from './read-progress.ts'
 
@@ -16,12 +20,35 @@ export const TrackType = enumType('Track', TRACKS, {
   values: { free: 'Open to every player.', premium: 'Open to players who own premium.' },
 })
 
+const ClaimErrorType = enumType('ClaimError', CLAIM_ERRORS, {
+  description: 'Why a tier was not claimed.',
+  values: {
+    'tier not found': 'The pass has no such tier.',
+    'season closed': 'Tiers can be claimed from `startsAt` to `claimUntil`.',
+    'level not reached': 'The player is below the level of the tier.',
+    'premium required': 'The tier is on the premium track, and the player does not own premium.',
+    'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
+  },
+})
+
+const PurchaseErrorType = enumType('PurchaseError', PURCHASE_ERRORS, {
+  description: 'Why premium was not bought.',
+  values: {
+    'idempotency key reused': 'The key came with another request before.',
+    'premium not available': 'The pass sells no premium.',
+    'season closed': 'Premium is sold from `startsAt` to `endsAt`.',
+    'premium already owned': 'The player owns it already.',
+    'insufficient funds': 'The wallet has less than the price.',
+    'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
+  },
+})
+
 const ClaimedTierType = builder.objectRef<{ level: number; track: Track }>('ClaimedTier').implement({
   description: 'A claimed tier (spec 2.2).',
   fields: (t) => ({ level: t.exposeInt('level'), track: t.expose('track', { type: TrackType }) }),
 })
 
-const BattlePassType = builder.objectRef<Progress>('BattlePass').implement({
+const BattlePassProgressType = builder.objectRef<Progress>('BattlePassProgress').implement({
   description: "A player's progress on a battle pass (spec 2.2).",
   fields: (t) => ({
     level: t.exposeInt('level'),
@@ -35,7 +62,7 @@ const BattlePassType = builder.objectRef<Progress>('BattlePass').implement({
   }),
 })
 
-export const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').implement({
+export const AddXpPayloadType = builder.objectRef<AddXpResult>('AddXpPayload').implement({
   fields: (t) => ({
     level: t.exposeInt('level', { description: 'The level after the addition.' }),
     xp: t.field({ type: 'Int64', description: 'The xp after the addition.', resolve: (result) => result.xp }),
@@ -45,11 +72,11 @@ export const AddXpResultType = builder.objectRef<AddXpResult>('AddXpResult').imp
   }),
 })
 
-export const ClaimTierResultType = builder.objectRef<ClaimResult>('ClaimTierResult').implement({
+export const ClaimTierPayloadType = builder.objectRef<ClaimResult>('ClaimTierPayload').implement({
   fields: (t) => ({
     success: t.exposeBoolean('success'),
     alreadyClaimed: t.exposeBoolean('alreadyClaimed', { description: 'The tier was claimed before.' }),
-    error: t.string({ nullable: true, description: 'Why it was refused.', resolve: (result) => result.error }),
+    error: t.expose('error', { type: ClaimErrorType, nullable: true, description: 'Why it was refused.' }),
     granted: t.field({
       type: [RewardType],
       description: 'What was granted, also when it was claimed before.',
@@ -69,56 +96,56 @@ const GrantedTierType = builder
     }),
   })
 
-const ClaimAllResultType = builder.objectRef<ClaimAllResult>('ClaimAllResult').implement({
+const ClaimAllPayloadType = builder.objectRef<ClaimAllResult>('ClaimAllPayload').implement({
   fields: (t) => ({
     claimed: t.field({
       description: 'The tiers that were claimed now, by level.',
       type: [GrantedTierType],
       resolve: (result) => [...result.claimed],
     }),
-    error: t.string({
+    error: t.expose('error', {
+      type: ClaimErrorType,
       nullable: true,
-      description:
-        'Why nothing was claimed, such as `season closed` or `level not reached`. Null when something was, and when every tier is claimed already.',
-      resolve: (result) => result.error,
+      description: 'Why nothing was claimed. Null when something was, and when every tier is claimed already.',
     }),
   }),
 })
 
-const PurchasePremiumResultType = builder.objectRef<PurchaseResult>('PurchasePremiumResult').implement({
+const PurchasePremiumPayloadType = builder.objectRef<PurchaseResult>('PurchasePremiumPayload').implement({
   fields: (t) => ({
     success: t.exposeBoolean('success'),
-    error: t.string({ nullable: true, description: 'Why it was refused.', resolve: (result) => result.error }),
+    error: t.expose('error', { type: PurchaseErrorType, nullable: true, description: 'Why it was refused.' }),
     plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
   }),
 })
 
 builder.queryField('battlePass', (t) =>
   t.field({
-    type: BattlePassType,
-    description: "The calling player's progress.",
+    type: BattlePassProgressType,
+    nullable: true,
+    description: "The calling player's progress. Null beside an error for a pass that is not there.",
     ...playerQuery(progressCall),
   }),
 )
 
 builder.mutationFields((t) => ({
   addXp: t.field({
-    type: AddXpResultType,
+    type: AddXpPayloadType,
     description: 'Adds xp to a pass (spec 4.1).',
     ...playerMutation('AddXpInput', addXpCall),
   }),
   claimTier: t.field({
-    type: ClaimTierResultType,
+    type: ClaimTierPayloadType,
     description: 'Claims one tier of one track. However often it is sent, the tier is granted once (spec 4.1).',
     ...playerMutation('ClaimTierInput', claimTierCall),
   }),
   claimAll: t.field({
-    type: ClaimAllResultType,
+    type: ClaimAllPayloadType,
     description: 'Claims every tier of a pass that can be claimed now.',
     ...playerMutation('ClaimAllInput', claimAllCall),
   }),
   purchasePremium: t.field({
-    type: PurchasePremiumResultType,
+    type: PurchasePremiumPayloadType,
     description: 'Buys premium for a pass from the wallet (spec 4.1).',
     ...playerMutation('PurchasePremiumInput', purchasePremiumCall),
   }),
@@ -135,17 +162,22 @@ const ClaimType = builder.prismaObject('TierClaim', {
 })
 
 builder.prismaObject('XpEntry', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
+    id: t.id({ resolve: ({ playerId, id }) => globalId('XpEntry', playerId, id) }),
     amount: t.expose('amount', { type: 'Int64', description: 'What was added; negative for what a reset took.' }),
     source: t.exposeString('source'),
     runId: t.exposeString('runId', { description: 'The run in which it was earned.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
   }),
 })
 
-builder.prismaObject('Pass', {
+builder.prismaObject('BattlePass', {
+  interfaces: [NodeType],
   fields: (t) => ({
+    id: t.id({
+      resolve: ({ playerId, scenarioId, nodeId: node }) => globalId('BattlePass', playerId, scenarioId, node),
+    }),
     scenarioId: t.exposeString('scenarioId'),
     nodeId: t.exposeString('nodeId'),
     xp: t.expose('xp', { type: 'Int64' }),
@@ -180,4 +212,17 @@ builder.prismaObject('Pass', {
       ...namesOf('XpEntry'),
     ),
   }),
+})
+
+nodesOf('BattlePass', ['uuid', 'name', 'name'], async (context, [playerId = '', scenarioId = '', node = '']) => {
+  const player = await findReadable(context, playerId)
+  if (!player) return null
+  const where = { environmentId_playerId_scenarioId_nodeId: { ...player, scenarioId, nodeId: node } }
+  return context.prisma.battlePass.findUnique({ where })
+})
+
+nodesOf('XpEntry', ['uuid', 'uuid'], async (context, [playerId = '', id = '']) => {
+  const player = await findReadable(context, playerId)
+  const where = player && { environmentId_playerId_id: { ...player, id } }
+  return where && context.prisma.xpEntry.findUnique({ where })
 })

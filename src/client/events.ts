@@ -3,17 +3,17 @@ import { type ErrorCode, TierwayError } from './error.ts'
 import { toBigInts } from './json.ts'
 import { backoff, type CallOptions, listenOnline, pause, refusalOf } from './transport.ts'
 
-/** An event of the player: a handle that a node of a scenario crossed, the end of a run, or `playerCreated`. */
+/** An event of the player: a handle that a node of a scenario crossed, the end of a run, or `PLAYER_CREATED`. */
 export interface TierwayEvent {
   /** Its place in the stream. Keep it, and give it as `after`, to go on from there. */
   readonly cursor: string
-  readonly type: 'crossing' | 'playerCreated' | 'runCancelled'
+  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED'
   /** RFC 3339, UTC. */
   readonly occurredAt: string
   readonly playerId: string
-  /** Null for `playerCreated`. */
+  /** Null for `PLAYER_CREATED`. */
   readonly scenarioId: string | null
-  /** Null for `playerCreated`. */
+  /** Null for `PLAYER_CREATED`. */
   readonly runId: string | null
   /** Null unless a handle was crossed. */
   readonly nodeId: string | null
@@ -21,7 +21,7 @@ export interface TierwayEvent {
   readonly handle: string | null
   /**
    * What the event tells. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
-   * `onPremiumPurchase`: `price`. `runCancelled`: `cause`. Xp and amounts are `bigint`.
+   * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. Xp and amounts are `bigint`.
    */
   readonly data: Readonly<Record<string, unknown>>
 }

@@ -247,7 +247,9 @@ export class ScenarioSession {
       const idempotencyKey = options?.idempotencyKey ?? newKey()
       const input = { scenarioId, nodeId, runId, idempotencyKey }
       const { claimAll } = await graphql(this.#calls, CLAIM_ALL, { input }, { ...options, isChange: true })
-      const answer = toBigInts(claimAll, CLAIMED_INT64) as ClaimedTiers
+      const { claimed } = toBigInts(claimAll, CLAIMED_INT64) as ClaimedTiers
+      // GraphQL has enums in upper case. The library has the words of REST throughout.
+      const answer = { claimed: claimed.map((tier) => ({ ...tier, track: tier.track.toLowerCase() as Track })) }
       if (answer.claimed.length > 0) await this.#afterClaim(answer.claimed.flatMap(({ granted }) => granted))
       return answer
     })
@@ -326,7 +328,7 @@ export class ScenarioSession {
   }
 
   async #hear({ type, nodeId, handle, data }: TierwayEvent, signal: AbortSignal): Promise<void> {
-    if (type === 'runCancelled') await this.refresh({ signal }).catch(() => undefined)
+    if (type === 'RUN_CANCELLED') await this.refresh({ signal }).catch(() => undefined)
     if (nodeId === null || handle === null) return
     const crossing = { nodeId, handle }
     if (typeof data.toLevel === 'number') this.#levels.set(nodeId, data.toLevel)

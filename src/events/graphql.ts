@@ -2,6 +2,8 @@ import { requirePlatform } from '../auth/access.ts'
 import { type Fault, Refusal, refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
+import { globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf } from '../graphql/node.ts'
 import { namesOf, type PageArgs, readPage } from '../graphql/page.ts'
 import { argsOf, enumType } from '../graphql/shapes.ts'
 import { RawJson } from '../json.ts'
@@ -14,8 +16,8 @@ import { RunCauseEnum } from '../scenario/graphql.ts'
 import type { RunCause } from '../scenario/runs.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
-import { printCursor, readCursor } from './cursor.ts'
-import { type HistoryFilter, readEvents } from './history.ts'
+import { printCursor, readCursor, readEnvironmentId } from './cursor.ts'
+import { type HistoryFilter, readEvent, readEvents } from './history.ts'
 
 const MAX_NAMES = 100
 const MAX_CURSOR = 256
@@ -29,11 +31,15 @@ const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
   },
 })
 
+const cursorOf = ({ environmentId, position }: StreamEvent): string => printCursor(environmentId, position)
+
 const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
+  interfaces: [NodeType],
   description:
     "An event of an environment's stream. Its cursor names its place: subscribe with `after` to go on from there.",
   fields: (t) => ({
-    cursor: t.string({ resolve: (event) => printCursor(event.environmentId, event.position) }),
+    id: t.id({ resolve: (event) => globalId('Event', cursorOf(event)) }),
+    cursor: t.string({ resolve: cursorOf }),
     type: t.expose('type', { description: 'What it tells.', type: EventTypeEnum }),
     occurredAt: t.expose('occurredAt', { type: 'DateTime' }),
     playerId: t.exposeID('playerId'),
@@ -58,8 +64,10 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
     }),
     data: t.field({
       type: 'JSON',
-      description: "The event's own members.",
-      resolve: (event) => new RawJson(event.data),
+      description:
+        "The event's own members. Each type of event has them as fields, too. Xp and amounts are decimal strings, as Int64.",
+      // No text between quotation marks holds such a member: its own marks would be escaped.
+      resolve: (event) => new RawJson(event.data.replace(/"(xp|amount)":(\d+)/g, '"$1":"$2"')),
     }),
   }),
   resolveType: (event) => typeNameOf(event),
@@ -73,7 +81,7 @@ const readText = (data: JsonSource, name: string): string => textOf(data, name) 
 const textOf = (data: JsonSource, name: string) => data.value(name) as string | undefined
 
 const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').implement({
-  interfaces: [EventInterface],
+  interfaces: [NodeType, EventInterface],
   description: 'A pass reached a higher level.',
   fields: (t) => ({
     fromLevel: t.int({ description: 'The level before.', resolve: (event) => readInt32(dataOf(event), 'fromLevel') }),
@@ -84,7 +92,7 @@ const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').implement({
 })
 
 const MaxLevelEvent = builder.objectRef<StreamEvent>('MaxLevelEvent').implement({
-  interfaces: [EventInterface],
+  interfaces: [NodeType, EventInterface],
   description: 'A pass reached its top level, once per player and node.',
   fields: (t) => ({
     level: t.int({ resolve: (event) => readInt32(dataOf(event), 'level') }),
@@ -94,12 +102,12 @@ const MaxLevelEvent = builder.objectRef<StreamEvent>('MaxLevelEvent').implement(
 })
 
 const CompleteEvent = builder.objectRef<StreamEvent>('CompleteEvent').implement({
-  interfaces: [EventInterface],
+  interfaces: [NodeType, EventInterface],
   description: 'A node crossed `onComplete`.',
 })
 
 const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEvent').implement({
-  interfaces: [EventInterface],
+  interfaces: [NodeType, EventInterface],
   description: 'Premium was bought for a pass.',
   fields: (t) => ({
     price: t.field({
@@ -114,12 +122,12 @@ const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEven
 })
 
 builder.objectRef<StreamEvent>('HandleCrossedEvent').implement({
-  interfaces: [EventInterface],
+  interfaces: [NodeType, EventInterface],
   description: 'Any other handle of a node was crossed, or a client crossed one.',
 })
 
 const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').implement({
-  interfaces: [EventInterface],
+  interfaces: [NodeType, EventInterface],
   description: 'A player was created.',
   fields: (t) => ({
     nickname: t.string({ nullable: true, resolve: (event) => textOf(dataOf(event), 'nickname') }),
@@ -132,7 +140,7 @@ const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').
 })
 
 builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
-  interfaces: [EventInterface],
+  interfaces: [NodeType, EventInterface],
   description: 'A run was cancelled.',
   fields: (t) => ({
     cause: t.field({
@@ -360,4 +368,22 @@ async function readHistory(context: Context, filter: HistoryFilter, { size, back
       hasNextPage: backwards ? page.before !== null : hasMore,
     },
   }
+}
+
+nodesOf('Event', ['name'], loadEvent, typeNameOf)
+
+async function loadEvent(context: Context, [cursor = '']: readonly string[]): Promise<StreamEvent | null> {
+  const caller = await context.caller()
+  const environmentId = readEnvironmentId(cursor)
+  if (environmentId === null) return null
+  const own = caller.kind === 'player' ? caller.playerId : null
+  if (caller.kind === 'player') {
+    await context.service.run(admitPlayer(caller))
+    if (caller.environmentId !== environmentId) return null
+  } else {
+    const { projectId } = await requirePlatform(context, 'viewer')
+    if (!(await context.prisma.environment.findFirst({ where: { id: environmentId, projectId } }))) return null
+  }
+  const event = await readEvent(context.service.operatorPool, environmentId, readCursor(environmentId, cursor))
+  return event && (own === null || own === event.playerId) ? event : null
 }

@@ -144,3 +144,12 @@ async function positionAt(
   })
   return BigInt(rows[0]?.position ?? 0)
 }
+
+/** The event at a position; null when there is none, or none any more. */
+export async function readEvent(pool: Pool, environmentId: string, position: bigint): Promise<StreamEvent | null> {
+  const { rows } = await pool.query<EventRow>(
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE environment_id = $1 AND position = $2`,
+    [environmentId, position],
+  )
+  return rows[0] ? eventOf(environmentId, rows[0]) : null
+}

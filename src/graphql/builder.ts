@@ -19,7 +19,7 @@ export const builder = new SchemaBuilder<{
   Scalars: {
     ID: { Input: string; Output: string }
     Int64: { Input: bigint; Output: bigint }
-    BigInt: { Input: never; Output: bigint }
+    Count: { Input: never; Output: number | bigint }
     DateTime: { Input: Date; Output: Date }
     JSON: { Input: never; Output: RawJson }
     JSONObject: { Input: RawJson; Output: never }
@@ -52,11 +52,11 @@ builder.scalarType('Int64', {
   parseLiteral: parseInt64Literal,
 })
 
-builder.scalarType('BigInt', {
-  description: 'An integer of any size, as a decimal string. Only in answers.',
-  serialize: (value) => value.toString(),
+builder.scalarType('Count', {
+  description: 'How many: a whole number up to 2^53, as a JSON number. Only in answers.',
+  serialize: (value) => Number(value),
   parseValue: () => {
-    throw new TypeError('BigInt is given in answers only')
+    throw new TypeError('Count is given in answers only')
   },
 })
 

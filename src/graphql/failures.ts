@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { PothosValidationError } from '@pothos/core'
-import { type ExecutionResult, GraphQLError } from 'graphql'
+import { type ExecutionResult, GraphQLError, Kind, parse, type Source, visit } from 'graphql'
 import { createGraphQLError, handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
 import { toRefusal } from '../db/failures.ts'
 import { isUnreadableArgument } from '../db/prisma.ts'
@@ -40,20 +40,40 @@ export function maskedExecution(log: Logger): Plugin<Partial<Context>> {
 }
 
 /**
- * A value of a variable that cannot be read, by its place. GraphQL tells that in front of the whole value, which may be
- * long or a secret, so that only the place is kept.
+ * A value of a variable that cannot be read, by its place in the input, whatever the variable is called. GraphQL tells
+ * that in front of the whole value, which may be long or a secret, so that only the place is kept.
  */
 function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
   const tail = `; ${fault.message}`
   const told = error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
   const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(told) ?? []
   if (variable === undefined) return fault
-  const [, place = variable] = / at "(\w[\w.[\]]+)"$/.exec(told) ?? []
+  const [, below = ''] = / at "\w+([\w.[\]]*)"$/.exec(told) ?? []
   const message = withoutSuggestion(fault.message)
-  return createGraphQLError(`"${place}": ${fault.message}`, {
-    // As in the faults of an input, which do not name the input itself.
-    extensions: { code: 'INVALID_REQUEST', details: [{ path: place.replace(/^\w+\./, ''), message }] },
+  // As in the faults of an input, which do not name the input itself.
+  const path = `${placeOf(variable, (error as GraphQLError).source)}${below}`.replace(/^input\./, '')
+  return createGraphQLError(`"${path}": ${fault.message}`, {
+    extensions: { code: 'INVALID_REQUEST', details: [{ path, message }] },
   })
+}
+
+/** Where a document uses a variable first: the argument, and the fields of the input below it. */
+function placeOf(variable: string, source: Source | undefined): string {
+  if (!source) return variable
+  let place: string | undefined
+  visit(parse(source), {
+    Variable(node, _key, parent, _path, ancestors) {
+      if (node.name.value !== variable || place !== undefined) return
+      const names = [...ancestors, parent].flatMap((ancestor) =>
+        ancestor && 'kind' in ancestor && (ancestor.kind === Kind.ARGUMENT || ancestor.kind === Kind.OBJECT_FIELD)
+          ? ancestor.name.value
+          : [],
+      )
+      // Its definition is no use of it.
+      if (names.length > 0) place = names.join('.')
+    },
+  })
+  return place ?? variable
 }
 
 /** A refusal in its GraphQL form, at the place where it was met, if that is known. */

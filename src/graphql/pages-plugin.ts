@@ -20,6 +20,7 @@ import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
 import type { Context } from './context.ts'
+import { bareId } from './global-id.ts'
 import { faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
 declare global {
@@ -171,7 +172,9 @@ function isCursorOf(names: readonly string[], cursor: unknown, input: Input): bo
     return names.every((name, index) => {
       const part: unknown = parts[index]
       return (
-        typeof part === 'string' && isUuid(part) && (!(name in input) || part === String(input[name]).toLowerCase())
+        typeof part === 'string' &&
+        isUuid(part) &&
+        (!(name in input) || part === bareId('Player', String(input[name])).toLowerCase())
       )
     })
   } catch {

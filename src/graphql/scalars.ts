@@ -76,6 +76,9 @@ function literalText(node: ValueNode, variables: Readonly<Record<string, unknown
   }
 }
 
+/** JSON text that may be missing, for a field of the scalar JSON. */
+export const jsonOrNull = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
+
 /** JSON text as a value. Integers that a double cannot hold become decimal strings, like Int64. */
 export function plainJson({ text }: RawJson): unknown {
   switch (kindOf(text)) {

@@ -11,14 +11,16 @@ type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T
 /** The enums of the schema, by the list of their values. */
 const enums = new Map<readonly string[], EnumRef<Types, string, string>>()
 
-/** An enum with these values, each with its description. Fields of shapes that are one of the list have it as their type. */
+/**
+ * An enum with these values, each with its description. Fields of shapes that are one of the list have it as their
+ * type. `player.created` is `PLAYER_CREATED`, and `definition changed` is `DEFINITION_CHANGED`.
+ */
 export function enumType<T extends string>(
   name: string,
   list: readonly T[],
   { description, values }: { description: string; values: Readonly<Record<T, string>> },
 ) {
-  // `player.created` is `playerCreated`, and `definition changed` is `definitionChanged`.
-  const nameOf = (value: string) => value.replace(/[. ](\w)/g, (_, letter: string) => letter.toUpperCase())
+  const nameOf = (value: string) => value.replace(/[. ]/g, '_').toUpperCase()
   const described = Object.fromEntries(list.map((value) => [nameOf(value), { value, description: values[value] }]))
   const type = builder.enumType(name, {
     description,

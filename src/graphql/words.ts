@@ -4,7 +4,6 @@
  */
 export const WORDS: Readonly<Record<string, string>> = {
   amount: 'How many, in whole units.',
-  at: 'When it happened.',
   avatarUrl: 'The address of its picture, as the webhook gave it.',
   claimedAt: 'When it was claimed.',
   createdAt: 'When it was made.',
@@ -33,6 +32,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   nickname: 'What the player is called.',
   nodeId: "A node's id in its scenario.",
   occurredAt: 'When it happened: the time of the call that caused it.',
+  outcome: 'How it ended.',
   pass: 'The battle pass.',
   plan: 'What it crossed, entered and granted on the way; null when it crossed nothing.',
   player: 'The player, as it is afterwards.',

@@ -2,11 +2,12 @@ import { requirePlatform } from '../auth/access.ts'
 import { TrackType } from '../battlepass/graphql.ts'
 import { refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
-import { argsOf } from '../graphql/shapes.ts'
+import { argsOf, enumType } from '../graphql/shapes.ts'
+import { MAX_INT64, MIN_INT64 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, nodeId, scenarioId } from '../request/common.ts'
 import { described, moment, optional, shape } from '../request/shape.ts'
-import { HOURS_KEPT_DAYS, readRanged, stepFaults } from './range.ts'
+import { HOURS_KEPT_DAYS, readRanged, STEPS, stepFaults } from './range.ts'
 import {
   type CompletionInsight,
   type DayInsight,
@@ -29,6 +30,10 @@ const MAX_DAYS_BY_HOUR = 31
 const SOURCES = 20
 const MAX_SOURCES = 100
 
+/** The sum of many players' xp can pass what 64 bits hold. */
+const SUM = 'A sum beyond 64 bits is given as the largest or smallest that they hold.'
+const toInt64 = (sum: bigint): bigint => (sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum)
+
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
 
 const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').implement({
@@ -37,19 +42,27 @@ const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').impleme
     level: t.exposeInt('level', {
       description: 'A level of the pass, or one at which somebody stands after an edit; 0 is below the first.',
     }),
-    players: t.exposeInt('players', { description: 'Players at this very level, as their own progress says.' }),
-    premium: t.exposeInt('premium', { description: 'Players at this very level, with premium.' }),
-    reached: t.exposeInt('reached', { description: 'Players at this level or above.' }),
-    reachedPremium: t.exposeInt('reachedPremium', { description: 'Players at this level or above, with premium.' }),
+    players: t.expose('players', {
+      type: 'Count',
+      description: 'Players at this very level, as their own progress says.',
+    }),
+    premium: t.expose('premium', { type: 'Count', description: 'Players at this very level, with premium.' }),
+    reached: t.expose('reached', { type: 'Count', description: 'Players at this level or above.' }),
+    reachedPremium: t.expose('reachedPremium', {
+      type: 'Count',
+      description: 'Players at this level or above, with premium.',
+    }),
     conversion: t.float({
       nullable: true,
       description: 'The share with premium of those who reached the level, 0 to 1; null while nobody has.',
       resolve: ({ reached, reachedPremium }) => share(reachedPremium, reached),
     }),
-    reachedInRange: t.exposeInt('reachedInRange', {
+    reachedInRange: t.expose('reachedInRange', {
+      type: 'Count',
       description: 'How many more had reached it at the end of the range than at its beginning.',
     }),
-    premiumInRange: t.exposeInt('premiumInRange', {
+    premiumInRange: t.expose('premiumInRange', {
+      type: 'Count',
       description: 'Premium bought or given in the range by players at this level, less what was taken back.',
     }),
   }),
@@ -60,40 +73,49 @@ const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement(
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, resolve: ({ track }) => track }),
-    reached: t.exposeInt('reached', { description: 'Players who reached its level.' }),
-    entitled: t.exposeInt('entitled', {
+    reached: t.expose('reached', { type: 'Count', description: 'Players who reached its level.' }),
+    entitled: t.expose('entitled', {
+      type: 'Count',
       description: 'Players who reached its level and own its track: on the premium track those with premium.',
     }),
-    claimed: t.exposeInt('claimed', { description: 'Claims, those that support gave included.' }),
-    unclaimed: t.exposeInt('unclaimed', { description: 'Players who are entitled and have not claimed.' }),
-    claimedInRange: t.exposeInt('claimedInRange', { description: 'Claims in the range, less those that were reset.' }),
+    claimed: t.expose('claimed', { type: 'Count', description: 'Claims, those that support gave included.' }),
+    unclaimed: t.expose('unclaimed', { type: 'Count', description: 'Players who are entitled and have not claimed.' }),
+    claimedInRange: t.expose('claimedInRange', {
+      type: 'Count',
+      description: 'Claims in the range, less those that were reset.',
+    }),
   }),
 })
 
 const DayInsightType = builder.objectRef<DayInsight>('DayInsight').implement({
   description: 'One day of a battle pass, in UTC.',
   fields: (t) => ({
-    day: t.field({ type: 'DateTime', description: 'Its first moment.', resolve: ({ day }) => day }),
-    players: t.exposeInt('players', { description: 'Players who earned xp, claimed or bought that day.' }),
-    newPlayers: t.exposeInt('newPlayers', {
+    startsAt: t.field({ type: 'DateTime', description: 'Its first moment.', resolve: ({ day }) => day }),
+    players: t.expose('players', { type: 'Count', description: 'Players who earned xp, claimed or bought that day.' }),
+    newPlayers: t.expose('newPlayers', {
+      type: 'Count',
       description: 'Players whose pass began that day, mostly with their first xp.',
     }),
-    premium: t.exposeInt('premium', { description: 'Premium bought or given, less what was taken back.' }),
-    claims: t.exposeInt('claims', { description: 'Tiers claimed, less those that were reset.' }),
-    completed: t.exposeInt('completed', { description: 'Players who completed the pass.' }),
+    premium: t.expose('premium', { type: 'Count', description: 'Premium bought or given, less what was taken back.' }),
+    claims: t.expose('claims', { type: 'Count', description: 'Tiers claimed, less those that were reset.' }),
+    completed: t.expose('completed', { type: 'Count', description: 'Players who completed the pass.' }),
   }),
 })
 
 const XpTimeType = builder.objectRef<SourceInsight['times'][number]>('XpTime').implement({
   description: 'What an hour or day gave.',
   fields: (t) => ({
-    at: t.field({ type: 'DateTime', description: 'The first moment of the hour or day.', resolve: ({ at }) => at }),
-    grants: t.field({
-      description: 'How many times xp was given or taken.',
-      type: 'Int64',
-      resolve: ({ grants }) => grants,
+    startsAt: t.field({
+      type: 'DateTime',
+      description: 'The first moment of the hour or day.',
+      resolve: ({ at }) => at,
     }),
-    xp: t.field({ description: 'What was given, less what was taken back.', type: 'BigInt', resolve: ({ xp }) => xp }),
+    grants: t.expose('grants', { type: 'Count', description: 'How many times xp was given or taken.' }),
+    xp: t.field({
+      description: `What was given, less what was taken back. ${SUM}`,
+      type: 'Int64',
+      resolve: ({ xp }) => toInt64(xp),
+    }),
   }),
 })
 
@@ -101,12 +123,12 @@ const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
   description: 'What one source of xp gave in the range.',
   fields: (t) => ({
     source: t.exposeString('source', { nullable: true, description: 'Null for all that are not among the largest.' }),
-    grants: t.field({
-      description: 'How many times xp was given or taken.',
+    grants: t.expose('grants', { type: 'Count', description: 'How many times xp was given or taken.' }),
+    xp: t.field({
       type: 'Int64',
-      resolve: ({ grants }) => grants,
+      description: `Below zero for what support took back. ${SUM}`,
+      resolve: ({ xp }) => toInt64(xp),
     }),
-    xp: t.field({ type: 'BigInt', description: 'Below zero for what support took back.', resolve: ({ xp }) => xp }),
     times: t.field({
       type: [XpTimeType],
       description: 'Hours or days in which it gave any, in order.',
@@ -118,9 +140,10 @@ const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
 const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight').implement({
   description: 'How far players got, at the end of the range.',
   fields: (t) => ({
-    players: t.exposeInt('players', { description: 'Who have played the pass.' }),
-    atTopLevel: t.exposeInt('atTopLevel', { description: 'Who have reached the top level.' }),
-    completed: t.exposeInt('completed', {
+    players: t.expose('players', { type: 'Count', description: 'Who have played the pass.' }),
+    atTopLevel: t.expose('atTopLevel', { type: 'Count', description: 'Who have reached the top level.' }),
+    completed: t.expose('completed', {
+      type: 'Count',
       description: 'Who have reached the top level and claimed every tier of the tracks that they own.',
     }),
     rate: t.float({
@@ -131,12 +154,9 @@ const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight')
   }),
 })
 
-export const StepType = builder.enumType('InsightStep', {
+export const StepType = enumType('InsightStep', STEPS, {
   description: 'How finely times are told apart.',
-  values: {
-    HOUR: { value: 'hour', description: 'Hours of UTC.' },
-    DAY: { value: 'day', description: 'Days of UTC.' },
-  } as const,
+  values: { hour: 'Hours of UTC.', day: 'Days of UTC.' },
 })
 
 /** Levels tell three of the answers: they are read once for all. */
@@ -210,6 +230,7 @@ const insightRequest = shape({
 builder.queryField('battlePassInsight', (t) =>
   t.field({
     type: InsightType,
+    nullable: true,
     description: 'Figures of one battle pass of a scenario, over a range of time.',
     args: argsOf(insightRequest),
     resolve: async (_root, args, context) => {

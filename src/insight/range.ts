@@ -9,7 +9,8 @@ export interface Range {
   readonly to: Date
 }
 
-export type Step = 'hour' | 'day'
+export const STEPS = ['hour', 'day'] as const
+export type Step = (typeof STEPS)[number]
 
 export const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const satisfies Record<Step, number>
 

@@ -2,11 +2,14 @@ import { ACTIONS } from '../audit/actions.ts'
 import { findTarget, requirePlatform } from '../auth/access.ts'
 import type { AddXpResult } from '../battlepass/add-xp.ts'
 import { type ClaimResult, track } from '../battlepass/claim-tier.ts'
-import { AddXpResultType, ClaimTierResultType } from '../battlepass/graphql.ts'
+import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import type { Command } from '../commit/command.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
+import { bareId, globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf, orNull } from '../graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../graphql/page.ts'
+import { jsonOrNull } from '../graphql/scalars.ts'
 import { argsOf, inputOf, type Sent } from '../graphql/shapes.ts'
 import { isUuid, MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
 import { findPlayer, searchPlayers } from '../players/find-player.ts'
@@ -100,12 +103,12 @@ builder.objectField(WalletPayload, 'balance', (t) =>
 
 const GrantXpPayload = payload<AddXpResult>('GrantXpPayload')
 builder.objectField(GrantXpPayload, 'result', (t) =>
-  t.field({ type: AddXpResultType, resolve: ({ outcome }) => outcome }),
+  t.field({ type: AddXpPayloadType, resolve: ({ outcome }) => outcome }),
 )
 
 const GrantTierPayload = payload<ClaimResult>('GrantTierPayload')
 builder.objectField(GrantTierPayload, 'result', (t) =>
-  t.field({ type: ClaimTierResultType, resolve: ({ outcome }) => outcome }),
+  t.field({ type: ClaimTierPayloadType, resolve: ({ outcome }) => outcome }),
 )
 
 /** What every action of support takes. */
@@ -156,7 +159,7 @@ function support<F extends SupportFields, Outcome>(
   return {
     args: inputOf(name, request),
     resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
-      const attempt = { action: `player.${action}`, target: String(sent.playerId) }
+      const attempt = { action: `player.${action}`, target: bareId('Player', String(sent.playerId)) }
       const caller = await requirePlatform(context, 'operator', attempt)
       const input = request.readInput(sent)
       const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
@@ -263,9 +266,10 @@ builder.mutationFields((t) => ({
 }))
 
 builder.prismaObject('AuditLogEntry', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
-    at: t.expose('createdAt', {
+    id: t.id({ resolve: ({ id }) => globalId('AuditLogEntry', id) }),
+    occurredAt: t.expose('createdAt', {
       description: 'When it was done; for what was denied, when it was tried first.',
       type: 'DateTime',
     }),
@@ -291,22 +295,39 @@ builder.prismaObject('AuditLogEntry', {
       description:
         'What it was done to, such as the id of a player, a key or a scenario. Empty for what was denied in a flood.',
     }),
-    before: t.exposeString('before', {
+    before: t.field({
+      type: 'JSON',
       nullable: true,
-      description: 'What was there, as JSON text; null where nothing was.',
+      description: 'The value that was there; null where nothing was.',
+      select: { before: true },
+      resolve: ({ before }) => jsonOrNull(before),
     }),
-    after: t.exposeString('after', {
+    beforeText: t.exposeString('before', { nullable: true, description: 'The same as JSON text, to the byte.' }),
+    after: t.field({
+      type: 'JSON',
       nullable: true,
-      description: 'What is there now, as JSON text; null where nothing is.',
+      description: 'The value that is there now; null where nothing is.',
+      select: { after: true },
+      resolve: ({ after }) => jsonOrNull(after),
     }),
+    afterText: t.exposeString('after', { nullable: true, description: 'The same as JSON text, to the byte.' }),
     reason: t.exposeString('reason', {
       description: 'Why, in the words of the operator; null for what was denied.',
       nullable: true,
     }),
-    attempts: t.exposeInt('attempts', {
+    attempts: t.expose('attempts', {
+      type: 'Count',
       description: 'How often it was tried within a minute, for what was denied; else 1.',
     }),
   }),
+})
+
+const requireAuditor = (context: Context) =>
+  requirePlatform(context, 'admin', { action: ACTIONS.readAuditLog, target: 'audit_log' })
+
+nodesOf('AuditLogEntry', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requireAuditor(context)
+  return context.prisma.auditLogEntry.findUnique({ where: { projectId_id: { projectId, id } } })
 })
 
 const auditLogRequest = shape({
@@ -316,7 +337,7 @@ const auditLogRequest = shape({
   actor: optional(text('By this actor alone, such as `platform_key:` and its id.', { max: 128 })),
   ...span,
 })
-const playerQueryRequest = shape({ id: uuid("The player's id.") })
+const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
 const playersRequest = shape({
   environment,
   search: optional(text('An id, the beginning of a nickname in any letter case, or a subject.', { max: MAX_SUBJECT })),
@@ -336,8 +357,7 @@ builder.queryFields((t) => ({
       description: "What operators changed, or tried to, in the key's project: the latest first.",
       args: argsOf(auditLogRequest),
       resolve: async (query, _root, args, context) => {
-        const attempt = { action: ACTIONS.readAuditLog, target: 'audit_log' }
-        const { projectId } = await requirePlatform(context, 'admin', attempt)
+        const { projectId } = await requireAuditor(context)
         const { environment, action, target, actor, ...asked } = auditLogRequest.readInput(args, checkSpan)
         const environmentId =
           environment === null ? null : await findEnvironment(context.service.pool, projectId, environment)
@@ -363,13 +383,17 @@ builder.queryFields((t) => ({
   ),
   player: t.prismaField({
     type: 'Player',
-    description: "A player of the key's project.",
+    nullable: true,
+    description: "A player of the key's project. Null for one that is not there.",
     args: argsOf(playerQueryRequest),
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { id: playerId } = playerQueryRequest.readInput(args)
-      const { environmentId, playerId: id } = await findPlayer(context.service.pool, projectId, playerId)
-      return context.prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } })
+      const selection = { ...query }
+      const found = await orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
+      if (!found) return null
+      const { environmentId, playerId: id } = found
+      return context.prisma.player.findUnique({ ...selection, where: { environmentId_id: { environmentId, id } } })
     },
   }),
   players: t.connection(

@@ -1,6 +1,9 @@
 import { requirePlayer } from '../auth/access.ts'
 import { builder } from '../graphql/builder.ts'
+import { globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf } from '../graphql/node.ts'
 import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../graphql/page.ts'
+import { findReadable } from '../graphql/readable.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
@@ -52,8 +55,10 @@ export const PlayerStatus = enumType('PlayerStatus', STATUSES, {
 })
 
 export const PlayerType = builder.prismaObject('Player', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
+    id: t.id({ resolve: ({ id }) => globalId('Player', id) }),
+    playerId: t.exposeID('id'),
     environment: t.string({
       description: 'The name of its environment, such as `production`.',
       select: { environment: { select: { name: true } } },
@@ -151,6 +156,13 @@ export const PlayerType = builder.prismaObject('Player', {
   }),
 })
 
+nodesOf('Player', ['uuid'], async (context, [playerId = '']) => {
+  const player = await findReadable(context, playerId)
+  if (!player) return null
+  const { environmentId, playerId: id } = player
+  return context.prisma.player.findUnique({ where: { environmentId_id: { environmentId, id } } })
+})
+
 builder.queryField('me', (t) =>
   t.prismaField({
     type: 'Player',
@@ -172,15 +184,15 @@ const StoredText = builder.objectRef<{ key: string; value: string }>('StoredText
   }),
 })
 
-const SetStorageResult = builder
-  .objectRef<{ storage: { key: string; value: string }[] }>('SetStorageResult')
+const SetStoragePayload = builder
+  .objectRef<{ storage: { key: string; value: string }[] }>('SetStoragePayload')
   .implement({
     fields: (t) => ({
       storage: t.field({ type: [StoredText], description: 'What was written.', resolve: ({ storage }) => storage }),
     }),
   })
 
-const DeleteStorageResult = builder.objectRef<{ keys: readonly string[] }>('DeleteStorageResult').implement({
+const DeleteStoragePayload = builder.objectRef<{ keys: readonly string[] }>('DeleteStoragePayload').implement({
   fields: (t) => ({
     keys: t.stringList({ description: 'The keys that are gone.', resolve: ({ keys }) => [...keys] }),
   }),
@@ -188,7 +200,7 @@ const DeleteStorageResult = builder.objectRef<{ keys: readonly string[] }>('Dele
 
 builder.mutationFields((t) => ({
   setStorage: t.field({
-    type: SetStorageResult,
+    type: SetStoragePayload,
     description: "Merges values into the calling player's storage, all or nothing.",
     args: inputOf('SetStorageInput', storageSetRequest),
     resolve: async (_root, { input }, context) => {
@@ -199,7 +211,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteStorage: t.field({
-    type: DeleteStorageResult,
+    type: DeleteStoragePayload,
     description: "Removes keys from the calling player's storage. Those that it does not have are no fault.",
     args: inputOf('DeleteStorageInput', storageDeleteRequest),
     resolve: async (_root, { input }, context) => {

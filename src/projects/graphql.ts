@@ -3,15 +3,19 @@ import { requirePlatform } from '../auth/access.ts'
 import { ROLES, type Role } from '../auth/callers.ts'
 import { RoleType } from '../auth/graphql.ts'
 import { builder } from '../graphql/builder.ts'
+import { globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf } from '../graphql/node.ts'
 import { inputOf } from '../graphql/shapes.ts'
 import { createEnvironment, createEnvironmentRequest, renameProject, renameProjectRequest } from './projects.ts'
 
 builder.prismaObject('Environment', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
+    id: t.id({ resolve: ({ id }) => globalId('Environment', id) }),
     name: t.exposeString('name', { description: 'Such as `production`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    sdkKeys: t.int({
+    sdkKeys: t.field({
+      type: 'Count',
       description: 'How many SDK keys are good.',
       select: { _count: { select: { sdkKeys: { where: { revokedAt: null } } } } },
       resolve: ({ _count }) => _count.sdkKeys,
@@ -23,13 +27,15 @@ const RoleKeys = builder.objectRef<{ role: Role; keys: number }>('RoleKeys').imp
   description: 'How many platform keys of a role are good.',
   fields: (t) => ({
     role: t.expose('role', { type: RoleType }),
-    keys: t.exposeInt('keys', { description: 'How many are good.' }),
+    keys: t.expose('keys', { type: 'Count', description: 'How many are good.' }),
   }),
 })
 
 builder.prismaObject('Project', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
+    id: t.id({ resolve: ({ id }) => globalId('Project', id) }),
+    projectId: t.exposeID('id', { description: 'Its id, as paths of the platform API have it.' }),
     name: t.exposeString('name', { description: 'What the project is called.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     environments: t.relation('environments', { description: 'By name.', query: { orderBy: { name: 'asc' } } }),
@@ -109,3 +115,13 @@ builder.mutationFields((t) => ({
     },
   }),
 }))
+
+nodesOf('Environment', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requirePlatform(context, 'viewer')
+  return context.prisma.environment.findFirst({ where: { id, projectId } })
+})
+
+nodesOf('Project', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requirePlatform(context, 'viewer')
+  return id.toLowerCase() === projectId ? context.prisma.project.findUnique({ where: { id } }) : null
+})

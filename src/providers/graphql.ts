@@ -1,7 +1,8 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { requirePlatform } from '../auth/access.ts'
 import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
-import { LOGIN_NOTES_DESCRIPTION, WebhookAttemptType } from '../auth/graphql.ts'
+import { LOGIN_NOTES_DESCRIPTION, LoginOutcomeType, WebhookAttemptType } from '../auth/graphql.ts'
+import type { LoginOutcome } from '../auth/login-log.ts'
 import {
   type Latency,
   type LoginFigures,
@@ -134,7 +135,7 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
   description: 'What a login would come to.',
   fields: (t) => ({
     status: t.exposeInt('status', { description: 'The status that a client would get over REST.' }),
-    error: t.exposeString('error', { nullable: true, description: 'The text that it would get; null for a login.' }),
+    outcome: t.expose('outcome', { type: LoginOutcomeType }),
     subject: t.exposeString('subject', { nullable: true, description: 'The subject that the webhook named.' }),
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
@@ -190,13 +191,13 @@ const MAX_DAYS = 31
 /** Latencies by hour of more days would be too many rows to add up while somebody waits. */
 const MAX_DAYS_BY_HOUR = 7
 
-const LoginOutcomeType = builder
-  .objectRef<{ outcome: string; logins: number; rate: number }>('LoginOutcome')
+const OutcomeFiguresType = builder
+  .objectRef<{ outcome: string; logins: number; rate: number }>('LoginOutcomeFigures')
   .implement({
     description: 'Logins of one outcome.',
     fields: (t) => ({
-      outcome: t.exposeString('outcome', { description: '`ok`, or the code that the client received.' }),
-      logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
+      outcome: t.field({ type: LoginOutcomeType, resolve: ({ outcome }) => outcome as LoginOutcome }),
+      logins: t.expose('logins', { type: 'Count' }),
       rate: t.exposeFloat('rate', { description: 'Their share of all, 0 to 1.' }),
     }),
   })
@@ -205,7 +206,7 @@ const LoginAttemptsType = builder.objectRef<LoginFigures['attempts'][number]>('L
   description: 'Logins by how many times the webhook was asked.',
   fields: (t) => ({
     attempts: t.exposeInt('attempts', { description: 'How many times the webhook was asked, from 1 on.' }),
-    logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
+    logins: t.expose('logins', { type: 'Count' }),
   }),
 })
 
@@ -225,9 +226,9 @@ const LoginFiguresType = builder.objectRef<LoginFigures>('LoginFigures').impleme
   description:
     'Custom logins that asked a webhook, refused ones too; neither links nor logins with a provider that is none.',
   fields: (t) => ({
-    logins: t.field({ type: 'Int64', resolve: ({ logins }) => BigInt(logins) }),
+    logins: t.expose('logins', { type: 'Count' }),
     outcomes: t.field({
-      type: [LoginOutcomeType],
+      type: [OutcomeFiguresType],
       description: 'The most frequent first.',
       resolve: ({ logins, outcomes }) => outcomes.map((each) => ({ ...each, rate: each.logins / logins })),
     }),
@@ -262,7 +263,11 @@ const ProviderLoginsType = builder.objectRef<LoginStatistics['providers'][number
 const LoginTimeType = builder.objectRef<LoginTime>('LoginTime').implement({
   description: 'An hour, or a day as far as it is in the range.',
   fields: (t) => ({
-    at: t.field({ type: 'DateTime', description: 'The first moment of the hour or day.', resolve: ({ at }) => at }),
+    startsAt: t.field({
+      type: 'DateTime',
+      description: 'The first moment of the hour or day.',
+      resolve: ({ at }) => at,
+    }),
     figures: t.field({ type: LoginFiguresType, resolve: ({ figures }) => figures }),
   }),
 })

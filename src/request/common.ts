@@ -6,7 +6,7 @@ import { type Check, type Field, moment, optional, text, uuid } from './shape.ts
 export const scenarioId = text("A scenario's id in its environment.", { max: MAX_ID })
 export const nodeId = text("A node's id in its scenario.", { max: MAX_ID })
 export const runId = text("A run's id.", { max: MAX_ID })
-export const playerId = uuid("A player's id.")
+export const playerId = uuid("A player's id.", 'Player')
 
 /** A battle pass: the node itself, or a level node of it. */
 export const inScenario = { scenarioId, nodeId }

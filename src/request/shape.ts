@@ -180,14 +180,24 @@ export const anyText = (description: string): Field<string> =>
     return ''
   })
 
-/** The id of a player, an environment or a key. */
-export const uuid = (description: string): Field<string> =>
-  text(description, {
+/** The id of a player or a key. Of a type with global ids, such as `Player:…`, it takes those, too. */
+export function uuid(description: string, type?: string): Field<string> {
+  const bare = text(description, {
     max: 36,
     type: 'ID',
     schema: { format: 'uuid' },
     check: (value) => (isUuid(value) ? undefined : 'must be an id'),
   })
+  if (type === undefined) return bare
+  return {
+    ...bare,
+    read(source, name, faults) {
+      const given = source.value(name)
+      if (typeof given !== 'string' || !given.startsWith(`${type}:`)) return bare.read(source, name, faults)
+      return bare.read(new InputSource({ [name]: given.slice(type.length + 1) }), name, faults)
+    },
+  }
+}
 
 /** One of these texts. In GraphQL it is the enum of the same list. */
 export const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]): Field<T> =>

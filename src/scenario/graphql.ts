@@ -5,9 +5,13 @@ import type { PlatformCaller } from '../auth/callers.ts'
 import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
+import { globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf, orNull } from '../graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../graphql/page.ts'
+import { findReadable } from '../graphql/readable.ts'
+import { jsonOrNull } from '../graphql/scalars.ts'
 import { argsOf, enumType, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
-import { MAX_INT32 } from '../json.ts'
+import { MAX_INT32, RawJson } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { PriceType, RewardType } from '../wallet/graphql.ts'
@@ -40,7 +44,7 @@ import {
   validateRequest,
   versionRequest,
 } from './requests.ts'
-import { RUN_CAUSES, type RunCause, type RunStatus } from './runs.ts'
+import { RUN_CAUSES, RUN_STATUSES, type RunCause, type RunStatus } from './runs.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { type StartResult, startRunCall } from './start-run.ts'
 import { diffVersions, listVersions, type VersionSummary } from './versions.ts'
@@ -63,13 +67,13 @@ const EnteredNodeType = builder.objectRef<EnteredNode>('EnteredNode').implement(
   }),
 })
 
-const RunStatusType = builder.enumType('RunStatus', {
+const RunStatusType = enumType('RunStatus', RUN_STATUSES, {
   description: 'How far a run has come.',
   values: {
-    active: { value: 'active', description: 'Handles can be crossed.' },
-    completed: { value: 'completed', description: 'No node is active any more.' },
-    cancelled: { value: 'cancelled', description: 'It ended before its end. Its `cause` says why.' },
-  } as const satisfies Record<RunStatus, unknown>,
+    active: 'Handles can be crossed.',
+    completed: 'No node is active any more.',
+    cancelled: 'It ended before its end. Its `cause` says why.',
+  },
 })
 
 export const RunCauseEnum = enumType('RunCause', RUN_CAUSES, {
@@ -88,7 +92,7 @@ export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan
     runId: t.exposeString('runId'),
     status: t.expose('status', {
       type: RunStatusType,
-      description: 'How far the run has come: `active` or `completed`.',
+      description: 'How far the run has come: `ACTIVE` or `COMPLETED`.',
     }),
     crossed: t.field({
       description: 'The handles that were crossed, in order.',
@@ -104,7 +108,7 @@ export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan
   }),
 })
 
-const StartRunResultType = builder.objectRef<StartResult>('StartRunResult').implement({
+const StartRunPayload = builder.objectRef<StartResult>('StartRunPayload').implement({
   fields: (t) => ({
     runId: t.exposeString('runId'),
     resumed: t.exposeBoolean('resumed', { description: 'The run was active already.' }),
@@ -112,11 +116,11 @@ const StartRunResultType = builder.objectRef<StartResult>('StartRunResult').impl
   }),
 })
 
-const CrossHandleResultType = builder.objectRef<CrossResult>('CrossHandleResult').implement({
+const CrossHandlePayload = builder.objectRef<CrossResult>('CrossHandlePayload').implement({
   fields: (t) => ({ plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }) }),
 })
 
-const ScenarioRunType = builder.objectRef<RunResult>('ScenarioRun').implement({
+const RunProgressType = builder.objectRef<RunResult>('RunProgress').implement({
   description: 'A walk of the calling player through a scenario.',
   fields: (t) => ({
     runId: t.exposeString('runId'),
@@ -141,17 +145,32 @@ const ScenarioVersionType = builder
   .objectRef<PublishedScenario & { environment: string }>('ScenarioVersion')
   .implement({
     description: 'A published version of a scenario.',
+    interfaces: [NodeType],
     fields: (t) => ({
+      id: t.id({
+        resolve: ({ environment, scenarioId, version }) =>
+          globalId('ScenarioVersion', environment, scenarioId, version),
+      }),
       scenarioId: t.exposeString('scenarioId'),
       environment: t.exposeString('environment'),
       version: t.exposeInt('version'),
-      definition: t.field({ type: 'JSON', resolve: (scenario) => scenario.definition }),
+      definition: t.field({
+        type: 'JSON',
+        description: 'The definition as values. Members of the same name come once.',
+        resolve: (scenario) => scenario.definition,
+      }),
+      definitionText: t.string({
+        description: 'The definition as JSON text, byte for byte as it was published. Publishing it changes nothing.',
+        resolve: (scenario) => scenario.definition.text,
+      }),
       publishedAt: t.field({ type: 'DateTime', resolve: (scenario) => new Date(scenario.publishedAt) }),
     }),
   })
 
 builder.prismaObject('Run', {
+  interfaces: [NodeType],
   fields: (t) => ({
+    id: t.id({ resolve: ({ playerId, id }) => globalId('Run', playerId, id) }),
     runId: t.exposeString('id'),
     scenarioId: t.exposeString('scenarioId'),
     status: t.field({
@@ -177,8 +196,17 @@ builder.prismaObject('Run', {
 })
 
 builder.prismaObject('Scenario', {
+  interfaces: [NodeType],
   fields: (t) => ({
+    id: t.id({
+      select: { id: true, environment: { select: { name: true } } },
+      resolve: ({ environment, id }) => globalId('Scenario', environment.name, id),
+    }),
     scenarioId: t.exposeString('id'),
+    environment: t.string({
+      select: { environment: { select: { name: true } } },
+      resolve: ({ environment }) => environment.name,
+    }),
     version: t.exposeInt('version'),
     publishedAt: t.expose('publishedAt', { type: 'DateTime' }),
   }),
@@ -223,21 +251,21 @@ const LevelPlayersType = builder.objectRef<PassPreview['levels'][number]>('Level
   description: 'Players at a level, before and after.',
   fields: (t) => ({
     level: t.exposeInt('level'),
-    before: t.exposeInt('before', { description: 'Players at the level as it is published.' }),
-    after: t.exposeInt('after', { description: 'Players at the level as it would be.' }),
+    before: t.expose('before', { type: 'Count', description: 'Players at the level as it is published.' }),
+    after: t.expose('after', { type: 'Count', description: 'Players at the level as it would be.' }),
   }),
 })
 
 const TierPlayersType = builder.objectRef<{ level: number; players: number }>('TierPlayers').implement({
   description: 'Players that a tier counts.',
-  fields: (t) => ({ level: t.exposeInt('level'), players: t.exposeInt('players') }),
+  fields: (t) => ({ level: t.exposeInt('level'), players: t.expose('players', { type: 'Count' }) }),
 })
 
 const NewlyClaimableType = builder.objectRef<PassPreview['newlyClaimable'][number]>('NewlyClaimable').implement({
   description: 'What could be claimed on a track after, and not before, by players that have not claimed it.',
   fields: (t) => ({
     track: t.expose('track', { type: TrackType }),
-    players: t.exposeInt('players', { description: 'Players with at least one such tier.' }),
+    players: t.expose('players', { type: 'Count', description: 'Players with at least one such tier.' }),
     tiers: t.field({
       type: [TierPlayersType],
       description: 'By level; tiers that nobody would gain are left out.',
@@ -251,7 +279,7 @@ const RemovedClaimsType = builder.objectRef<PassPreview['removedClaims'][number]
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
-    players: t.exposeInt('players'),
+    players: t.expose('players', { type: 'Count' }),
   }),
 })
 
@@ -262,10 +290,11 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
     nodeId: t.exposeString('nodeId'),
     isAdded: t.exposeBoolean('isAdded', { description: 'It is not there before.' }),
     isRemoved: t.exposeBoolean('isRemoved', { description: 'It is not there after.' }),
-    players: t.exposeInt('players', { description: 'Players with a pass.' }),
-    premiumOwners: t.exposeInt('premiumOwners', { description: 'Those of them that own premium.' }),
-    levelGained: t.exposeInt('levelGained', { description: 'Players whose level would be higher.' }),
-    levelLost: t.exposeInt('levelLost', {
+    players: t.expose('players', { type: 'Count', description: 'Players with a pass.' }),
+    premiumOwners: t.expose('premiumOwners', { type: 'Count', description: 'Those of them that own premium.' }),
+    levelGained: t.expose('levelGained', { type: 'Count', description: 'Players whose level would be higher.' }),
+    levelLost: t.expose('levelLost', {
+      type: 'Count',
       description: 'Players whose level would be lower. What they have claimed stays claimed.',
     }),
     levels: t.field({
@@ -305,7 +334,7 @@ const RemovedNodeType = builder.objectRef<ScenarioPreview['removedNodes'][number
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     type: t.exposeString('type'),
-    activeRuns: t.exposeInt('activeRuns', { description: 'Active runs in which the node is active.' }),
+    activeRuns: t.expose('activeRuns', { type: 'Count', description: 'Active runs in which the node is active.' }),
   }),
 })
 
@@ -337,13 +366,25 @@ const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').
 })
 
 const ValueChangeType = builder.objectRef<ValueChange>('ValueChange').implement({
-  description: 'A value that differs, as JSON text; null where there is none.',
+  description: 'A value that differs.',
   fields: (t) => ({
     path: t.exposeString('path', {
       description: 'Such as `data.offer.sizes[2]`; levels and tiers by what they are: `data.levels[level=5].xp`.',
     }),
-    before: t.exposeString('before', { description: 'The value in version `from`.', nullable: true }),
-    after: t.exposeString('after', { description: 'The value in version `to`.', nullable: true }),
+    before: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'The value in version `from`; null where there is none.',
+      resolve: ({ before }) => jsonOrNull(before),
+    }),
+    beforeText: t.exposeString('before', { nullable: true, description: 'The same as JSON text, to the byte.' }),
+    after: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'The value in version `to`; null where there is none.',
+      resolve: ({ after }) => jsonOrNull(after),
+    }),
+    afterText: t.exposeString('after', { nullable: true, description: 'The same as JSON text, to the byte.' }),
   }),
 })
 
@@ -352,7 +393,8 @@ const DiffedNodeType = builder.objectRef<DiffedNode>('DiffedNode').implement({
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     type: t.exposeString('type'),
-    text: t.exposeString('text', { description: 'The node as JSON text, as it was published.' }),
+    node: t.field({ type: 'JSON', description: 'The node.', resolve: ({ text }) => new RawJson(text) }),
+    nodeText: t.exposeString('text', { description: 'The node as JSON text, as it was published.' }),
   }),
 })
 
@@ -613,22 +655,28 @@ const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>(
   }),
 })
 
+const askRun = playerQuery(runCall)
+
 builder.queryFields((t) => ({
   run: t.field({
-    type: ScenarioRunType,
-    description: 'A run of the calling player.',
-    ...playerQuery(runCall),
+    type: RunProgressType,
+    nullable: true,
+    description: 'A run of the calling player. Null for one that it does not have.',
+    args: askRun.args,
+    resolve: (root, args, context) => orNull(askRun.resolve(root, args, context), 'runNotFound'),
   }),
   scenario: t.field({
     type: ScenarioVersionType,
-    description: 'The current version of a scenario, or an older one.',
+    nullable: true,
+    description: 'The current version of a scenario, or an older one. Null for one that is not there.',
     args: argsOf(versionRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { environment, scenarioId, version } = versionRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const published = await readScenario(context.service.operatorPool, { environmentId, scenarioId }, version)
-      return { environment, ...published }
+      const ref = { environmentId, scenarioId }
+      const published = await orNull(readScenario(context.service.operatorPool, ref, version), 'scenarioNotFound')
+      return published && { environment, ...published }
     },
   }),
   scenarioVersions: t.connection(
@@ -648,6 +696,7 @@ builder.queryFields((t) => ({
   ),
   scenarioDiff: t.field({
     type: DiffType,
+    nullable: true,
     description: 'What differs between two versions of a scenario, in either direction.',
     args: argsOf(diffRequest),
     resolve: async (_root, args, context) => {
@@ -737,12 +786,12 @@ const CloneScenarioPayload = payloadType('CloneScenarioPayload')
 
 builder.mutationFields((t) => ({
   startRun: t.field({
-    type: StartRunResultType,
+    type: StartRunPayload,
     description: 'Starts the run of a scenario, or resumes the one that is active.',
     ...playerMutation('StartRunInput', startRunCall),
   }),
   crossHandle: t.field({
-    type: CrossHandleResultType,
+    type: CrossHandlePayload,
     description: 'Crosses a handle of an active node that the client runs.',
     ...playerMutation('CrossHandleInput', crossHandleCall),
   }),
@@ -804,4 +853,31 @@ async function findScenario(
 function readVersionCursor(cursor: string): number | undefined {
   const version = Number(readCursor('version', cursor))
   return version >= 1 && version <= MAX_INT32 ? version : undefined
+}
+
+nodesOf('Run', ['uuid', 'uuid'], async (context, [playerId = '', id = '']) => {
+  const player = await findReadable(context, playerId)
+  const where = player && { environmentId_playerId_id: { ...player, id } }
+  return where && context.prisma.run.findUnique({ where })
+})
+
+nodesOf('Scenario', ['name', 'name'], async (context, [environment = '', id = '']) => {
+  const environmentId = await findOwnEnvironment(context, environment)
+  const where = environmentId === null ? null : { environmentId_id: { environmentId, id } }
+  return where && context.prisma.scenario.findUnique({ where })
+})
+
+nodesOf('ScenarioVersion', ['name', 'name', 'number'], async (context, parts) => {
+  const [environment = '', scenarioId = '', version] = parts
+  const environmentId = await findOwnEnvironment(context, environment)
+  if (environmentId === null) return null
+  const ref = { environmentId, scenarioId }
+  const found = await orNull(readScenario(context.service.operatorPool, ref, Number(version)), 'scenarioNotFound')
+  return found && { environment, ...found }
+})
+
+/** An environment of the operator's project, by its name. */
+async function findOwnEnvironment(context: Context, environment: string): Promise<string | null> {
+  const { projectId } = await requirePlatform(context, 'viewer')
+  return orNull(findEnvironment(context.service.pool, projectId, environment), 'environmentNotFound')
 }

@@ -9,7 +9,8 @@ import type { ExecutionPlan } from './plan.ts'
 export const RUN_CAUSES = ['cancelled by support', 'definition changed'] as const
 export type RunCause = (typeof RUN_CAUSES)[number]
 
-export type RunStatus = 'active' | 'completed' | 'cancelled'
+export const RUN_STATUSES = ['active', 'completed', 'cancelled'] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
 
 export const runs = table('runs', {
   key: { runId: named('id', uuid) },

@@ -1,5 +1,10 @@
 import { builder } from '../graphql/builder.ts'
+import { globalId } from '../graphql/global-id.ts'
+import { NodeType, nodesOf } from '../graphql/node.ts'
+import { findReadable } from '../graphql/readable.ts'
+import { enumType } from '../graphql/shapes.ts'
 import type { Granted } from '../scenario/plan.ts'
+import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
 export const RewardType = builder.objectRef<Granted>('Reward').implement({
   description: 'Something granted: exactly one of `currency` and `itemId` is set (spec 2.2).',
@@ -19,32 +24,68 @@ export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>
 })
 
 export const WalletType = builder.prismaObject('Wallet', {
+  interfaces: [NodeType],
   fields: (t) => ({
+    id: t.id({ resolve: ({ playerId, currency }) => globalId('Wallet', playerId, currency) }),
     currency: t.exposeString('currency'),
     balance: t.expose('balance', { description: 'What the player has of it, in whole units.', type: 'Int64' }),
   }),
 })
 
+const WalletCauseType = enumType('WalletCause', WALLET_CAUSES, {
+  description: 'What changed a balance.',
+  values: {
+    tier_claim: 'A tier was claimed.',
+    premium_purchase: 'Premium was bought.',
+    reward_node: 'A reward node paid.',
+    adjustment: 'An operator credited or debited the wallet.',
+  },
+})
+
 builder.prismaObject('WalletEntry', {
+  interfaces: [NodeType],
   fields: (t) => ({
-    id: t.exposeID('id'),
+    id: t.id({ resolve: ({ playerId, id }) => globalId('WalletEntry', playerId, id) }),
     currency: t.exposeString('currency'),
     amount: t.expose('amount', { type: 'Int64', description: 'What was added; negative for what was taken.' }),
     balance: t.expose('balance', { type: 'Int64', description: 'The balance after it.' }),
-    reason: t.exposeString('reason', {
-      description: '`tier_claim`, `premium_purchase`, `reward_node` or `adjustment`.',
+    cause: t.field({
+      type: WalletCauseType,
+      description: 'What changed the balance.',
+      select: { reason: true },
+      resolve: ({ reason }) => reason as WalletCause,
     }),
     reference: t.exposeString('reference', {
       description:
         'What it was for, such as `season-1/pass/free/5`; of support `support/` and the id of the entry in the audit log.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
   }),
 })
 
 export const InventoryItemType = builder.prismaObject('InventoryItem', {
+  interfaces: [NodeType],
   fields: (t) => ({
+    id: t.id({ resolve: ({ playerId, itemId }) => globalId('InventoryItem', playerId, itemId) }),
     itemId: t.exposeString('itemId'),
     amount: t.expose('amount', { type: 'Int64' }),
   }),
+})
+
+nodesOf('Wallet', ['uuid', 'name'], async (context, [playerId = '', currency = '']) => {
+  const player = await findReadable(context, playerId)
+  const where = player && { environmentId_playerId_currency: { ...player, currency } }
+  return where && context.prisma.wallet.findUnique({ where })
+})
+
+nodesOf('WalletEntry', ['uuid', 'uuid'], async (context, [playerId = '', id = '']) => {
+  const player = await findReadable(context, playerId)
+  const where = player && { environmentId_playerId_id: { ...player, id } }
+  return where && context.prisma.walletEntry.findUnique({ where })
+})
+
+nodesOf('InventoryItem', ['uuid', 'name'], async (context, [playerId = '', itemId = '']) => {
+  const player = await findReadable(context, playerId)
+  const where = player && { environmentId_playerId_itemId: { ...player, itemId } }
+  return where && context.prisma.inventoryItem.findUnique({ where })
 })

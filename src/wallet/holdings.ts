@@ -5,9 +5,12 @@ import { newId } from '../ids.ts'
 import { MAX_INT64 } from '../json.ts'
 import type { Reward } from '../scenario/definition.ts'
 
+export const WALLET_CAUSES = ['tier_claim', 'premium_purchase', 'reward_node', 'adjustment'] as const
+export type WalletCause = (typeof WALLET_CAUSES)[number]
+
 /** Why a balance changed: what the ledger and the books can be audited by. */
 export interface Cause {
-  readonly reason: 'tier_claim' | 'premium_purchase' | 'reward_node' | 'adjustment'
+  readonly reason: WalletCause
   /** What it was for, such as `season-1/pass/free/5`. */
   readonly reference: string
 }

@@ -19,11 +19,13 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-const CREATE_SDK = 'mutation ($input: CreateSdkKeyInput!) { createSdkKey(input: $input) { id key prefix } }'
+const CREATE_SDK =
+  'mutation ($input: CreateSdkKeyInput!) { createSdkKey(input: $input) { key sdkKey { id keyId prefix } } }'
 const CREATE_PLATFORM =
-  'mutation ($input: CreatePlatformKeyInput!) { createPlatformKey(input: $input) { id key prefix } }'
-const REVOKE_SDK = 'mutation ($input: RevokeSdkKeyInput!) { revokeSdkKey(input: $input) { id } }'
-const REVOKE_PLATFORM = 'mutation ($input: RevokePlatformKeyInput!) { revokePlatformKey(input: $input) { id } }'
+  'mutation ($input: CreatePlatformKeyInput!) { createPlatformKey(input: $input) { key platformKey { id keyId prefix } } }'
+const REVOKE_SDK = 'mutation ($input: RevokeSdkKeyInput!) { revokeSdkKey(input: $input) { sdkKey { id } } }'
+const REVOKE_PLATFORM =
+  'mutation ($input: RevokePlatformKeyInput!) { revokePlatformKey(input: $input) { platformKey { id } } }'
 
 const admin = (query: string, input?: object) => game.graphql(game.platformKey, query, input && { input })
 
@@ -40,7 +42,8 @@ describe('an SDK key made by an admin (decisions 1)', () => {
     const operator = await startOperator()
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } }, 'staging')
     const { data } = await admin(CREATE_SDK, { environment: 'staging', reason: 'for the beta' })
-    const { id, key, prefix } = data.createSdkKey
+    const { key, sdkKey } = data.createSdkKey
+    const { id, keyId, prefix } = sdkKey
     expect(key.startsWith(prefix)).toBe(true)
     expect((await game.login({ player: 'ada' }, { sdkKey: key })).status).toBe(200)
 
@@ -50,11 +53,15 @@ describe('an SDK key made by an admin (decisions 1)', () => {
     expect(JSON.stringify(listed)).not.toContain(key)
     expect(JSON.stringify(listed)).not.toContain(elsewhere.sdkKeyId)
 
-    expect(await admin(REVOKE_SDK, { id, reason: 'the beta is over' })).toEqual({ data: { revokeSdkKey: { id } } })
+    expect(await admin(REVOKE_SDK, { id, reason: 'the beta is over' })).toEqual({
+      data: { revokeSdkKey: { sdkKey: { id } } },
+    })
     const refused = await game.login({ player: 'ada' }, { sdkKey: key })
     expect([refused.status, refused.body.error]).toEqual([401, 'invalid sdk key'])
-    expect(await auditRows('sdk_key.create')).toMatchObject([{ target: id, reason: 'for the beta', before: null }])
-    expect(await auditRows('sdk_key.revoke')).toMatchObject([{ target: id, reason: 'the beta is over', after: null }])
+    expect(await auditRows('sdk_key.create')).toMatchObject([{ target: keyId, reason: 'for the beta', before: null }])
+    expect(await auditRows('sdk_key.revoke')).toMatchObject([
+      { target: keyId, reason: 'the beta is over', after: null },
+    ])
     await operator.close()
   })
 
@@ -66,11 +73,12 @@ describe('an SDK key made by an admin (decisions 1)', () => {
 
 describe('a platform key made by an admin (decisions 1)', () => {
   it('has its role and no more, and ends with its revocation', async () => {
-    const { data } = await admin(CREATE_PLATFORM, { role: 'viewer', reason: 'a dashboard' })
-    const { id, key } = data.createPlatformKey
+    const { data } = await admin(CREATE_PLATFORM, { role: 'VIEWER', reason: 'a dashboard' })
+    const { key, platformKey } = data.createPlatformKey
+    const { id } = platformKey
     const list = '{ platformKeys(first: 200) { edges { node { id role revokedAt } } } }'
     expect((await admin(list)).data.platformKeys.edges).toContainEqual({
-      node: { id, role: 'viewer', revokedAt: null },
+      node: { id, role: 'VIEWER', revokedAt: null },
     })
     expect((await game.graphql(key, '{ streamCursor(environment: "production") }')).errors).toBeUndefined()
     expect((await game.graphql(key, list)).errors?.[0]?.extensions.code).toBe('FORBIDDEN')
@@ -92,8 +100,8 @@ describe('the lists of keys', () => {
   const idsOf = (page: { edges: { node: { id: string } }[] }) => page.edges.map(({ node }) => node.id)
 
   it('find a key by its beginning, as far as it is shown, with nothing in it as a pattern', async () => {
-    const { id, prefix } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey
-    const other = (await admin(CREATE_PLATFORM, { role: 'viewer', reason: 'x' })).data.createPlatformKey
+    const { id, prefix } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey.sdkKey
+    const other = (await admin(CREATE_PLATFORM, { role: 'VIEWER', reason: 'x' })).data.createPlatformKey.platformKey
     for (const [kind, made] of [
       ['sdk', { id, prefix }],
       ['platform', other],
@@ -115,30 +123,30 @@ describe('the lists of keys', () => {
   })
 
   it('are by environment and by role, too', async () => {
-    const { id } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey
+    const { id } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey.sdkKey
     expect(idsOf((await list('sdk', 'environment: "staging", first: 200')).page)).toContain(id)
     expect(idsOf((await list('sdk', 'environment: "production", first: 200')).page)).not.toContain(id)
     expect((await list('sdk', 'environment: "nowhere"')).error?.code).toBe('ENVIRONMENT_NOT_FOUND')
-    const made = (await admin(CREATE_PLATFORM, { role: 'operator', reason: 'x' })).data.createPlatformKey
-    expect(idsOf((await list('platform', 'role: operator, first: 200')).page)).toContain(made.id)
-    expect(idsOf((await list('platform', 'role: viewer, first: 200')).page)).not.toContain(made.id)
+    const made = (await admin(CREATE_PLATFORM, { role: 'OPERATOR', reason: 'x' })).data.createPlatformKey.platformKey
+    expect(idsOf((await list('platform', 'role: OPERATOR, first: 200')).page)).toContain(made.id)
+    expect(idsOf((await list('platform', 'role: VIEWER, first: 200')).page)).not.toContain(made.id)
   })
 
   it('say who made a key and who revoked it first; null for the command line', async () => {
     const [made] = (await list('platform', `prefix: "${game.platformKey.slice(0, 12)}"`)).page.edges
     expect(made.node).toMatchObject({ createdBy: null, revokedAt: null, revokedBy: null })
-    const second = (await admin(CREATE_PLATFORM, { role: 'admin', reason: 'x' })).data.createPlatformKey
+    const second = (await admin(CREATE_PLATFORM, { role: 'ADMIN', reason: 'x' })).data.createPlatformKey
     const third = (await game.graphql(second.key, CREATE_SDK, { input: { environment: 'staging', reason: 'x' } })).data
-    const { id, prefix } = third.createSdkKey
+    const { id, prefix } = third.createSdkKey.sdkKey
     await admin(REVOKE_SDK, { id, reason: 'first' })
     const present = async () => (await list('sdk', `prefix: "${prefix}"`)).page.edges[0].node
     const revoked = await present()
     expect(revoked).toEqual({
       id,
       prefix,
-      createdBy: `platform_key:${second.id}`,
+      createdBy: `platform_key:${second.platformKey.keyId}`,
       revokedAt: expect.stringMatching(/^20/),
-      revokedBy: `platform_key:${made.node.id}`,
+      revokedBy: `${made.node.id.replace('PlatformKey', 'platform_key')}`,
     })
     await game.graphql(second.key, REVOKE_SDK, { input: { id, reason: 'again' } })
     expect(await present()).toEqual(revoked)
@@ -161,7 +169,7 @@ describe("somebody else's keys", () => {
       new Set([elsewhere.sdkKeyId, elsewhere.platformKeyId, '00000000-0000-4000-8000-000000000000']),
     )
     expect((await game.graphql(elsewhere.platformKey, '{ platformKeys { edges { node { id } } } }')).data).toEqual({
-      platformKeys: { edges: [{ node: { id: elsewhere.platformKeyId } }] },
+      platformKeys: { edges: [{ node: { id: `PlatformKey:${elsewhere.platformKeyId}` } }] },
     })
   })
 
@@ -169,7 +177,7 @@ describe("somebody else's keys", () => {
     const player = await game.player()
     const before = (await auditRows('platform_key.create.denied')).length
     for (const credentials of [await game.key('operator'), await game.key('viewer'), player.token]) {
-      const { errors } = await game.graphql(credentials, CREATE_PLATFORM, { input: { role: 'admin', reason: 'x' } })
+      const { errors } = await game.graphql(credentials, CREATE_PLATFORM, { input: { role: 'ADMIN', reason: 'x' } })
       expect(errors?.[0]?.extensions.code).toBe('FORBIDDEN')
     }
     const denied = (await auditRows('platform_key.create.denied')).slice(before)

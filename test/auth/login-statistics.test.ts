@@ -19,8 +19,8 @@ const FIGURES =
   '{ logins outcomes { outcome logins rate } attempts { attempts logins } attemptsPerLogin latency { mean p50 p90 p95 p99 } }'
 const QUERY = `query ($environment: String!, $provider: String, $from: DateTime, $to: DateTime, $by: InsightStep! = HOUR) {
   loginStatistics(environment: $environment, provider: $provider, from: $from, to: $to) {
-    from to total ${FIGURES} providers { provider figures ${FIGURES} } times(by: $by) { at figures ${FIGURES} } } }`
-const NONE = { logins: '0', outcomes: [], attempts: [], attemptsPerLogin: null, latency: null }
+    from to total ${FIGURES} providers { provider figures ${FIGURES} } times(by: $by) { startsAt figures ${FIGURES} } } }`
+const NONE = { logins: 0, outcomes: [], attempts: [], attemptsPerLogin: null, latency: null }
 
 let game: Game
 let operator: Operator
@@ -43,8 +43,8 @@ async function read(variables: object = NOW, credentials = game.platformKey) {
 }
 
 /** The total's logins by outcome. */
-const outcomesOf = ({ outcomes }: { outcomes: { outcome: string; logins: string }[] }) =>
-  Object.fromEntries(outcomes.map(({ outcome, logins }) => [outcome, Number(logins)]))
+const outcomesOf = ({ outcomes }: { outcomes: { outcome: string; logins: number }[] }) =>
+  Object.fromEntries(outcomes.map(({ outcome, logins }) => [outcome.toLowerCase(), logins]))
 
 describe('login statistics', () => {
   it('count every login that asked a webhook once, by provider, with its outcome and its attempts', async () => {
@@ -75,11 +75,11 @@ describe('login statistics', () => {
       custom_auth_invalid_data: 1,
       player_banned: 1,
     })
-    expect(total.logins).toBe('11')
-    expect(total.outcomes[0]).toEqual({ outcome: 'ok', logins: '5', rate: 5 / 11 })
+    expect(total.logins).toBe(11)
+    expect(total.outcomes[0]).toEqual({ outcome: 'OK', logins: 5, rate: 5 / 11 })
     expect(total.attempts).toEqual([
-      { attempts: 1, logins: '10' },
-      { attempts: 3, logins: '1' },
+      { attempts: 1, logins: 10 },
+      { attempts: 3, logins: 1 },
     ])
     expect(total.attemptsPerLogin).toBeCloseTo(13 / 11, 10)
     expect(total.latency).toEqual(
@@ -91,8 +91,8 @@ describe('login statistics', () => {
         figures.logins,
       ]),
     ).toEqual([
-      ['default', '9'],
-      ['studio', '2'],
+      ['default', 9],
+      ['studio', 2],
     ])
     expect(outcomesOf(providers[1].figures)).toEqual({ custom_auth_unavailable: 1, ok: 1 })
     const ofHours = hours.map(({ figures }: { figures: { logins: string } }) => Number(figures.logins))
@@ -172,23 +172,23 @@ describe('the range of login statistics', () => {
     await foldChanges(game.app.pool)
   })
   const readOld = (variables: object) => read({ environment: 'staging', ...variables })
-  const loginsByTime = (shown: { at: string; figures: { logins: string } }[]) =>
-    shown.map(({ at: moment, figures }) => [moment, Number(figures.logins)])
+  const loginsByTime = (shown: { startsAt: string; figures: { logins: number } }[]) =>
+    shown.map(({ startsAt, figures }) => [startsAt, figures.logins])
 
   it('begins with the hour of `from` and ends with that before `to`, in percentiles at most 5 % off', async () => {
     const { from, to, total, times: hours } = await readOld({ from: at(0), to: at(1) })
     expect([from, to]).toEqual([at(0), at(1)])
-    expect(total).toMatchObject({ logins: '100', latency: { mean: 51 } })
+    expect(total).toMatchObject({ logins: 100, latency: { mean: 51 } })
     for (const [name, exact] of Object.entries({ p50: 50, p90: 90, p95: 95, p99: 99 })) {
       expect(Math.abs(total.latency[name] - exact), name).toBeLessThanOrEqual(exact * 0.05)
     }
-    expect(hours).toEqual([{ at: at(0), figures: total }])
+    expect(hours).toEqual([{ startsAt: at(0), figures: total }])
   })
 
   it('counts hours whole where it touches them, and names every one, those without logins too', async () => {
     const { from, to, total, times: hours } = await readOld({ from: at(-0.5), to: at(2.25) })
     expect([from, to]).toEqual([at(-1), at(3)])
-    expect(total.logins).toBe('103')
+    expect(total.logins).toBe(103)
     expect(loginsByTime(hours)).toEqual([
       [at(-1), 2],
       [at(0), 100],
@@ -214,11 +214,11 @@ describe('the range of login statistics', () => {
       const those = loginsOf(from, to)
       const byHour = await readOld({ from: at(from), to: at(to) })
       const byDay = await readOld({ from: at(from), to: at(to), by: 'DAY' })
-      expect([byHour.total.logins, byDay.total], `${from} to ${to}`).toEqual([String(those.length), byHour.total])
+      expect([byHour.total.logins, byDay.total], `${from} to ${to}`).toEqual([those.length, byHour.total])
       expect(loginsByTime(byHour.times)).toEqual(
         times(to - from, (index) => [at(from + index), loginsOf(from + index, from + index + 1).length]),
       )
-      const days = new Map(byDay.times.map(({ at: day }: { at: string }) => [day, 0]))
+      const days = new Map(byDay.times.map(({ startsAt: day }: { startsAt: string }) => [day, 0]))
       for (const { hour } of those) {
         const day = `${at(hour).slice(0, 10)}T00:00:00.000Z`
         days.set(day, Number(days.get(day)) + 1)
@@ -243,15 +243,15 @@ describe('the range of login statistics', () => {
     )
     const ask = (from: number, to: number) => readOld({ provider: 'ancient', from: ago(from), to: ago(to), by: 'DAY' })
     const before = await ask(1.5, 30)
-    expect([before.from, before.to, before.total.logins]).toEqual([ago(0), ago(48), '6'])
-    expect(before.total.attempts).toEqual([{ attempts: 2, logins: '6' }])
+    expect([before.from, before.to, before.total.logins]).toEqual([ago(0), ago(48), 6])
+    expect(before.total.attempts).toEqual([{ attempts: 2, logins: 6 }])
     expect(loginsByTime(before.times)).toEqual([
       [ago(0), 4],
       [ago(24), 2],
     ])
     // It goes on from ancient days to hours that are told.
     const recent = await ask(5, 11 * 24 + 0.5)
-    expect([recent.from, recent.to, recent.total.logins]).toEqual([ago(0), ago(11 * 24 + 1), '7'])
+    expect([recent.from, recent.to, recent.total.logins]).toEqual([ago(0), ago(11 * 24 + 1), 7])
 
     // Folding takes turns with it, and then it does nothing.
     await until('hours are gone', async () => {
@@ -273,16 +273,16 @@ describe('the range of login statistics', () => {
 
   it('is the day before `to`, which is now unless given', async () => {
     const old = await readOld({ to: at(1) })
-    expect([old.from, old.to, old.total.logins, old.times.length]).toEqual([at(-23), at(1), '102', 24])
+    expect([old.from, old.to, old.total.logins, old.times.length]).toEqual([at(-23), at(1), 102, 24])
     const { from, to, total } = await readOld({})
-    expect(total.logins).toBe('0')
+    expect(total.logins).toBe(0)
     expect(Date.parse(to) - Date.parse(from)).toBeOneOf([24 * HOUR_MS, 25 * HOUR_MS])
     expect(Date.parse(to)).toBeGreaterThan(Date.now() - HOUR_MS)
   })
 
   it('has at most 31 days, also at the ends of time, and hours of at most seven', async () => {
     const month = await readOld({ from: at(48), to: at(48 + 31 * 24), by: 'DAY' })
-    expect([month.total.logins, month.times.length]).toEqual(['744', 32])
+    expect([month.total.logins, month.times.length]).toEqual([744, 32])
     const week = { from: at(48), to: at(48 + 7 * 24) }
     expect((await readOld(week)).times).toHaveLength(7 * 24)
     const { errors } = await readOld({ ...week, to: at(48 + 7 * 24 + 1) })

@@ -265,7 +265,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     )
     const one = playerOf(await game.login(by(first, { nickname: 'Ada' }), { nickname: 'client' }))
     expect(await heard.next()).toEqual({
-      type: 'playerCreated',
+      type: 'PLAYER_CREATED',
       playerId: one,
       nickname: 'Ada',
       provider: 'custom',
@@ -1172,7 +1172,7 @@ describe('the log of logins', () => {
       environment: $environment, provider: $provider, subject: $subject, playerId: $playerId, first: $first, after: $after
     ) {
       edges { cursor node {
-        id at operation provider subject playerId outcome milliseconds attempts { status milliseconds error excerpt }
+        id occurredAt operation provider subject playerId outcome milliseconds attempts { status milliseconds error excerpt }
       } }
       pageInfo { hasNextPage endCursor }
     } }`
@@ -1311,12 +1311,12 @@ describe('the log of logins', () => {
     expect(found).toHaveLength(5)
     expect(found[0]).toEqual({
       id: expect.any(String),
-      at: expect.stringMatching(/^\d{4}-.*Z$/),
-      operation: 'login',
+      occurredAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      operation: 'LOGIN',
       provider: 'default',
       subject,
       playerId,
-      outcome: 'ok',
+      outcome: 'OK',
       milliseconds: expect.any(Number),
       attempts: [attempt(200)],
     })

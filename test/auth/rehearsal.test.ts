@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => operator?.close())
 
 const TEST = `mutation ($input: TestAuthProviderInput!) {
-  testAuthProvider(input: $input) { status error subject attempts { status milliseconds error excerpt hint } } }`
+  testAuthProvider(input: $input) { status outcome subject attempts { status milliseconds error excerpt hint } } }`
 async function rehearse(input: object, credentials = game.platformKey) {
   return game.graphql(credentials, TEST, {
     input: { environment: 'production', customData: '{"player":"ada"}', ...input },
@@ -31,7 +31,7 @@ describe('a dry run of a login', () => {
     const { data } = await rehearse({ customData: '{"n": 12345678901234567890, "player": "ada"}' })
     expect(data.testAuthProvider).toMatchObject({
       status: 200,
-      error: null,
+      outcome: 'OK',
       subject: 'ada',
       attempts: [{ status: 200 }],
     })
@@ -42,15 +42,15 @@ describe('a dry run of a login', () => {
   })
 
   it.each([
-    ['a denial', status(403), 401, 'custom auth rejected', [403]],
-    ['a failure, three times', status(500), 503, 'custom auth unavailable', [500, 500, 500]],
-    ['a redirect', status(302), 502, 'custom auth invalid response', [302]],
-    ['an answer that is none', approve('[]'), 502, 'custom auth invalid response', [200]],
-    ['data over the limits', approve({ subject: 'a', data: { '': 1 } }), 401, 'custom auth invalid data', [200]],
-  ])('tells what a client would get after %s (spec 7.1)', async (_what, respond, code, error, attempts) => {
+    ['a denial', status(403), 401, 'CUSTOM_AUTH_REJECTED', [403]],
+    ['a failure, three times', status(500), 503, 'CUSTOM_AUTH_UNAVAILABLE', [500, 500, 500]],
+    ['a redirect', status(302), 502, 'CUSTOM_AUTH_INVALID_RESPONSE', [302]],
+    ['an answer that is none', approve('[]'), 502, 'CUSTOM_AUTH_INVALID_RESPONSE', [200]],
+    ['data over the limits', approve({ subject: 'a', data: { '': 1 } }), 401, 'CUSTOM_AUTH_INVALID_DATA', [200]],
+  ])('tells what a client would get after %s (spec 7.1)', async (_what, respond, code, outcome, attempts) => {
     operator.answer(respond)
     const { data } = await rehearse({})
-    expect(data.testAuthProvider).toMatchObject({ status: code, error, subject: null })
+    expect(data.testAuthProvider).toMatchObject({ status: code, outcome, subject: null })
     expect(data.testAuthProvider.attempts.map((attempt: { status: number }) => attempt.status)).toEqual(attempts)
   })
 
@@ -104,7 +104,12 @@ describe('a dry run of a login', () => {
   it('tells of a provider that is disabled or not there (spec 5)', async () => {
     for (const provider of ['off', 'nobody', 'google']) {
       const { data } = await rehearse({ provider })
-      expect(data.testAuthProvider).toEqual({ status: 401, error: 'custom auth disabled', subject: null, attempts: [] })
+      expect(data.testAuthProvider).toEqual({
+        status: 401,
+        outcome: 'CUSTOM_AUTH_DISABLED',
+        subject: null,
+        attempts: [],
+      })
     }
   })
 

@@ -757,7 +757,7 @@ describe('the body of a 200', () => {
         { search: [...nickname].slice(0, 100).join('') },
       )
       expect(data.players.edges).toEqual([{ node: { nickname } }])
-      expect(await notesOf(subject)).toEqual(times(2, () => ({ outcome: 'ok', notes: [] })))
+      expect(await notesOf(subject)).toEqual(times(2, () => ({ outcome: 'OK', notes: [] })))
     })
 
     const IGNORED: Record<string, readonly [nickname: string, avatarUrl: string]> = {
@@ -780,7 +780,7 @@ describe('the body of a 200', () => {
       expect(await playersOf(subject)).toMatchObject([{ nickname: 'Countess', avatar: 'https://a.example' }])
       const [third, second, first, ...none] = await notesOf(subject)
       expect([none.length, first?.notes]).toEqual([1, []])
-      expect(none[0]).toEqual({ outcome: 'ok', notes: ['nickname ignored', 'avatar ignored'] })
+      expect(none[0]).toEqual({ outcome: 'OK', notes: ['nickname ignored', 'avatar ignored'] })
       // These two came at once.
       expect([second?.notes, third?.notes].sort()).toEqual([['avatar ignored'], ['nickname ignored']])
       expect(await storageOf(subject)).toEqual({ a: '1' })
@@ -1468,9 +1468,9 @@ describe('a client that leaves', () => {
     }
     operator.answer(approve(approval))
     const { body } = await game.login({}, { provider: 'gone' })
-    const { data } = await game.graphql(body.accessToken, '{ me { id nickname } }')
+    const { data } = await game.graphql(body.accessToken, '{ me { playerId nickname } }')
     const [player, ...others] = await playersOf('gone')
-    expect([others, data.me]).toEqual([[], { id: player?.id, nickname: 'Gone' }])
+    expect([others, data.me]).toEqual([[], { playerId: player?.id, nickname: 'Gone' }])
     expect(await storageOf('gone')).toEqual({ a: '1', b: '2' })
     const { rows } = await game.app.pool.query(
       "SELECT * FROM events WHERE type = 'player.created' AND player_id = $1",

@@ -88,7 +88,7 @@ describe('claim-all says why nothing was claimed (decisions 11.7)', () => {
     ['premium required', season({ levels: [0], tiers: [tier(1, 'premium')] })],
   ])('%s', async (error, definition) => {
     const { claimAll: all } = await enter(`closed ${error}`, definition)
-    expect(await all()).toEqual({ claimed: [], error })
+    expect(await all()).toEqual({ claimed: [], error: error.toUpperCase().replaceAll(' ', '_') })
   })
 
   it('nothing, once every tier is claimed, and where there is none', async () => {

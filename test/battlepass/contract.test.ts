@@ -754,10 +754,10 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     const granted = (amount: number) => [{ currency: 'gold', amount: String(amount) }]
     expect(data.claimAll).toEqual({
       claimed: [
-        { level: 1, track: 'free', granted: granted(1) },
-        { level: 1, track: 'premium', granted: granted(2) },
-        { level: 2, track: 'free', granted: granted(20) },
-        { level: 2, track: 'premium', granted: [] },
+        { level: 1, track: 'FREE', granted: granted(1) },
+        { level: 1, track: 'PREMIUM', granted: granted(2) },
+        { level: 2, track: 'FREE', granted: granted(20) },
+        { level: 2, track: 'PREMIUM', granted: [] },
       ],
       error: null,
     })

@@ -28,7 +28,7 @@ describe('claims that race (spec 4.1: idempotent on the server)', () => {
     expect(answers.filter(({ body }) => body.success && body.alreadyClaimed)).toHaveLength(199)
     for (const { body } of answers) expect(body.granted).toEqual([{ amount: 20, currency: 'gold', itemId: null }])
     const { data } = await player.graphql(
-      '{ me { wallet { currency balance } walletLedger { edges { node { reason } } } } }',
+      '{ me { wallet { currency balance } walletLedger { edges { node { cause } } } } }',
     )
     expect(data.me.wallet).toEqual([{ currency: 'gold', balance: '20' }])
     expect(data.me.walletLedger.edges).toHaveLength(1)

@@ -346,7 +346,7 @@ describe('events (spec 6)', () => {
     })
     const { value } = await first
     expect(value).toMatchObject({
-      type: 'crossing',
+      type: 'CROSSING',
       nodeId: 'pass',
       scenarioId: 'season-1',
       playerId: tierway.playerId,
@@ -363,7 +363,7 @@ describe('events (spec 6)', () => {
       heard.push(event)
       if (event.handle === 'onLevelUp') break
     }
-    expect(heard.map(({ type, handle }) => handle ?? type)).toEqual(['playerCreated', 'onStart', 'onLevelUp'])
+    expect(heard.map(({ type, handle }) => handle ?? type)).toEqual(['PLAYER_CREATED', 'onStart', 'onLevelUp'])
     expect(heard.at(-1)?.data).toEqual({ fromLevel: 1, toLevel: 2, xp: 150n, source: 'a' })
   })
 

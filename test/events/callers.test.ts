@@ -77,7 +77,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
 
     async function readRows(): Promise<Row[]> {
       const { rows } = await fleet.world.pool.query<Row>(
-        `SELECT environment_id AS "environmentId", position::int, replace(type, 'player.created', 'playerCreated') AS type,
+        `SELECT environment_id AS "environmentId", position::int, upper(replace(type, '.', '_')) AS type,
            handle, player_id AS "playerId", scenario_id AS "scenarioId", node_id AS "nodeId"
          FROM events ORDER BY position`,
       )
@@ -159,7 +159,9 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       const position = Number(Buffer.from(String(after), 'base64url').toString().split(':')[2])
       return (
         row.position > position &&
-        (field === 'events' || row.handle === field || row.type === field) &&
+        (field === 'events' ||
+          row.handle === field ||
+          row.type === field.replace('playerC', 'PLAYER_C').toUpperCase()) &&
         (typeof playerId !== 'string' || row.playerId === playerId.toLowerCase()) &&
         (typeof scenarioId !== 'string' || row.scenarioId === scenarioId) &&
         (typeof nodeId !== 'string' || row.nodeId === nodeId) &&
@@ -194,7 +196,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         ],
         scenarioId: [null, 'secret', 'climb', '*', '%'],
         nodeId: [null, 'pass', 'start', '*', '%'],
-        types: [null, ['crossing'], ['playerCreated'], ['crossing', 'playerCreated'], []],
+        types: [null, ['CROSSING'], ['PLAYER_CREATED'], ['CROSSING', 'PLAYER_CREATED'], []],
         handles: [null, ['onLevelUp', 'onStart'], ['*'], []],
         // Cursors of its own stream are places, and tell nothing of whose they were.
         after: [fleet.cursorAt(0), fleet.cursorAt(await fleet.end()), printCursor(other.playerId, 0n)],
@@ -233,7 +235,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         playerId: [null, victim.playerId, first.playerId, '*'],
         scenarioId: [null, 'climb', '*'],
         nodeId: [null, 'pass', '*'],
-        types: [null, ['crossing'], ['playerCreated']],
+        types: [null, ['CROSSING'], ['PLAYER_CREATED']],
         handles: [null, ['onStart', 'onLevelUp']],
         after: [printCursor(production, 0n), fleet.cursorAt(0), fleet.cursorAt(await fleet.end())],
         before: [null, fleet.cursorAt(await fleet.end())],

@@ -380,7 +380,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
         const expected = await storedAfter(game, start)
         await until('all is heard', () => listener.events.length >= expected.length)
         expect(listener.events.map(({ cursor }) => cursor)).toEqual(expected)
-        expect(listener.events[0]).toMatchObject({ type: 'playerCreated', handle: null, data: { nickname: 'Ada' } })
+        expect(listener.events[0]).toMatchObject({ type: 'PLAYER_CREATED', handle: null, data: { nickname: 'Ada' } })
       })
     } finally {
       await proxy.close()

@@ -269,9 +269,9 @@ describe('the filters of a history', () => {
 
   it('each alone keep what a filter over all events keeps', async () => {
     const filters: Args[] = [
-      { types: ['playerCreated'] },
-      { types: ['crossing'] },
-      { types: ['crossing', 'playerCreated'] },
+      { types: ['PLAYER_CREATED'] },
+      { types: ['CROSSING'] },
+      { types: ['CROSSING', 'PLAYER_CREATED'] },
       ...handles.map((handle) => ({ handles: [handle] })),
       { handles: ['onMaxLevel', 'onStart'] },
       { scenarioId: 'season' },
@@ -296,7 +296,7 @@ describe('the filters of a history', () => {
     const some = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined, freq: 1 })
     const moments = played.flatMap((event) => [-1, 0, 1].map((offset) => new Date(time(event) + offset).toISOString()))
     const anyFilter = fc.record({
-      types: fc.option(fc.subarray(['crossing', 'playerCreated']), { nil: undefined }),
+      types: fc.option(fc.subarray(['CROSSING', 'PLAYER_CREATED']), { nil: undefined }),
       handles: fc.option(fc.subarray(handles), { nil: undefined }),
       scenarioId: some('season', 'two'),
       nodeId: some('pass', 'a', 'b', 'start'),

@@ -421,8 +421,8 @@ describe('a stream ends with the right of its caller (decisions 1)', () => {
       })
     expect(await endsAfter(first, logout)).toBeLessThan(WITHIN_MS)
     expect(second.ended).toBe(false)
-    const { data } = await game.graphql(two.accessToken, '{ me { id } }')
-    expect(await endsAfter(second, () => act('endSessions', data.me.id))).toBeLessThan(WITHIN_MS)
+    const { data } = await game.graphql(two.accessToken, '{ me { playerId } }')
+    expect(await endsAfter(second, () => act('endSessions', data.me.playerId))).toBeLessThan(WITHIN_MS)
   })
 
   it('within two seconds of the revocation of its platform key, and the next one is refused', async () => {

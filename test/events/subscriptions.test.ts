@@ -198,7 +198,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
         input: { ...place, runId },
       })
       expect(await levelUp.take(2)).toMatchObject([
-        { ...common, type: 'crossing', handle: 'onLevelUp', fromLevel: 1, toLevel: 2, xp: '150', source: 'quest' },
+        { ...common, type: 'CROSSING', handle: 'onLevelUp', fromLevel: 1, toLevel: 2, xp: '150', source: 'quest' },
         { ...common, fromLevel: 2, toLevel: 5, xp: String(2n ** 60n + 150n), data: { xp: String(2n ** 60n + 150n) } },
       ])
       expect(await maxLevel.next()).toMatchObject({ ...common, handle: 'onMaxLevel', level: 5, source: 'quest' })
@@ -222,7 +222,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
       expect(await created.next()).toEqual({ playerId: player.playerId, nickname: null, scenarioId: null })
       const events = await all.take(3)
       expect(events).toMatchObject([
-        { __typename: 'PlayerCreatedEvent', type: 'playerCreated', handle: null, runId: null },
+        { __typename: 'PlayerCreatedEvent', type: 'PLAYER_CREATED', handle: null, runId: null },
         { __typename: 'HandleCrossedEvent', handle: 'onStart', nodeId: 'start', runId },
         { __typename: 'LevelUpEvent', handle: 'onLevelUp', nodeId: 'pass', runId },
       ])
@@ -246,9 +246,9 @@ for (const [way, subscribe] of Object.entries(ways)) {
         [{ playerId: a.playerId }, (event) => event.playerId === a.playerId],
         [{ playerId: a.playerId.toUpperCase() }, (event) => event.playerId === a.playerId],
         [{ handles: ['onMaxLevel', 'onStart'] }, ({ handle }) => ['onMaxLevel', 'onStart'].includes(handle)],
-        [{ types: ['playerCreated'] }, ({ type }) => type === 'playerCreated'],
+        [{ types: ['PLAYER_CREATED'] }, ({ type }) => type === 'PLAYER_CREATED'],
         [
-          { types: ['crossing'], handles: ['onLevelUp'], scenarioId: 'two', playerId: b.playerId },
+          { types: ['CROSSING'], handles: ['onLevelUp'], scenarioId: 'two', playerId: b.playerId },
           (event) => event.handle === 'onLevelUp' && event.scenarioId === 'two' && event.playerId === b.playerId,
         ],
       ]

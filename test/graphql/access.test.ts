@@ -100,6 +100,7 @@ async function call({ kind, field }: Called, caller: Caller, values: Values): Pr
 
 /** The ids that a field calls \`id\`. */
 function idsOf(name: string): string {
+  if (name === 'node') return `Player:${player.playerId}`
   if (name === 'revokeSdkKey') return keys.sdk
   return name === 'revokePlatformKey' ? keys.platform : player.playerId
 }
@@ -181,7 +182,10 @@ describe('the table of who may call what', () => {
         const { text } = await call(called, 'elsewhere', { ...values, id, reason: 'because', name: `made-${made}` })
         return text
       }
-      const [mine, none] = [await asked(ours, idsOf(called.name)), await asked(nobodys, NOBODY)]
+      const [mine, none] = [
+        await asked(ours, idsOf(called.name)),
+        await asked(nobodys, called.name === 'node' ? `Player:${NOBODY}` : NOBODY),
+      ]
       expect([called.name, mine]).toEqual([called.name, none])
     }
     expect(await everything()).toEqual(state)

@@ -54,7 +54,7 @@ beforeAll(async () => {
   for (const name of ['one', 'two', 'three'])
     await ask(
       game.platformKey,
-      `mutation { createSdkKey(input: { environment: "production", reason: "${name}" }) { id } }`,
+      `mutation { createSdkKey(input: { environment: "production", reason: "${name}" }) { key } }`,
     )
 })
 afterAll(async () => {
@@ -80,7 +80,7 @@ function documentOf({ parent, name }: { parent: string; name: string }, page: st
   if (parent === 'Query') return `{ ${field} }`
   const ofPlayer = (inner: string) => `{ player(id: "${player.playerId}") { ${inner} } }`
   if (parent === 'Player') return ofPlayer(field)
-  if (parent === 'Pass') return ofPlayer(`passes { ${field} }`)
+  if (parent === 'BattlePass') return ofPlayer(`passes { ${field} }`)
   throw new Error(`no way to ${parent}.${name}`)
 }
 
@@ -222,7 +222,7 @@ describe('every connection of the schema', () => {
     const { errors } = await ask(game.platformKey, fragment)
     expect(errors?.[0]?.extensions.details).toEqual([{ path: 'player.all.last', message: 'must be 1 to 200' }])
     const { data } = await ask(game.platformKey, `{ player(id: "${player.playerId}") { status } }`)
-    expect(data.player.status).toBe('active')
+    expect(data.player.status).toBe('ACTIVE')
   })
 
   it('refuses a cursor that cannot be one of the list before a mutation changes anything', async () => {
@@ -260,7 +260,7 @@ describe('every connection of the schema', () => {
     ] as const)
       expect([page, refusal(await ban(page))]).toEqual([page, ['INVALID_REQUEST', [named]]])
     const { data } = await ask(game.platformKey, `{ player(id: "${player.playerId}") { status } }`)
-    expect(data.player.status).toBe('active')
+    expect(data.player.status).toBe('ACTIVE')
 
     const ended = await ask(
       game.platformKey,

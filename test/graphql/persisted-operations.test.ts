@@ -19,14 +19,14 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const listOf = (documents: readonly string[]): string =>
   JSON.stringify(Object.fromEntries(documents.map((document) => [sha256(document), document])))
 
-const ME = 'query Me { me { id } }'
-const RENAMED = 'query Me { me { id nickname } }'
+const ME = 'query Me { me { playerId } }'
+const RENAMED = 'query Me { me { playerId nickname } }'
 const PLAYERS =
   'query Players($environment: String!) { players(environment: $environment, first: 1) { edges { node { id } } } }'
 const START = 'mutation Start($input: StartRunInput!) { startRun(input: $input) { runId } }'
 const LIVE = 'subscription Live { events { cursor } }'
-const APOLLO = print(parse('query ApolloMe { me { id __typename } }'))
-const UNKNOWN = sha256('query Unknown { me { id } }')
+const APOLLO = print(parse('query ApolloMe { me { playerId __typename } }'))
+const UNKNOWN = sha256('query Unknown { me { playerId } }')
 
 let home: string
 /** Takes listed documents and all others. */
@@ -134,7 +134,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
         { documentId: `sha256:${sha256(ME)}` },
         { ...persistedQuery(ME), query: ME },
       ])
-        expect(await send(game, token, named)).toEqual({ data: { me: { id: playerId } } })
+        expect(await send(game, token, named)).toEqual({ data: { me: { playerId } } })
     }
   })
 
@@ -146,7 +146,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
       variables: { environment: 'production' },
     })
     expect(page.data.players.edges).toHaveLength(1)
-    expect((await send(only, token, persistedQuery(APOLLO))).data.me).toEqual({ __typename: 'Player', id: playerId })
+    expect((await send(only, token, persistedQuery(APOLLO))).data.me).toEqual({ __typename: 'Player', playerId })
   })
 
   it('answers PERSISTED_QUERY_NOT_FOUND for a hash that is not listed', async () => {
@@ -178,7 +178,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
       for (const query of [RENAMED, `${ME} `, '{ __schema { types { name } } }', '{ __typename }', '{'])
         expect([query, codeOf(await send(only, credentials, { query }))]).toEqual([query, 'PERSISTED_QUERY_REQUIRED'])
     }
-    expect((await send(only, token, { query: ME })).data.me.id).toBeTypeOf('string')
+    expect((await send(only, token, { query: ME })).data.me.playerId).toBeTypeOf('string')
   })
 
   it('refuses a document beside the hash of another, and a hash in a form that it does not know', async () => {
@@ -273,13 +273,15 @@ describe('what a hash may do', () => {
         new HttpLink({ uri: `${game.baseUrl}/graphql`, headers: { authorization: `Bearer ${player.token}` } }),
       ])
       const client = new ApolloClient({ link, cache: new InMemoryCache() })
-      return (await client.query({ query: gql(document), fetchPolicy: 'no-cache' })).data as { me: { id: string } }
+      return (await client.query({ query: gql(document), fetchPolicy: 'no-cache' })).data as {
+        me: { playerId: string }
+      }
     }
     const listed = await only.player()
-    expect((await ask(only, listed, 'query ApolloMe { me { id } }')).me.id).toBe(listed.playerId)
-    await expect(ask(only, listed, 'query Other { me { id } }')).rejects.toThrow('persisted query not found')
+    expect((await ask(only, listed, 'query ApolloMe { me { playerId } }')).me.playerId).toBe(listed.playerId)
+    await expect(ask(only, listed, 'query Other { me { playerId } }')).rejects.toThrow('persisted query not found')
     const anyone = await open.player()
-    expect((await ask(open, anyone, 'query Other { me { id } }')).me.id).toBe(anyone.playerId)
+    expect((await ask(open, anyone, 'query Other { me { playerId } }')).me.playerId).toBe(anyone.playerId)
   })
 
   it('counts listed documents and others, so that a studio sees when it may close the list', async () => {

@@ -170,8 +170,8 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
         headers: { 'x-sdk-key': game.sdkKey },
       })
     expect(await closesAfter(first, logout)).toEqual([4403, 'logged out'])
-    second.subscribe('1', '{ me { id } }')
-    const { id } = (await second.receive('1')).payload.data.me
+    second.subscribe('1', '{ me { playerId } }')
+    const { playerId: id } = (await second.receive('1')).payload.data.me
     expect(await closesAfter(second, () => act('endSessions', id))).toEqual([4403, 'logged out'])
   })
 
@@ -286,7 +286,7 @@ describe('a socket carries 100 operations at once', () => {
     await until('a hundred are open', async () => (await subscriptionsOf(game)) === 100)
     for (const [id, query] of [
       ['one more', EVENTS],
-      ['a query', '{ me { id } }'],
+      ['a query', '{ me { playerId } }'],
     ]) {
       talk.subscribe(id ?? '', query, {})
       expect(await talk.receive(id)).toMatchObject({
@@ -303,8 +303,8 @@ describe('a socket carries 100 operations at once', () => {
 
     talk.send({ id: 's7', type: 'complete' })
     await until('one has ended', async () => (await subscriptionsOf(game)) === 100)
-    talk.subscribe('a query again', '{ me { id } }', {})
-    expect((await talk.receive('a query again')).payload.data.me.id).toBe(player.playerId)
+    talk.subscribe('a query again', '{ me { playerId } }', {})
+    expect((await talk.receive('a query again')).payload.data.me.playerId).toBe(player.playerId)
     expect(await talk.receive('a query again')).toEqual({ id: 'a query again', type: 'complete' })
     talk.subscribe('instead', EVENTS, {})
     await until('it is open', async () => (await subscriptionsOf(game)) === 101)

@@ -143,8 +143,8 @@ describe('a socket says who calls before anything else', () => {
       expect([query, type, payload[0].extensions.code]).toEqual([query, 'error', 'INVALID_REQUEST'])
     }
     const answered = once(socket, 'message')
-    socket.send(JSON.stringify({ id: 'q', type: 'subscribe', payload: { query: '{ me { id } }' } }))
-    expect(JSON.parse(String((await answered)[0])).payload.data.me.id).toBe(player.playerId)
+    socket.send(JSON.stringify({ id: 'q', type: 'subscribe', payload: { query: '{ me { playerId } }' } }))
+    expect(JSON.parse(String((await answered)[0])).payload.data.me.playerId).toBe(player.playerId)
     socket.terminate()
   })
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { foldChanges } from '../../src/insight/fold.ts'
 import { rollUpHours } from '../../src/insight/hours.ts'
 import { recountStanding } from '../../src/insight/recount.ts'
+import { MAX_INT64 } from '../../src/json.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { newOperator, random, support } from '../liveops/desk.ts'
 import { auditBooks } from '../support/audit.ts'
@@ -29,8 +30,8 @@ const INSIGHT = `query ($scenarioId: String!, $nodeId: String = "pass", $environ
   battlePassInsight(environment: $environment, scenarioId: $scenarioId, nodeId: $nodeId, from: $from, to: $to) {
     from to
     levels { level players premium reached reachedPremium conversion reachedInRange premiumInRange }
-    days { day players newPlayers premium claims completed }
-    xp(by: $by, sources: $sources) { source grants xp times { at grants xp } }
+    days { startsAt players newPlayers premium claims completed }
+    xp(by: $by, sources: $sources) { source grants xp times { startsAt grants xp } }
     tiers { level track reached entitled claimed unclaimed claimedInRange }
     completion { players atTopLevel completed rate }
   }
@@ -132,18 +133,18 @@ describe('the figures of a battle pass', () => {
     )
     expect(told.tiers).toEqual(
       [
-        { ...tier(1, 'free'), reached: 3, entitled: 3, claimed: 2, unclaimed: 1 },
-        { ...tier(1, 'premium'), reached: 3, entitled: 2, claimed: 1, unclaimed: 1 },
-        { ...tier(2, 'free'), reached: 2, entitled: 2, claimed: 1, unclaimed: 1 },
-        { ...tier(2, 'premium'), reached: 2, entitled: 2, claimed: 1, unclaimed: 1 },
-        { ...tier(3, 'free'), reached: 1, entitled: 1, claimed: 1, unclaimed: 0 },
-        { ...tier(3, 'premium'), reached: 1, entitled: 1, claimed: 1, unclaimed: 0 },
+        { ...tier(1, 'FREE'), reached: 3, entitled: 3, claimed: 2, unclaimed: 1 },
+        { ...tier(1, 'PREMIUM'), reached: 3, entitled: 2, claimed: 1, unclaimed: 1 },
+        { ...tier(2, 'FREE'), reached: 2, entitled: 2, claimed: 1, unclaimed: 1 },
+        { ...tier(2, 'PREMIUM'), reached: 2, entitled: 2, claimed: 1, unclaimed: 1 },
+        { ...tier(3, 'FREE'), reached: 1, entitled: 1, claimed: 1, unclaimed: 0 },
+        { ...tier(3, 'PREMIUM'), reached: 1, entitled: 1, claimed: 1, unclaimed: 0 },
       ].map((row) => ({ ...row, claimedInRange: row.claimed })),
     )
     expect(told.completion).toEqual({ players: 3, atTopLevel: 1, completed: 1, rate: 1 / 3 })
     expect(told.xp.map(({ times, ...source }: { times: unknown[] }) => source)).toEqual([
-      { source: 'match', grants: '2', xp: '200' },
-      { source: 'quest', grants: '2', xp: '195' },
+      { source: 'match', grants: 2, xp: '200' },
+      { source: 'quest', grants: 2, xp: '195' },
     ])
     // Seven whole days and the one under way.
     expect(told.days).toHaveLength(8)
@@ -204,13 +205,13 @@ describe('the figures of a battle pass', () => {
         scenarioId: 'given',
         nodeId: 'pass',
         level: 2,
-        track: 'free',
+        track: 'FREE',
         reason: 'won it',
         idempotencyKey: 'k',
       },
     })
     const { tiers } = await insight({ scenarioId: 'given' })
-    expect(tiers[2]).toMatchObject({ level: 2, track: 'free', reached: 0, claimed: 1, unclaimed: 0 })
+    expect(tiers[2]).toMatchObject({ level: 2, track: 'FREE', reached: 0, claimed: 1, unclaimed: 0 })
   })
 
   test('tell of the tiers that level nodes bring (decisions 11.2)', async () => {
@@ -222,8 +223,8 @@ describe('the figures of a battle pass', () => {
     await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 100 })
     const { tiers } = await insight({ scenarioId: 'brought' })
     expect(tiers).toMatchObject([
-      { level: 1, track: 'free', claimed: 0, unclaimed: 1 },
-      { level: 2, track: 'free', claimed: 0, unclaimed: 1 },
+      { level: 1, track: 'FREE', claimed: 0, unclaimed: 1 },
+      { level: 2, track: 'FREE', claimed: 0, unclaimed: 1 },
     ])
   })
 
@@ -241,8 +242,8 @@ describe('the figures of a battle pass', () => {
     await max.xp(100)
 
     const whole = await insight({ scenarioId: 'days', from: dayStart(6), to: dayStart(-1), by: 'DAY' })
-    const days = whole.days.map(({ day, players, newPlayers, premium }: Variables) => [
-      day,
+    const days = whole.days.map(({ startsAt, players, newPlayers, premium }: Variables) => [
+      startsAt,
       players,
       newPlayers,
       premium,
@@ -259,12 +260,12 @@ describe('the figures of a battle pass', () => {
     expect(whole.xp).toEqual([
       {
         source: 'match',
-        grants: '5',
+        grants: 5,
         xp: '340',
         times: [
-          { at: dayStart(5), grants: '3', xp: '140' },
-          { at: dayStart(2), grants: '1', xp: '100' },
-          { at: dayStart(0), grants: '1', xp: '100' },
+          { startsAt: dayStart(5), grants: 3, xp: '140' },
+          { startsAt: dayStart(2), grants: 1, xp: '100' },
+          { startsAt: dayStart(0), grants: 1, xp: '100' },
         ],
       },
     ])
@@ -306,7 +307,7 @@ describe('the figures of a battle pass', () => {
       "SELECT bucket, count(*)::int AS sources FROM insight_totals WHERE scenario_id = 'sources' AND measure = 'xp' GROUP BY bucket",
     )
     for (const { sources } of rows) expect(sources).toBeLessThanOrEqual(101)
-    const sums = xp.map((row: { xp: string; grants: string }) => [Number(row.xp), Number(row.grants)])
+    const sums = xp.map((row: { xp: string; grants: number }) => [Number(row.xp), row.grants])
     const total = sums.reduce(
       ([a, b]: number[], [c, d]: number[]) => [(a ?? 0) + (c ?? 0), (b ?? 0) + (d ?? 0)],
       [0, 0],
@@ -348,7 +349,7 @@ describe('the figures of a battle pass', () => {
     const { xp, days } = await insight({ scenarioId: 'noon', from: dayStart(2), to: noon, by: 'DAY' })
     expect([days[0].players, xp]).toEqual([
       1,
-      [{ source: 'match', grants: '1', xp: '7', times: [{ at: dayStart(2), grants: '1', xp: '7' }] }],
+      [{ source: 'match', grants: 1, xp: '7', times: [{ startsAt: dayStart(2), grants: 1, xp: '7' }] }],
     ])
     // Of hours, only those that it touches.
     expect((await insight({ scenarioId: 'noon', from: dayStart(2), to: noon })).xp).toEqual([])
@@ -401,11 +402,11 @@ describe('the figures of a battle pass', () => {
     )
   })
 
-  test('add up xp beyond 64 bits', async () => {
+  test('add up xp to what 64 bits hold', async () => {
     await game.publish('vast', season())
     const most = 9_000_000_000_000_000_000n
     for (const { xp } of await Promise.all(times(2, () => play('vast')))) await xp(most, 'cheat')
-    expect((await insight({ scenarioId: 'vast' })).xp[0]).toMatchObject({ xp: '18000000000000000000', grants: '2' })
+    expect((await insight({ scenarioId: 'vast' })).xp[0]).toMatchObject({ xp: String(MAX_INT64), grants: 2 })
   })
 
   /** Counts what was edited, as the service does some seconds after it. */
@@ -526,7 +527,7 @@ describe('the figures of a battle pass', () => {
       [3, 1],
     ])
     expect(tiers.filter((row: { claimed: number }) => row.claimed > 0)).toMatchObject([
-      { level: 3, track: 'free', claimed: 1 },
+      { level: 3, track: 'FREE', claimed: 1 },
     ])
   })
 })
@@ -658,4 +659,4 @@ test('what fails each second is logged once a minute, not each second', async ()
 })
 
 const at = (level: number) => ({ level })
-const tier = (level: number, track: 'free' | 'premium') => ({ level, track })
+const tier = (level: number, track: 'FREE' | 'PREMIUM') => ({ level, track })

@@ -79,7 +79,7 @@ afterAll(async () => {
 
 const LOG = `query ($first: Int, $after: String, $last: Int, $before: String, $action: String, $target: String, $actor: String, $from: DateTime, $to: DateTime) {
   auditLog(first: $first, after: $after, last: $last, before: $before, action: $action, target: $target, actor: $actor, from: $from, to: $to) {
-    edges { cursor node { id at actor action target before after reason } }
+    edges { cursor node { id occurredAt actor action target beforeText afterText reason } }
     pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
 
 const ask = (asked: Input = {}, by: string | null = admin.key): Promise<GraphqlAnswer> => game.graphql(by, LOG, asked)
@@ -116,7 +116,8 @@ const refusal = ({ errors }: GraphqlAnswer) => errors?.[0]?.extensions.code
 /** What the table has, as the log shows it. */
 async function rows(condition = 'true', values: unknown[] = []): Promise<Entry[]> {
   const found = await game.app.pool.query(
-    `SELECT id, created_at AS at, actor, action, target, before, after, reason FROM audit_log
+    `SELECT 'AuditLogEntry:' || id AS id, created_at AS "occurredAt", actor, action, target, before AS "beforeText",
+       after AS "afterText", reason FROM audit_log
      WHERE project_id = $1 AND ${condition} ORDER BY id DESC`,
     [game.projectId, ...values],
   )
@@ -153,12 +154,12 @@ describe('the audit log', () => {
     )
     expect(told.at(-1)).toEqual({
       id: expect.any(String),
-      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      occurredAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       actor: admin.actor,
       action: 'player.ban',
       target: playerId,
-      before: '{"status":"active"}',
-      after: '{"status":"banned"}',
+      beforeText: '{"status":"active"}',
+      afterText: '{"status":"banned"}',
       reason: 'first\n"reason" 💎',
     })
   })

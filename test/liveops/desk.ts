@@ -6,11 +6,11 @@ import { createPlatformKey } from '../../src/auth/keys.ts'
 import { type Json, print } from '../../src/json.ts'
 import type { Game, LoginOptions, TestPlayer } from '../support/game.ts'
 import { approve, type Respond } from '../support/operator.ts'
-import { type Outcome, PLAN, REWARD } from '../support/surfaces.ts'
+import { inEnums, inWords, type Outcome, PLAN, REWARD } from '../support/surfaces.ts'
 
 // The desk of an operator: every action of support, and what tests look at afterwards.
 
-const PLAYER = 'player { id status }'
+const PLAYER = 'player { playerId status }'
 
 /** What is asked of each action's payload. */
 const SELECTIONS = {
@@ -81,10 +81,12 @@ export async function support(
   const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
   const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${SELECTIONS[mutation]} } }`
   // Int64 travel as strings in variables.
-  const sent = JSON.parse(JSON.stringify(input, (_key, value) => (typeof value === 'bigint' ? String(value) : value)))
+  const sent = JSON.parse(
+    JSON.stringify(inEnums(input), (_key, value) => (typeof value === 'bigint' ? String(value) : value)),
+  )
   const { data, errors } = await game.graphql(credentials, document, { input: sent })
   const [error] = errors ?? []
-  if (!error) return { ok: data[mutation] }
+  if (!error) return { ok: inWords(data[mutation]) }
   const { code, details } = error.extensions
   return { code, message: error.message, ...(details && { details }) }
 }

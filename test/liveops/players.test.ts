@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const PLAYERS = `query ($environment: String!, $search: String, $provider: String, $status: PlayerStatus, $first: Int, $after: String, $last: Int, $before: String) {
   players(environment: $environment, search: $search, provider: $provider, status: $status, first: $first, after: $after, last: $last, before: $before) {
-    edges { cursor node { id nickname status } }
+    edges { cursor node { playerId nickname status } }
     pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
 
 type Asked = Record<string, unknown>
@@ -59,7 +59,7 @@ const list = (asked: Asked = {}, by: string | null = viewer.key): Promise<Graphq
   game.graphql(by, PLAYERS, { environment: 'production', ...asked })
 
 interface Page {
-  readonly edges: { cursor: string; node: { id: string; nickname: string | null; status: string } }[]
+  readonly edges: { cursor: string; node: { playerId: string; nickname: string | null; status: string } }[]
   readonly pageInfo: {
     startCursor: string | null
     endCursor: string | null
@@ -76,7 +76,7 @@ async function page(asked: Asked = {}, by?: string): Promise<Page> {
 
 /** The ids that a search finds. */
 const found = async (asked: Asked): Promise<string[]> =>
-  (await page({ first: 200, ...asked })).edges.map(({ node }) => node.id)
+  (await page({ first: 200, ...asked })).edges.map(({ node }) => node.playerId)
 
 function refusal({ errors }: GraphqlAnswer) {
   const [error] = errors ?? []
@@ -201,7 +201,7 @@ describe('a search of players', () => {
     await logIn(game, fresh('namesake'), { nickname: subject })
     expect(await found({ search: subject, provider: 'custom' })).toEqual([one.playerId])
     expect(await found({ search: subject, provider: 'custom:steam' })).toEqual([two.playerId])
-    expect(await found({ search: subject, provider: 'custom:steam', status: 'banned' })).toEqual([])
+    expect(await found({ search: subject, provider: 'custom:steam', status: 'BANNED' })).toEqual([])
     expect(await found({ search: subject, provider: 'steam' })).toEqual([])
     expect(await found({ search: one.playerId, provider: 'custom' })).toEqual([])
     expect(refusal(await list({ provider: 'custom' }))).toEqual([
@@ -249,12 +249,12 @@ describe('a search of players', () => {
     const [active, banned, deleted] = ids.sort()
     payload(await support(game, operator.key, 'banPlayer', { playerId: banned, reason: 'x' }))
     payload(await support(game, operator.key, 'deletePlayer', { playerId: deleted, reason: 'x' }))
-    expect(await found({ search: name, status: 'active' })).toEqual([active])
-    expect(await found({ search: name, status: 'banned' })).toEqual([banned])
+    expect(await found({ search: name, status: 'ACTIVE' })).toEqual([active])
+    expect(await found({ search: name, status: 'BANNED' })).toEqual([banned])
     expect(await found({ search: name })).toEqual([banned, active])
-    expect(await found({ search: deleted, status: 'deleted' })).toEqual([deleted])
-    expect(await found({ search: deleted, status: 'active' })).toEqual([])
-    for (const status of ['active', 'banned', 'deleted']) {
+    expect(await found({ search: deleted, status: 'DELETED' })).toEqual([deleted])
+    expect(await found({ search: deleted, status: 'ACTIVE' })).toEqual([])
+    for (const status of ['ACTIVE', 'BANNED', 'DELETED']) {
       const { edges } = await page({ status, first: 200 })
       expect(new Set(edges.map(({ node }) => node.status))).toEqual(new Set([status]))
     }
@@ -274,7 +274,7 @@ describe('the list of players', () => {
         edges.at(-1)?.cursor ?? null,
       ])
       expect(pageInfo.hasPreviousPage).toBe(after !== null)
-      pages.push(edges.map(({ node }) => node.id))
+      pages.push(edges.map(({ node }) => node.playerId))
       after = pageInfo.hasNextPage ? pageInfo.endCursor : null
       await between()
     } while (after !== null)
@@ -305,7 +305,7 @@ describe('the list of players', () => {
     const name = fresh('twenty')
     const ids = await Promise.all(times(21, () => create(name)))
     const first = await page({ search: name })
-    expect(first.edges.map(({ node }) => node.id)).toEqual(ids.sort().reverse().slice(0, 20))
+    expect(first.edges.map(({ node }) => node.playerId)).toEqual(ids.sort().reverse().slice(0, 20))
     expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false })
     const exact = await page({ search: name, first: 21 })
     expect([exact.edges.length, exact.pageInfo.hasNextPage]).toEqual([21, false])
@@ -321,7 +321,9 @@ describe('the list of players', () => {
     const [oldest, middle, newest] = (await Promise.all(times(3, () => create(name)))).sort()
     const { pageInfo } = await page({ search: name, first: 2 })
     payload(await support(game, operator.key, 'deletePlayer', { playerId: middle, reason: 'x' }))
-    expect((await page({ search: name, after: pageInfo.endCursor })).edges.map(({ node }) => node.id)).toEqual([oldest])
+    expect((await page({ search: name, after: pageInfo.endCursor })).edges.map(({ node }) => node.playerId)).toEqual([
+      oldest,
+    ])
     expect(await found({ search: name })).toEqual([newest, oldest])
   })
 
@@ -365,7 +367,7 @@ describe('the list of players', () => {
       expect(refusal(await list({ environment }))).toEqual(missing)
     expect(refusal(await list({ environment: 'staging' }, stranger.key))).toEqual(missing)
     expect((await page({}, stranger.key)).edges).toEqual([])
-    expect((await page({ environment: 'elsewhere' }, stranger.key)).edges.map(({ node }) => node.id)).toEqual([
+    expect((await page({ environment: 'elsewhere' }, stranger.key)).edges.map(({ node }) => node.playerId)).toEqual([
       strangePlayerId,
     ])
     expect(refusal(await list({ environment: '' }))?.[0]).toBe('INVALID_REQUEST')
@@ -391,19 +393,19 @@ describe('the list of players', () => {
 })
 
 const PLAYER = `query ($id: ID!) { player(id: $id) {
-  id status nickname avatarUrl region language createdAt
+  id playerId status nickname avatarUrl region language createdAt
   identities { provider subject }
   wallet { currency balance }
-  walletLedger(first: 200) { edges { node { id currency amount balance reason reference createdAt } } }
+  walletLedger(first: 200) { edges { node { id currency amount balance cause reference occurredAt } } }
   inventory { itemId amount }
   storage { key value updatedAt }
   environment
-  loginLog(first: 200) { edges { node { id operation provider subject outcome at playerId } } }
+  loginLog(first: 200) { edges { node { id operation provider subject outcome occurredAt playerId } } }
   events(first: 200) { edges { node { type handle scenarioId nodeId runId occurredAt playerId } } }
   runs(first: 200) { edges { node { runId scenarioId status activeNodes startedAt endedAt } } }
   passes { scenarioId nodeId xp level premiumOwned completed
     claims { level track granted { amount currency itemId } runId claimedAt }
-    xpLedger(first: 200) { edges { node { id amount source runId createdAt } } } } } }`
+    xpLedger(first: 200) { edges { node { id amount source runId occurredAt } } } } } }`
 
 const read = (id: string, by: string | null = viewer.key) => game.graphql(by, PLAYER, { id })
 
@@ -412,19 +414,20 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
   const query = async (sql: string) => (await game.app.pool.query(sql, [playerId])).rows
   const nodes = (rows: unknown[]) => ({ edges: rows.map((node) => ({ node })) })
   const [player] = await query(
-    `SELECT id, status, nickname, avatar_url AS "avatarUrl", region, language, created_at AS "createdAt",
+    `SELECT 'Player:' || id AS id, id AS "playerId", upper(status) AS status, nickname, avatar_url AS "avatarUrl", region, language, created_at AS "createdAt",
        'production' AS environment FROM players WHERE id = $1`,
   )
   const claims = await query(
-    `SELECT scenario_id, node_id, level, track, granted, run_id AS "runId", claimed_at AS "claimedAt"
+    `SELECT scenario_id, node_id, level, upper(track) AS track, granted, run_id AS "runId", claimed_at AS "claimedAt"
      FROM tier_claims WHERE player_id = $1 ORDER BY level, track`,
   )
   const xp = await query(
-    `SELECT scenario_id, node_id, id, amount, source, run_id AS "runId", created_at AS "createdAt"
+    `SELECT scenario_id, node_id, 'XpEntry:' || player_id || '/' || id AS id, amount, source, run_id AS "runId",
+       created_at AS "occurredAt"
      FROM xp_ledger WHERE player_id = $1 ORDER BY id DESC`,
   )
   const runs = await query(
-    `SELECT id AS "runId", scenario_id AS "scenarioId", status, active AS "activeNodes", started_at AS "startedAt",
+    `SELECT id AS "runId", scenario_id AS "scenarioId", upper(status) AS status, active AS "activeNodes", started_at AS "startedAt",
        completed_at AS "endedAt" FROM runs WHERE player_id = $1 ORDER BY id DESC`,
   )
   const passes = await query(
@@ -441,14 +444,14 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
       ...player,
       loginLog: nodes(
         await query(
-          `SELECT id, operation, provider, subject, outcome, created_at AS at, player_id AS "playerId"
+          `SELECT 'LoginLogEntry:' || environment_id || '/' || id AS id, upper(operation) AS operation, provider, subject,
+             upper(outcome) AS outcome, created_at AS "occurredAt", player_id AS "playerId"
            FROM login_log WHERE player_id = $1 ORDER BY id DESC`,
         ),
       ),
       events: nodes(
         await query(
-          `SELECT CASE type WHEN 'player.created' THEN 'playerCreated' WHEN 'run.cancelled' THEN 'runCancelled' ELSE type END
-             AS type, handle,
+          `SELECT upper(replace(type, '.', '_')) AS type, handle,
              scenario_id AS "scenarioId", node_id AS "nodeId", run_id AS "runId", occurred_at AS "occurredAt",
              player_id AS "playerId" FROM events WHERE player_id = $1 ORDER BY position`,
         ),
@@ -457,7 +460,8 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
       wallet: await query('SELECT currency, balance FROM wallets WHERE player_id = $1 ORDER BY 1'),
       walletLedger: nodes(
         await query(
-          `SELECT id, currency, amount, balance, reason, reference, created_at AS "createdAt"
+          `SELECT 'WalletEntry:' || player_id || '/' || id AS id, currency, amount, balance, upper(reason) AS cause,
+             reference, created_at AS "occurredAt"
            FROM wallet_ledger WHERE player_id = $1 ORDER BY id DESC`,
         ),
       ),
@@ -534,7 +538,7 @@ describe('a player, as support sees it', () => {
   })
 
   it('is the same by its id in upper case', async () => {
-    expect((await read(player.playerId.toUpperCase())).data.player.id).toBe(player.playerId)
+    expect((await read(player.playerId.toUpperCase())).data.player.playerId).toBe(player.playerId)
   })
 
   it('is seen whole while it is banned, its storage too; what is left of it once it is deleted', async () => {
@@ -542,13 +546,13 @@ describe('a player, as support sees it', () => {
     payload(await support(game, operator.key, 'banPlayer', input))
     const banned = (await read(player.playerId)).data.player
     expect(banned).toEqual(await rowsOf(player.playerId))
-    expect([banned.status, banned.storage.length, banned.nickname]).toEqual(['banned', 3, 'Ada'])
+    expect([banned.status, banned.storage.length, banned.nickname]).toEqual(['BANNED', 3, 'Ada'])
     payload(await support(game, operator.key, 'deletePlayer', input))
     const deleted = (await read(player.playerId)).data.player
     expect(deleted).toEqual(await rowsOf(player.playerId))
     expect(deleted).toEqual({
       ...banned,
-      status: 'deleted',
+      status: 'DELETED',
       storage: [],
       nickname: null,
       avatarUrl: null,
@@ -566,12 +570,10 @@ describe('a player, as support sees it', () => {
     expect(data.players.edges).toEqual([{ node: (await read(player.playerId)).data.player }])
   })
 
-  it('is PLAYER_NOT_FOUND alike for nobody, for a player of another project, and to operators of another', async () => {
+  it('is null alike for nobody, for a player of another project, and to operators of another', async () => {
     const answers = await Promise.all([read(NOBODY), read(strangePlayerId), read(player.playerId, stranger.key)])
     for (const answer of answers) {
-      expect(answer.data).toBeNull()
-      expect(refusal(answer)).toEqual(['PLAYER_NOT_FOUND', 'player not found'])
-      expect(answer.errors).toEqual(answers[0]?.errors)
+      expect(answer).toEqual({ data: { player: null } })
     }
     expect((await read(strangePlayerId, stranger.key)).data.player.nickname).toBe('Eve')
   })
@@ -579,14 +581,14 @@ describe('a player, as support sees it', () => {
   it('shows its events by kind, with cursors that go on in the stream; to itself, too, but not its login log', async () => {
     const itself = await logIn(game, fresh('itself'))
     await itself.start('season')
-    const events = 'events(types: [crossing], handles: ["onStart"], last: 1) { edges { cursor node { handle } } }'
+    const events = 'events(types: [CROSSING], handles: ["onStart"], last: 1) { edges { cursor node { handle } } }'
     const { data } = await game.graphql(viewer.key, `{ player(id: "${itself.playerId}") { ${events} } }`)
     expect(data.player.events.edges).toEqual([{ cursor: expect.any(String), node: { handle: 'onStart' } }])
     expect((await itself.graphql(`{ me { ${events} } }`)).data.me).toEqual(data.player)
     const [{ cursor }] = data.player.events.edges
     const next = `events(environment: "production", playerId: "${itself.playerId}", before: "${cursor}", last: 5)`
     const earlier = await game.graphql(viewer.key, `{ ${next} { edges { node { type } } } }`)
-    expect(earlier.data.events.edges).toEqual([{ node: { type: 'playerCreated' } }])
+    expect(earlier.data.events.edges).toEqual([{ node: { type: 'PLAYER_CREATED' } }])
     const logins = (fields: string) => itself.graphql(`{ me { loginLog { ${fields} } } }`)
     for (const fields of ['edges { node { id } }', '__typename'])
       expect(refusal(await logins(fields))?.[0]).toBe('FORBIDDEN')

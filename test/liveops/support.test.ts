@@ -391,7 +391,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       await given?.(player)
       const reason = 'He said: "löre, 💎 & co\\"'
       const done = payload(await act(mutation, player, { ...input(player), reason }))
-      expect(done).toEqual({ player: { id: player.playerId, status }, ...answer })
+      expect(done).toEqual({ player: { playerId: player.playerId, status }, ...answer })
       expect(await rowsOf(player)).toEqual([
         {
           action,
@@ -800,7 +800,7 @@ describe('deletePlayer', () => {
       edges { node { subject outcome attempts { status } } } } }`
     const { data } = await game.graphql(viewer.key, document)
     expect(data.loginLog.edges).toEqual([
-      { node: { subject: null, outcome: 'player_deleted', attempts: [{ status: 200 }] } },
+      { node: { subject: null, outcome: 'PLAYER_DELETED', attempts: [{ status: 200 }] } },
     ])
     const tooLong = { ['k'.repeat(129)]: 1 }
     const invalid = await game.login({ player: player.subject, answer: { data: tooLong } })
@@ -826,7 +826,7 @@ describe('deletePlayer', () => {
 
   it('takes the nickname out of player.created wherever the stream is read, and leaves it without a gap', async () => {
     const player = await seasoned()
-    const document = `query ($id: String) { events(environment: "production", types: [playerCreated], playerId: $id) {
+    const document = `query ($id: String) { events(environment: "production", types: [PLAYER_CREATED], playerId: $id) {
       edges { node { playerId data } } } }`
     const read = async () => (await game.graphql(viewer.key, document, { id: player.playerId })).data.events.edges
     expect(await read()).toEqual([
@@ -1014,9 +1014,9 @@ describe('creditWallet and debitWallet', () => {
     payload(await debit(player, 3))
     expect((await player.post('/sdk/v1/player/get', {})).body.wallet).toEqual([{ currency: 'gems', balance: 4 }])
     const { data } = await player.graphql(
-      '{ me { wallet { currency balance } walletLedger { edges { node { amount balance reason reference } } } } }',
+      '{ me { wallet { currency balance } walletLedger { edges { node { amount balance cause reference } } } } }',
     )
-    const entry = { reason: 'adjustment', reference: expect.stringMatching(/^support\/[0-9a-f-]{36}$/) }
+    const entry = { cause: 'ADJUSTMENT', reference: expect.stringMatching(/^support\/[0-9a-f-]{36}$/) }
     expect(data.me).toEqual({
       wallet: [{ currency: 'gems', balance: '4' }],
       walletLedger: {

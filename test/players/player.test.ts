@@ -8,7 +8,7 @@ import { type Answer, type Game, startGame, type TestPlayer, times } from '../su
 import { approve, type Operator, startOperator } from '../support/operator.ts'
 
 const PATH = '/sdk/v1/player/get'
-const ME = `{ me { id nickname avatarUrl region language createdAt wallet { currency balance }
+const ME = `{ me { playerId nickname avatarUrl region language createdAt wallet { currency balance }
   inventory { itemId amount } identities { provider subject } } }`
 
 let game: Game
@@ -40,7 +40,7 @@ async function login(subject: string, options: Parameters<Game['login']>[1] & { 
 /** What `me` says, with the names and the int64 of REST. */
 async function me(token: string): Promise<unknown> {
   const { data } = await game.graphql(token, ME)
-  const { id, createdAt, ...others } = data.me
+  const { playerId: id, createdAt, ...others } = data.me
   return { playerId: id, createdAt: new Date(createdAt).toISOString(), ...others }
 }
 /** What REST says, with int64 as GraphQL gives them: the texts of the answer, since a double would round. */

@@ -41,35 +41,35 @@ const CREATE = `mutation ($input: CreateEnvironmentInput!) {
 const create = (name: string, { key = admin.key, reason = 'a new world' } = {}): Promise<GraphqlAnswer> =>
   game.graphql(key, CREATE, { input: { name, reason } })
 
-const RENAME = `mutation ($input: RenameProjectInput!) { renameProject(input: $input) { project { id name } } }`
+const RENAME = `mutation ($input: RenameProjectInput!) { renameProject(input: $input) { project { projectId name } } }`
 const rename = (name: string, { key = admin.key, reason = 'a better name' } = {}): Promise<GraphqlAnswer> =>
   game.graphql(key, RENAME, { input: { name, reason } })
 
 const PROJECT =
-  '{ project { id name createdAt environments { name sdkKeys } platformKeys { role keys } } environments { id name } }'
+  '{ project { projectId name createdAt environments { name sdkKeys } platformKeys { role keys } } environments { id name } }'
 
 const codeOf = ({ errors }: GraphqlAnswer): string => errors?.[0]?.extensions.code ?? 'ok'
 
 describe('project and environments', () => {
   it('are those of the key, with its environments by name and its keys by role, and of no other project', async () => {
     const { data } = await game.graphql(viewer.key, PROJECT)
-    expect(data.project).toMatchObject({ id: game.projectId, createdAt: expect.stringMatching(/^20.*Z$/) })
+    expect(data.project).toMatchObject({ projectId: game.projectId, createdAt: expect.stringMatching(/^20.*Z$/) })
     expect(data.environments.map(({ name }: { name: string }) => name)).toEqual(
       data.project.environments.map(({ name }: { name: string }) => name),
     )
     expect(data.environments).toEqual(
       expect.arrayContaining([
-        { id: game.environmentId, name: 'production' },
-        { id: game.stagingId, name: 'staging' },
+        { id: `Environment:${game.environmentId}`, name: 'production' },
+        { id: `Environment:${game.stagingId}`, name: 'staging' },
       ]),
     )
     const other = (await game.graphql(stranger.key, PROJECT)).data
     expect(other.environments).toEqual([])
-    expect(other.project).toMatchObject({ id: stranger.caller.projectId, name: 'Other', environments: [] })
+    expect(other.project).toMatchObject({ projectId: stranger.caller.projectId, name: 'Other', environments: [] })
     expect(other.project.platformKeys).toEqual([
-      { role: 'viewer', keys: 0 },
-      { role: 'operator', keys: 0 },
-      { role: 'admin', keys: 1 },
+      { role: 'VIEWER', keys: 0 },
+      { role: 'OPERATOR', keys: 0 },
+      { role: 'ADMIN', keys: 1 },
     ])
   })
 
@@ -77,19 +77,19 @@ describe('project and environments', () => {
     const counts = async () => {
       const { project } = (await game.graphql(admin.key, PROJECT)).data
       const { sdkKeys } = project.environments.find(({ name }: { name: string }) => name === 'staging')
-      return [sdkKeys, project.platformKeys.find(({ role }: { role: string }) => role === 'operator').keys]
+      return [sdkKeys, project.platformKeys.find(({ role }: { role: string }) => role === 'OPERATOR').keys]
     }
     const [sdkKeys, keys] = await counts()
     const made = await game.graphql(
       admin.key,
-      `mutation { sdk: createSdkKey(input: { environment: "staging", reason: "x" }) { id }
-        platform: createPlatformKey(input: { role: operator, reason: "x" }) { id } }`,
+      `mutation { sdk: createSdkKey(input: { environment: "staging", reason: "x" }) { sdkKey { id } }
+        platform: createPlatformKey(input: { role: OPERATOR, reason: "x" }) { platformKey { id } } }`,
     )
     expect(await counts()).toEqual([sdkKeys + 1, keys + 1])
     await game.graphql(
       admin.key,
-      `mutation { revokeSdkKey(input: { id: "${made.data.sdk.id}", reason: "x" }) { id }
-        revokePlatformKey(input: { id: "${made.data.platform.id}", reason: "x" }) { id } }`,
+      `mutation { revokeSdkKey(input: { id: "${made.data.sdk.sdkKey.id}", reason: "x" }) { sdkKey { id } }
+        revokePlatformKey(input: { id: "${made.data.platform.platformKey.id}", reason: "x" }) { platformKey { id } } }`,
     )
     expect(await counts()).toEqual([sdkKeys, keys])
   })
@@ -105,7 +105,7 @@ describe('createEnvironment', () => {
       {
         action: 'environment.create',
         actor: admin.actor,
-        environmentId: environment.id,
+        environmentId: environment.id.replace('Environment:', ''),
         before: null,
         after: { name },
         reason: 'for the "beta" 💎',
@@ -204,7 +204,7 @@ describe('renameProject', () => {
   it('gives the project another name, with what it was before in the audit log', async () => {
     const before = (await game.graphql(admin.key, PROJECT)).data.project.name
     const { data } = await rename('Ünïcøde 💎')
-    expect(data.renameProject.project).toEqual({ id: game.projectId, name: 'Ünïcøde 💎' })
+    expect(data.renameProject.project).toEqual({ projectId: game.projectId, name: 'Ünïcøde 💎' })
     expect((await auditRows(game.app.pool, game.projectId, game.projectId)).at(-1)).toMatchObject({
       action: 'project.rename',
       before: { name: before },

@@ -31,16 +31,16 @@ const VERSIONS = `query ($environment: String!, $scenarioId: String!, $first: In
     pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
 const DIFF = `query ($environment: String!, $scenarioId: String!, $from: Int!, $to: Int!) {
   scenarioDiff(environment: $environment, scenarioId: $scenarioId, from: $from, to: $to) {
-    from to isSameText hasMoreChanges changes { path before after }
-    nodesAdded { nodeId type text } nodesRemoved { nodeId type text }
-    nodesChanged { nodeId typeBefore typeAfter changes { path before after } pass {
+    from to isSameText hasMoreChanges changes { path before beforeText after afterText }
+    nodesAdded { nodeId type nodeText } nodesRemoved { nodeId type nodeText }
+    nodesChanged { nodeId typeBefore typeAfter changes { path before beforeText after afterText } pass {
       levelsAdded { level xp } levelsRemoved { level xp } levelsChanged { level xpBefore xpAfter }
       tiersAdded { level track rewards { amount currency itemId } } tiersRemoved { level track rewards { amount } }
       tiersChanged { level track rewardsBefore { amount } rewardsAfter { amount } }
       price { before { currency amount } after { currency amount } }
       startsAt { before after } endsAt { before after } claimUntil { before after } } }
     edgesAdded { from handle to } edgesRemoved { from handle to }
-    edgesChanged { from handle to changes { path before after } } edgesReordered { from handle before after } } }`
+    edgesChanged { from handle to changes { path before beforeText after afterText } } edgesReordered { from handle before after } } }`
 const PREVIEW = `query ($input: PreviewScenarioInput!) { previewScenario(input: $input) {
   valid faults { path message } currentVersion removedNodes { nodeId type activeRuns }
   passes { nodeId isAdded isRemoved players premiumOwners levelGained levelLost levels { level before after }
@@ -237,10 +237,10 @@ describe('scenarioDiff', () => {
             levelsRemoved: [{ level: 3, xp: String(MAX_INT64) }],
             levelsChanged: [{ level: 2, xpBefore: '100', xpAfter: '120' }],
             tiersAdded: [
-              { level: 2, track: 'premium', rewards: [{ amount: String(MAX_INT64), currency: null, itemId: 'hat' }] },
+              { level: 2, track: 'PREMIUM', rewards: [{ amount: String(MAX_INT64), currency: null, itemId: 'hat' }] },
             ],
             tiersChanged: [
-              { level: 2, track: 'free', rewardsBefore: [{ amount: '20' }], rewardsAfter: [{ amount: '5' }] },
+              { level: 2, track: 'FREE', rewardsBefore: [{ amount: '20' }], rewardsAfter: [{ amount: '5' }] },
             ],
             price: { before: { currency: 'gems', amount: '950' }, after: { currency: 'gems', amount: '900' } },
             startsAt: null,
@@ -251,8 +251,10 @@ describe('scenarioDiff', () => {
     })
     expect(data.scenarioDiff.nodesChanged[0].changes).toContainEqual({
       path: 'data.levels[level=3]',
-      before: `{"level":3,"xp":${MAX_INT64}}`,
+      before: { level: 3, xp: String(MAX_INT64) },
+      beforeText: `{"level":3,"xp":${MAX_INT64}}`,
       after: null,
+      afterText: null,
     })
     const back = (await diff('diffed', 2, 1)).data.scenarioDiff
     expect(back.nodesChanged[0].pass.levelsAdded).toEqual([{ level: 3, xp: String(MAX_INT64) }])
@@ -316,10 +318,10 @@ describe('previewScenario', () => {
           claimsOpenBefore: true,
           claimsOpenAfter: true,
           newlyClaimable: [
-            { track: 'free', players: 1, tiers: [{ level: 2, players: 1 }] },
-            { track: 'premium', players: 0, tiers: [] },
+            { track: 'FREE', players: 1, tiers: [{ level: 2, players: 1 }] },
+            { track: 'PREMIUM', players: 0, tiers: [] },
           ],
-          removedClaims: [{ level: 3, track: 'free', players: 1 }],
+          removedClaims: [{ level: 3, track: 'FREE', players: 1 }],
         },
       ],
     })
@@ -430,7 +432,7 @@ describe('cloneScenario', () => {
 
 describe('an expected version', () => {
   const editions = [1, 2, 3, 4].map((xp) => season({ levels: [0, xp] }))
-  const published = `{ scenario { version } auditEntry { action reason after } }`
+  const published = `{ scenario { version } auditEntry { action reason afterText } }`
   const publishAs = (scenarioId: string, edition: number, more: object = {}) =>
     game.graphql(
       game.platformKey,
@@ -553,7 +555,7 @@ describe('an expected version', () => {
     const { data } = await publishAs('told', 0)
     const { auditEntry } = data.publishScenario
     expect(auditEntry).toMatchObject({ action: 'scenario.publish', reason: 'an edit' })
-    expect(JSON.parse(auditEntry.after).version).toBe(1)
+    expect(JSON.parse(auditEntry.afterText).version).toBe(1)
     const unreasoned = await publishAs('told', 1, { reason: null })
     expect(unreasoned.errors?.[0]?.message).toContain('reason')
     expect((await versions('told')).data.scenarioVersions.edges).toHaveLength(1)

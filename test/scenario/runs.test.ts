@@ -437,7 +437,7 @@ describe.each([
     const document = `query ($scenarioId: String!) { events(scenarioId: $scenarioId) { edges { node {
       type runId handle nodeId ... on RunCancelledEvent { cause } } } } }`
     const { data } = await player.graphql(document, { scenarioId })
-    const ended = { type: 'runCancelled', runId, handle: null, nodeId: null, cause: 'definitionChanged' }
+    const ended = { type: 'RUN_CANCELLED', runId, handle: null, nodeId: null, cause: 'DEFINITION_CHANGED' }
     expect(data.events.edges.map(({ node }: { node: Json }) => node)).toMatchObject([
       { handle: 'onStart' },
       ended,

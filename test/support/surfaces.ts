@@ -60,9 +60,9 @@ export function restOf(player: TestPlayer): Surface {
 
 export function graphqlOf(player: TestPlayer): Surface {
   const call = (query: string) => async (input: Record<string, unknown>) =>
-    outcomeOfGraphql(await player.graphql(query, jsonSafe({ input })))
+    outcomeOfGraphql(await player.graphql(query, jsonSafe({ input: inEnums(input) })))
   const ask = (query: string) => async (input: Record<string, unknown>) =>
-    outcomeOfGraphql(await player.graphql(query, jsonSafe(input)))
+    outcomeOfGraphql(await player.graphql(query, jsonSafe(input)), 'run not found')
   return {
     start: call(START),
     cross: call(CROSS),
@@ -79,12 +79,31 @@ export function outcomeOfRest({ status, text, body }: Answer): Outcome {
   return { code: body.code.toUpperCase(), message: body.error, ...(body.details && { details: body.details }) }
 }
 
-export function outcomeOfGraphql({ data, errors }: GraphqlAnswer): Outcome {
+/** A lookup that finds nothing answers null in GraphQL, and is refused over REST. */
+export function outcomeOfGraphql({ data, errors }: GraphqlAnswer, absent?: string): Outcome {
   const [error] = errors ?? []
-  if (!error) return { ok: plain(Object.values(data)[0]) }
+  if (!error && absent !== undefined && Object.values(data)[0] === null)
+    return { code: absent.toUpperCase().replaceAll(' ', '_'), message: absent }
+  if (!error) return { ok: plain(inWords(Object.values(data)[0])) }
   const { code, details } = error.extensions
   return { code, message: error.message, ...(details && { details }) }
 }
+
+/** The members whose values are enums in GraphQL. REST has them in words: `level not reached` is `LEVEL_NOT_REACHED`. */
+const ENUMS = new Set(['track', 'status', 'cause', 'error'])
+
+/** A GraphQL answer with the words of REST. Data of nodes is the game's own. */
+export function inWords(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((element) => inWords(element))
+  if (typeof value === 'object' && value !== null && key !== 'data') {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, inWords(member, name)]))
+  }
+  return ENUMS.has(key) && typeof value === 'string' ? value.toLowerCase().replaceAll('_', ' ') : value
+}
+
+/** An input with the enums of GraphQL. */
+export const inEnums = (input: Record<string, unknown>): Record<string, unknown> =>
+  typeof input.track === 'string' ? { ...input, track: input.track.toUpperCase() } : input
 
 /** Int64 travel as strings in variables. */
 function jsonSafe(variables: Record<string, unknown>): Record<string, unknown> {
@@ -101,6 +120,5 @@ export function plain(value: unknown, key = ''): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member, name)]))
   }
   if (INT64.has(key) && typeof value === 'number') return String(value)
-  if (key === 'cause' && typeof value === 'string') return value.replace(/ (\w)/g, (_, letter) => letter.toUpperCase())
   return IDS.has(key) && typeof value === 'string' ? key : value
 }

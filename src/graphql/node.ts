@@ -1,0 +1,94 @@
+import { brandWithType } from '@pothos/core'
+import { invalidRequest, Refusal, type RefusalKind } from '../errors.ts'
+import { isCleanText, MAX_INT32 } from '../json.ts'
+import { isUuid } from '../limits.ts'
+import { builder } from './builder.ts'
+import type { Context } from './context.ts'
+
+/** What a part of an id is. */
+type Part = 'uuid' | 'name' | 'number'
+
+interface Loader {
+  readonly parts: readonly Part[]
+  load(context: Context, parts: readonly string[]): Promise<object | null>
+  /** The very type of an object, where the type of the ids is an interface. */
+  readonly typeOf: (node: never) => string
+}
+
+const loaders = new Map<string, Loader>()
+
+export const NodeType = builder.interfaceRef<object>('Node').implement({
+  description: 'An object that can be read again by its id.',
+  fields: (t) => ({
+    id: t.id({
+      description: 'Its global id, such as `Player:` and the id of a player: for `Query.node` and for caches.',
+      resolve: () => {
+        throw new Error('a type of nodes has no id')
+      },
+    }),
+  }),
+})
+
+/**
+ * Makes objects of a type readable by their ids. `load` refuses a caller that may not read such objects at all, and
+ * answers null for one that is not there or that the caller may not know of.
+ */
+export function nodesOf<T extends object>(
+  type: string,
+  parts: readonly Part[],
+  load: (context: Context, parts: readonly string[]) => Promise<T | null>,
+  typeOf: (node: T) => string = () => type,
+): void {
+  loaders.set(type, { parts, load, typeOf })
+}
+
+/** Answers null for what is not there. */
+export async function orNull<T>(found: Promise<T> | T, ...absent: readonly RefusalKind[]): Promise<T | null> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof Refusal && absent.includes(error.kind)) return null
+    throw error
+  }
+}
+
+const FORMS: Readonly<Record<Part, (part: string) => boolean>> = {
+  uuid: isUuid,
+  name: (part) => part !== '' && isCleanText(part),
+  number: (part) => /^\d{1,10}$/.test(part) && Number(part) <= MAX_INT32,
+}
+
+/** The loader of an id's type and the parts of the id; undefined for a text that is no id of a node. */
+function readId(id: string): { loader: Loader; parts: readonly string[] } | undefined {
+  const colon = id.indexOf(':')
+  const loader = loaders.get(id.slice(0, Math.max(colon, 0)))
+  if (!loader) return undefined
+  try {
+    const parts = id
+      .slice(colon + 1)
+      .split('/')
+      .map(decodeURIComponent)
+    const isOne = parts.length === loader.parts.length && loader.parts.every((form, at) => FORMS[form](parts[at] ?? ''))
+    return isOne ? { loader, parts } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+builder.queryField('node', (t) =>
+  t.field({
+    type: NodeType,
+    nullable: true,
+    description: 'The object with this global id. Null when there is none that the caller may read.',
+    args: { id: t.arg.id({ required: true, description: 'The `id` of an object.' }) },
+    resolve: async (_root, { id }, context) => {
+      // Who calls is looked at first, as for every other field.
+      await context.caller()
+      const found = readId(id)
+      if (!found) throw invalidRequest({ path: 'id', message: 'must be an id that this service gave' })
+      const node = await found.loader.load(context, found.parts)
+      if (node) brandWithType(node, found.loader.typeOf(node as never) as never)
+      return node
+    },
+  }),
+)

@@ -1,0 +1,18 @@
+import { requirePlatform } from '../auth/access.ts'
+import { findPlayer } from '../players/find-player.ts'
+import { admitPlayer, type PlayerRef } from '../players/standing.ts'
+import type { Context } from './context.ts'
+import { orNull } from './node.ts'
+
+/** A player that the caller may read: itself, or one of an operator's project. Null for any other. */
+export async function findReadable(context: Context, playerId: string): Promise<PlayerRef | null> {
+  const caller = await context.caller()
+  if (caller.kind === 'player') {
+    if (caller.playerId !== playerId.toLowerCase()) return null
+    await context.service.run(admitPlayer(caller))
+    const { environmentId, playerId: own } = caller
+    return { environmentId, playerId: own }
+  }
+  const { projectId } = await requirePlatform(context, 'viewer')
+  return orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
+}

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createProject } from '../../src/projects/projects.ts'
+import { schema } from '../../src/schema.ts'
+import { type LoggedIn, logIn, newOperator, type Operator, obey } from '../liveops/desk.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame } from '../support/game.ts'
+import { startOperator, type Operator as Webhook } from '../support/operator.ts'
+
+let game: Game
+let webhook: Webhook
+let player: LoggedIn
+let stranger: Operator
+let ids: ReadonlyMap<string, string>
+
+/** Where an object of each type of nodes is met. */
+const WAYS: Readonly<Record<string, string>> = {
+  AuditLogEntry: 'auditLog(last: 1) { nodes { ID } }',
+  BattlePass: 'player(id: "PLAYER") { passes { ID } }',
+  CompleteEvent: 'events(environment: "production", handles: ["onComplete"]) { nodes { ID } }',
+  Environment: 'environments { ID }',
+  HandleCrossedEvent: 'events(environment: "production", handles: ["onStart"]) { nodes { ID } }',
+  InventoryItem: 'player(id: "PLAYER") { inventory { ID } }',
+  LevelUpEvent: 'events(environment: "production", handles: ["onLevelUp"]) { nodes { ID } }',
+  LoginLogEntry: 'player(id: "PLAYER") { loginLog { nodes { ID } } }',
+  MaxLevelEvent: 'events(environment: "production", handles: ["onMaxLevel"]) { nodes { ID } }',
+  PlatformKey: 'platformKeys { nodes { ID } }',
+  Player: 'player(id: "PLAYER") { ID }',
+  PlayerCreatedEvent: 'events(environment: "production", types: [PLAYER_CREATED]) { nodes { ID } }',
+  PremiumPurchaseEvent: 'events(environment: "production", handles: ["onPremiumPurchase"]) { nodes { ID } }',
+  Project: 'project { ID }',
+  Run: 'player(id: "PLAYER") { runs(first: 1) { nodes { ID } } }',
+  RunCancelledEvent: 'events(environment: "production", types: [RUN_CANCELLED]) { nodes { ID } }',
+  Scenario: 'scenarios(environment: "production") { nodes { ID } }',
+  ScenarioVersion: 'scenario(environment: "production", scenarioId: "a/season ☃") { ID }',
+  SdkKey: 'sdkKeys { nodes { ID } }',
+  Wallet: 'player(id: "PLAYER") { wallet { ID } }',
+  WalletEntry: 'player(id: "PLAYER") { walletLedger { nodes { ID } } }',
+  XpEntry: 'player(id: "PLAYER") { passes { xpLedger { nodes { ID } } } }',
+}
+
+const TYPES = schema.getPossibleTypes(schema.getType('Node') as never).map(({ name }) => name)
+/** Of what the player itself may read. */
+const OWN = [...TYPES.filter((name) => name.endsWith('Event')), 'BattlePass', 'InventoryItem', 'Player', 'Run']
+  .concat('Wallet', 'WalletEntry', 'XpEntry')
+  .sort()
+
+const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }'
+const read = (credentials: string | null, id: string) => game.graphql(credentials, NODE, { id })
+
+beforeAll(async () => {
+  game = await startGame()
+  webhook = await startOperator(obey)
+  await game.setProviders({ default: { enabled: true, url: webhook.url, secret: webhook.secret } })
+  const { pool } = game.app
+  const other = await createProject(pool, { name: 'Other', environments: ['production'] })
+  stranger = await newOperator(pool, other.projectId, 'admin')
+  await game.publish(encodeURIComponent('a/season ☃'), season())
+  player = await logIn(game, 'ada')
+  const scenarioId = 'a/season ☃'
+  const runId = await player.start(scenarioId)
+  const place = { scenarioId, nodeId: 'pass' }
+  const act = (mutation: string, input: string) =>
+    game.graphql(
+      game.platformKey,
+      `mutation { ${mutation}(input: { playerId: "${player.playerId}", reason: "x", ${input} }) { player { id } } }`,
+    )
+  await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
+  await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
+  await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100_000 })
+  const { data, errors } = await player.graphql(
+    'mutation ($input: ClaimAllInput!) { claimAll(input: $input) { claimed { level } } }',
+    { input: { ...place, runId } },
+  )
+  expect(errors).toBeUndefined()
+  expect(data.claimAll.claimed.length).toBeGreaterThan(0)
+  await act('cancelRun', `runId: "${runId}"`)
+  const found = new Map<string, string>()
+  for (const [name, way] of Object.entries(WAYS)) {
+    const document = `{ ${way.replaceAll('PLAYER"', `${player.playerId}"`).replaceAll('ID }', 'nodeId: id __typename }')} }`
+    const answer = await game.graphql(game.platformKey, document)
+    const id = new RegExp(`"nodeId":"([^"]+)","__typename":"${name}"`).exec(JSON.stringify(answer))?.[1]
+    if (id !== undefined) found.set(name, id)
+  }
+  ids = found
+})
+afterAll(async () => {
+  await webhook.close()
+  await game.stop()
+})
+
+describe('global ids (decisions 11.11)', () => {
+  it('are met in this game for every type of nodes', () => {
+    expect(Object.keys(WAYS).sort()).toEqual([...TYPES].sort())
+    expect([...ids.keys()].sort()).toEqual([...TYPES].sort())
+    expect(new Set(ids.values()).size).toBe(ids.size)
+  })
+
+  it('name their object to an operator of its project', async () => {
+    for (const [name, id] of ids)
+      expect(await read(game.platformKey, id)).toEqual({ data: { node: { __typename: name, id } } })
+  })
+
+  it('name to a player what is its own, and nothing else', async () => {
+    const other = await logIn(game, 'grace')
+    for (const [name, id] of ids) {
+      const { data, errors } = await read(player.token, id)
+      if (OWN.includes(name)) expect(data).toEqual({ node: { __typename: name, id } })
+      else expect([name, data, errors?.[0]?.extensions.code]).toEqual([name, { node: null }, 'FORBIDDEN'])
+      const theirs = await read(other.token, id)
+      expect([name, theirs.data]).toEqual([name, { node: null }])
+      // That another player has it is not told.
+      if (OWN.includes(name)) expect(theirs.errors).toBeUndefined()
+    }
+  })
+
+  it('name nothing to another project, and nothing to nobody', async () => {
+    for (const [name, id] of ids) {
+      expect([name, await read(stranger.key, id)]).toEqual([name, { data: { node: null } }])
+      expect((await read(null, id)).errors?.[0]?.extensions.code).toBe('INVALID_TOKEN')
+    }
+  })
+
+  it('are null for what is not there, and a fault where they are no ids', async () => {
+    const nobody = '01a1fdf8-9d0a-7128-b5b0-6f4e0fc4d981'
+    for (const id of [`Player:${nobody}`, `Run:${player.playerId}/${nobody}`, 'Scenario:production/none', 'Event:x'])
+      expect(await read(game.platformKey, id)).toEqual({ data: { node: null } })
+    const wrong = ['', 'Player', 'Player:', 'Player:x', nobody, 'Query:1', `Run:${nobody}`, 'Scenario:%', 'Scenario:a/']
+    for (const id of [...wrong, 'Scenario:a/%00', 'ScenarioVersion:production/a/-1', `Wallet:${nobody}/%ED%A0%80`]) {
+      const { errors } = await read(game.platformKey, id)
+      expect([id, errors?.[0]?.extensions]).toEqual([
+        id,
+        { code: 'INVALID_REQUEST', details: [{ path: 'id', message: 'must be an id that this service gave' }] },
+      ])
+    }
+  })
+
+  it('are taken by inputs in place of the bare id, and name the same in the audit log', async () => {
+    const key = ids.get('PlatformKey') ?? ''
+    const { data } = await game.graphql(
+      game.platformKey,
+      'mutation ($input: CreatePlatformKeyInput!) { createPlatformKey(input: $input) { platformKey { id keyId } } }',
+      { input: { role: 'VIEWER', reason: 'x' } },
+    )
+    const { platformKey } = data.createPlatformKey
+    const revoke = (id: string) =>
+      game.graphql(
+        game.platformKey,
+        'mutation ($input: RevokePlatformKeyInput!) { revokePlatformKey(input: $input) { platformKey { id } } }',
+        { input: { id, reason: 'y' } },
+      )
+    expect((await revoke(platformKey.id)).data.revokePlatformKey).toEqual({ platformKey: { id: platformKey.id } })
+    expect((await revoke(key.replace('Platform', 'Sdk'))).errors?.[0]?.extensions.details).toEqual([
+      { path: 'id', message: 'must be 1 to 36 characters' },
+    ])
+    const ban = (field: string, playerId: string) =>
+      game.graphql(
+        game.platformKey,
+        `mutation ($id: ID!) { ${field}(input: { playerId: $id, reason: "z" }) { player { id status } } }`,
+        { id: playerId },
+      )
+    const id = ids.get('Player') ?? ''
+    expect((await ban('banPlayer', id)).data.banPlayer.player).toEqual({ id, status: 'BANNED' })
+    expect((await ban('unbanPlayer', player.playerId)).data.unbanPlayer.player).toEqual({ id, status: 'ACTIVE' })
+    const { data: log } = await game.graphql(
+      game.platformKey,
+      'query ($target: String) { auditLog(target: $target, first: 2) { nodes { action target } } }',
+      { target: player.playerId },
+    )
+    expect(log.auditLog.nodes.map(({ action }: { action: string }) => action)).toEqual(['player.unban', 'player.ban'])
+    expect((await game.graphql(game.platformKey, `{ player(id: "${id}") { playerId } }`)).data).toEqual({
+      player: { playerId: player.playerId },
+    })
+  })
+})
