@@ -8,11 +8,14 @@ import { isTurnedAway, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
 import { withDevelopmentPlayers } from './development-players.ts'
-import { Refusal } from './errors.ts'
+import { type Fault, Refusal } from './errors.ts'
 import { type Json, MAX_INT64, print, readInt } from './json.ts'
 import { isUuid } from './limits.ts'
 import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 import { generateSecretsKey } from './providers/secrets.ts'
+import { keyLabel } from './request/common.ts'
+import { shape } from './request/shape.ts'
+import { InputSource } from './request/source.ts'
 import { readDemo } from './seed.ts'
 
 const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
@@ -75,14 +78,16 @@ key
   .requiredOption('--project <id>', 'the project, as `project create` has shown it', readProjectId)
   .option('--environment <name>', 'the environment of an SDK key', 'production')
   .addOption(new Option('--role <role>', 'the role of a platform key').choices(ROLES).default('admin'))
+  .option('--label <text>', 'what the key is for, shown in lists and in the audit log', readLabel)
   .addOption(json())
   .action((options) =>
     withDatabase(readConfig(process.env), async (pool) => {
+      const { label = null } = options
       const made =
         options.kind === 'sdk'
-          ? await createSdkKey(pool, await findEnvironment(pool, options.project, options.environment))
-          : await createPlatformKey(pool, options.project, options.role as Role)
-      report(options, { ...made }, made.key)
+          ? await createSdkKey(pool, await findEnvironment(pool, options.project, options.environment), { label })
+          : await createPlatformKey(pool, options.project, options.role as Role, { label })
+      report(options, { ...made, ...(label !== null && { label }) }, made.key)
     }),
   )
 key
@@ -200,6 +205,13 @@ function describe(error: unknown): string {
 function readProjectId(text: string): string {
   if (isUuid(text)) return text
   throw new InvalidArgumentError('It must be the id of a project.')
+}
+
+function readLabel(label: string): string {
+  const faults: Fault[] = []
+  shape({ label: keyLabel }).gather(new InputSource({ label }), faults)
+  if (faults[0]) throw new InvalidArgumentError(`It ${faults[0].message}.`)
+  return label
 }
 
 function readCount(low: number, high: number): (text: string) => number {

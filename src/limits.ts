@@ -15,6 +15,12 @@ export const MAX_SOURCE = 64
 export const MAX_IDEMPOTENCY_KEY = 255
 /** Why an operator does something. */
 export const MAX_REASON = 500
+/** What an operator is called: a name or an e-mail address. */
+export const MAX_OPERATOR = 128
+/** What a key is for. */
+export const MAX_LABEL = 64
+/** How long an operator token is good, in seconds: 12 hours. */
+export const MAX_OPERATOR_TOKEN_SECONDS = 43_200
 /** The studio's own id of a player. */
 export const MAX_SUBJECT = 255
 /** URLs of webhooks. */
@@ -58,6 +64,15 @@ export const MAX_DEPTH = 64
 /** Names of environments and of login providers (spec 2.3, spec 8). */
 export const SLUG = new RegExp(`^[a-z0-9][a-z0-9_-]{0,${MAX_SLUG - 1}}$`)
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Control characters, ends of lines, and what turns the order of what is read: a log must show a name as it is. */
+const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u
+
+/** What is wrong with a text that a person or a key is called by; undefined when nothing is. */
+export function nameFault(text: string): string | undefined {
+  if (UNSEEN.test(text)) return 'must not contain control characters'
+  return text.trim() === text ? undefined : 'must not begin or end with a space'
+}
 
 /** Whether a text can name an environment or a login provider. */
 export const isSlug = (text: string): boolean => SLUG.test(text)

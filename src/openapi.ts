@@ -582,6 +582,10 @@ const keyHeader: Schema = {
   schema: requiredKey.schema,
   description: 'The same key and request is answered alike for 7 days.',
 }
+const operatorParameter = header(
+  'X-Operator',
+  'The person who acts with the key, by name or e-mail address: 1 to 128 characters, kept in the audit log.',
+)
 const scenarioParameters = [
   projectId,
   path('scenarioId', 'The scenario: 1 to 128 characters.'),
@@ -871,7 +875,7 @@ export const openapi = {
         request: 'AuthProvidersRequest',
         response: 'AuthProviders',
         refusals: PLATFORM_CALL,
-        parameters: [projectId],
+        parameters: [projectId, operatorParameter],
       }),
     },
     '/sdk/v1/scenarios/start': {
@@ -935,6 +939,7 @@ export const openapi = {
         parameters: [
           ...scenarioParameters,
           query('reason', false, 'Why: 1 to 500 characters, kept in the audit log.'),
+          operatorParameter,
           header('If-Match', 'Refuses with 412 unless the version with this `ETag` is current; `*` for any version.'),
           header('If-None-Match', '`*` refuses with 412 unless the scenario has no version yet.'),
         ],
@@ -1062,7 +1067,7 @@ export const openapi = {
     securitySchemes: {
       playerToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: "A player's access token." },
       sdkKey: { type: 'apiKey', in: 'header', name: 'X-SDK-Key', description: 'Names a project and an environment.' },
-      platformKey: { type: 'http', scheme: 'bearer', description: 'A platform key, `twplat_…`.' },
+      platformKey: { type: 'http', scheme: 'bearer', description: 'A platform key, `twplat_…`, or an operator token.' },
       metricsToken: { type: 'http', scheme: 'bearer', description: "The configuration's `METRICS_TOKEN`." },
     },
   },

@@ -1,4 +1,5 @@
 // Contents page of the GraphQL surface: each feature's types and fields.
+import './audit/graphql.ts'
 import './auth/graphql.ts'
 import './battlepass/graphql.ts'
 import './events/graphql.ts'

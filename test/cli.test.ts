@@ -42,6 +42,22 @@ describe('the command line', () => {
     expect(data.project).toEqual({ name: 'My game', environments: [{ name: 'production' }, { name: 'qa-1' }] })
   })
 
+  test('makes keys with a label, which their list has', async () => {
+    for (const kind of ['sdk', 'platform']) {
+      const args = ['key', 'create', '--kind', kind, '--project', game.projectId, '--label', `of ${kind}`, '--json']
+      const { code, out, error } = await tierway(args)
+      expect(code, error).toBe(0)
+      const { id, label } = JSON.parse(out)
+      const field = `${kind}Keys`
+      const { data } = await game.graphql(
+        game.platformKey,
+        `{ ${field}(first: 200) { edges { node { id label createdBy } } } }`,
+      )
+      expect(data[field].edges).toContainEqual({ node: { id, label, createdBy: null } })
+      expect(label).toBe(`of ${kind}`)
+    }
+  })
+
   test.each([
     [
       'a project id that is none',
@@ -50,6 +66,11 @@ describe('the command line', () => {
     ],
     ['the same for a player', ['player', 'token', '--project', 'nope'], /must be the id of a project/],
     ['the same for a seed', ['seed', '--project', 'nope'], /must be the id of a project/],
+    [
+      'a label',
+      ['key', 'create', '--kind', 'sdk', '--project', NOWHERE, '--label', 'x'.repeat(65)],
+      /must be 1 to 64 characters/,
+    ],
     ['a key of no project', ['key', 'create', '--kind', 'platform', '--project', NOWHERE], /^project not found\n$/],
     ['a name of an environment', ['project', 'create', 'X', '--environment', 'Bad name'], /^"Bad name" names no env/],
     ['a project without a name', ['project', 'create', ''], /^The name of a project has 1 to 128 characters/],

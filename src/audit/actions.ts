@@ -10,6 +10,7 @@ export const ACTIONS = {
   readSdkKeys: 'sdk_key.read',
   createPlatformKey: 'platform_key.create',
   readPlatformKeys: 'platform_key.read',
+  createOperatorToken: 'operator_token.create',
   createEnvironment: 'environment.create',
   renameProject: 'project.rename',
   readAuditLog: 'audit_log.read',

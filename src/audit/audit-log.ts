@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
 import type { Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
-import { nullable, table, text, uuid } from '../commit/table.ts'
+import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../ids.ts'
 import { type Json, print } from '../json.ts'
 
@@ -30,6 +30,8 @@ const auditLog = table('audit_log', {
     before: nullable(text),
     after: nullable(text),
     reason: nullable(text),
+    operator: nullable(text),
+    operatorIsClaimed: boolean,
   },
   kind: 'append',
 })
@@ -40,6 +42,12 @@ export type Actor = PlatformCaller | PlayerCaller
 /** How the log names who did something. */
 export const actorOf = (actor: Actor): string =>
   actor.kind === 'platform' ? `platform_key:${actor.keyId}` : `player:${actor.playerId}`
+
+/** The person behind a call, as the log has it: nobody for a player, and for a key whose call names none. */
+export function operatorOf(actor: Actor): { operator: string | null; operatorIsClaimed: boolean } {
+  const operator = actor.kind === 'platform' ? actor.operator : undefined
+  return { operator: operator?.name ?? null, operatorIsClaimed: operator?.isClaimed ?? false }
+}
 
 function rowOf(actor: Actor, id: string, entry: AuditEntry) {
   return {
@@ -52,6 +60,7 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
     before: entry.before === null ? null : print(entry.before),
     after: entry.after === null ? null : print(entry.after),
     reason: entry.reason ?? null,
+    ...operatorOf(actor),
   }
 }
 

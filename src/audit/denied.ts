@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import { newId } from '../ids.ts'
 import { isCleanText } from '../json.ts'
-import { type Actor, actorOf } from './audit-log.ts'
+import { type Actor, actorOf, operatorOf } from './audit-log.ts'
 
 // What callers tried and may not. Whoever tries it without end fills neither the log nor the pool.
 
@@ -23,6 +23,9 @@ interface Row {
   readonly actor: string
   readonly action: string
   readonly target: string
+  /** Null where several people tried the same with one key. */
+  operator: string | null
+  operatorIsClaimed: boolean
   attempts: number
 }
 
@@ -61,6 +64,7 @@ export function createAuditDenied(pool: Pool): AuditDenied {
       action: `${action}.denied`,
       // It was read by nobody yet: what cannot be stored is left out.
       target: isCleanText(target) ? target.slice(0, MAX_TARGET) : '',
+      ...operatorOf(caller),
       attempts: 1,
     }
     return new Promise((written, failed) => {
@@ -94,6 +98,23 @@ const lockOf = ({ projectId, actor }: Source): string => `audit ${projectId} ${a
 const keyOf = ({ actor, action, target }: Pick<Row, 'actor' | 'action' | 'target'>): string =>
   JSON.stringify([actor, action, target])
 
+const COLUMNS = [
+  ...(['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'attempts'] as const),
+  ...(['operator', 'operatorIsClaimed'] as const),
+] as const
+
+/** Whether the row that is there has the same person. */
+const IS_SAME = `((audit_log.operator, audit_log.operator_is_claimed)
+          IS NOT DISTINCT FROM (excluded.operator, excluded.operator_is_claimed))`
+
+/** Counts the same attempt again. Of different people it is nobody's. */
+function add(row: Row, { operator, operatorIsClaimed, attempts }: Row): void {
+  row.attempts += attempts
+  if (row.operator === operator && row.operatorIsClaimed === operatorIsClaimed) return
+  row.operator = null
+  row.operatorIsClaimed = false
+}
+
 async function write(client: PoolClient, source: Source, attempts: readonly Row[]): Promise<void> {
   // One after another, so that the rows of a minute can be counted. Minutes are those of the transaction's beginning.
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [lockOf(source)])
@@ -109,22 +130,24 @@ async function write(client: PoolClient, source: Source, attempts: readonly Row[
     const isOneTooMany = known.size >= MAX_ROWS && !known.has(keyOf(attempt))
     const row = isOneTooMany
       ? { ...attempt, target: '', actor: source.isPlayers ? ANY_PLAYER : attempt.actor }
-      : attempt
+      : { ...attempt }
     const key = keyOf(row)
     const same = rows.get(key)
-    if (same) same.attempts += row.attempts
+    if (same) add(same, row)
     else rows.set(key, row)
     known.add(key)
   }
   await client.query({
     name: 'audit-denied-write',
-    text: `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, attempts, minute)
+    text: `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, attempts,
+        operator, operator_is_claimed, minute)
       SELECT *, date_trunc('minute', now())
-      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[])
+      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[],
+        $8::text[], $9::boolean[])
       ON CONFLICT (project_id, minute, actor, action, target) WHERE minute IS NOT NULL
-      DO UPDATE SET attempts = audit_log.attempts + excluded.attempts`,
-    values: (['projectId', 'id', 'environmentId', 'actor', 'action', 'target', 'attempts'] as const).map((name) =>
-      [...rows.values()].map((row) => row[name]),
-    ),
+      DO UPDATE SET attempts = audit_log.attempts + excluded.attempts,
+        operator = CASE WHEN ${IS_SAME} THEN audit_log.operator END,
+        operator_is_claimed = ${IS_SAME} AND audit_log.operator_is_claimed`,
+    values: COLUMNS.map((name) => [...rows.values()].map((row) => row[name])),
   })
 }

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
 import type { AuditDenied } from '../audit/denied.ts'
-import { Refusal, type RefusalKind } from '../errors.ts'
+import { type Fault, invalidRequest, Refusal, type RefusalKind } from '../errors.ts'
+import { operatorName } from '../request/common.ts'
+import { optional, shape } from '../request/shape.ts'
 import { type ClientRef, type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from './callers.ts'
-import { findClient, findPlatformCaller, isPlatformKey } from './keys.ts'
+import { findClient, findPlatformCaller, isPlatformKey, requireKey } from './keys.ts'
 import type { Tokens } from './tokens.ts'
 
 // Who calls, and what it may do: the same for REST, GraphQL and sockets.
@@ -20,6 +22,8 @@ interface Registry {
 export interface Credentials {
   readonly authorization: string | null | undefined
   readonly sdkKey: string | null | undefined
+  /** Who calls with a platform key, as the call itself says: whatever was sent. Players' calls have no such thing. */
+  readonly operator?: unknown
 }
 
 /** A call whose credentials are looked at when they are asked for. */
@@ -39,11 +43,12 @@ export interface Attempt {
   readonly target: string
 }
 
-export function accessOf(registry: Registry, { authorization, sdkKey }: Credentials, wrongKind: RefusalKind): Access {
+export function accessOf(registry: Registry, credentials: Credentials, wrongKind: RefusalKind): Access {
+  const { sdkKey } = credentials
   let caller: ReturnType<Access['caller']> | undefined
   return {
     caller() {
-      caller ??= findCaller(registry, authorization)
+      caller ??= findCaller(registry, credentials)
       return caller
     },
     client: () => findClient(registry.pool, sdkKey),
@@ -54,14 +59,32 @@ export function accessOf(registry: Registry, { authorization, sdkKey }: Credenti
 
 const BEARER = /^Bearer +([^\s]+)$/i
 
-/** At once for a token that was seen before. */
-function findCaller({ tokens, pool }: Registry, authorization: Credentials['authorization']): Caller | Promise<Caller> {
+/** At once for a player's token that was seen before. */
+function findCaller({ tokens, pool }: Registry, { authorization, operator }: Credentials): Caller | Promise<Caller> {
   if (!authorization) throw new Refusal('invalidToken')
   const known = tokens.known(authorization)
   if (known) return known
   const token = BEARER.exec(authorization)?.[1]
   if (token === undefined) throw new Refusal('invalidToken')
-  return isPlatformKey(token) ? findPlatformCaller(pool, token) : tokens.verifyAccessToken(token, authorization)
+  const named = (caller: PlatformCaller) => withOperator(caller, operator)
+  if (isPlatformKey(token)) return findPlatformCaller(pool, token).then(named)
+  if (!tokens.isOperatorToken(token)) return tokens.verifyAccessToken(token, authorization)
+  return tokens
+    .verifyOperatorToken(token)
+    .then((caller) => requireKey(pool, caller))
+    .then(named)
+}
+
+const OPERATOR = 'X-Operator'
+const claim = shape({ [OPERATOR]: optional(operatorName) })
+
+/** The caller with the person that the call names. A token names one already, and no other. */
+function withOperator(caller: PlatformCaller, sent: unknown): PlatformCaller {
+  const { [OPERATOR]: name = null } = claim.readInput({ [OPERATOR]: sent })
+  if (name === null) return caller
+  if (!caller.operator) return { ...caller, operator: { name, isClaimed: true } }
+  if (caller.operator.name === name) return caller
+  throw invalidRequest({ path: OPERATOR, message: 'must be the actor of the token, or be left out' })
 }
 
 /**
@@ -106,6 +129,12 @@ export async function requirePlatform(
 async function deny(access: Access, caller: Caller, kind: RefusalKind, attempt: Attempt | undefined): Promise<never> {
   if (attempt) await access.auditDenied(caller, attempt.action, attempt.target)
   throw new Refusal(kind)
+}
+
+/** Refuses an operator what its role alone does not tell. It is told why, and written down. */
+export async function forbid(access: Access, caller: PlatformCaller, attempt: Attempt, why: Fault): Promise<never> {
+  await access.auditDenied(caller, attempt.action, attempt.target)
+  throw new Refusal('forbidden', { faults: [why] })
 }
 
 const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])

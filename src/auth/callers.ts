@@ -20,12 +20,24 @@ export interface ClientRef {
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
-/** A platform key of one project: live-ops, support, tools. */
+/** The person who acts with a platform key. */
+export interface Operator {
+  /** A name or an e-mail address. */
+  readonly name: string
+  /** The call says so itself. Otherwise its token does, for which a holder of the key has vouched. */
+  readonly isClaimed: boolean
+}
+
+/** A platform key of one project: live-ops, support, tools. Or an operator token, which was made with that key. */
 export interface PlatformCaller {
   readonly kind: 'platform'
   readonly keyId: string
   readonly projectId: string
   readonly role: Role
+  /** Who acts with the key, if that is known. */
+  readonly operator?: Operator
+  /** When the token ends, in milliseconds since 1970. The key itself has none. */
+  readonly expiresAt?: number
 }
 
 /** Whether a role includes what another may do: `viewer` reads, `operator` acts on players, `admin` changes settings. */

@@ -1,21 +1,23 @@
 import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
 import { bareId, globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf } from '../graphql/node.ts'
 import { namesOf, pageOf } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf, type Sent } from '../graphql/shapes.ts'
-import { MAX_SUBJECT } from '../limits.ts'
+import { MAX_OPERATOR_TOKEN_SECONDS, MAX_SUBJECT } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { environment, playerId, providerName, reason } from '../request/common.ts'
-import { described, mapped, oneOf, optional, shape, text, uuid } from '../request/shape.ts'
-import { findTarget, requireLink, requirePlatform } from './access.ts'
-import { ROLES, type Role } from './callers.ts'
+import { environment, keyLabel, operatorName, playerId, providerName, reason } from '../request/common.ts'
+import { described, int32, mapped, oneOf, optional, shape, text, uuid } from '../request/shape.ts'
+import { findTarget, forbid, requireLink, requirePlatform } from './access.ts'
+import { ROLES, type Role, roleIncludes } from './callers.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
 import { type NewKey, SHOWN_CHARACTERS } from './keys.ts'
 import { LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
-import { issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './manage-keys.ts'
+import { issueOperatorToken, issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './manage-keys.ts'
+import type { IssuedOperatorToken } from './operator-tokens.ts'
 import { endSession } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 import { refreshTokens, type TokenPair } from './token-pair.ts'
@@ -200,6 +202,7 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
   ),
 )
 
+const keyLabelDescription = 'What it is for, in the words of whoever made it; null without any.'
 const keyActor = '`platform_key:` and its id; null when it was done on the command line.'
 
 builder.prismaObject('SdkKey', {
@@ -216,6 +219,7 @@ builder.prismaObject('SdkKey', {
     createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
     revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is good.' }),
     revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
+    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
   }),
 })
 
@@ -223,7 +227,7 @@ export const RoleType = enumType('Role', ROLES, {
   description: 'What a platform key may do.',
   values: {
     viewer: 'Reads.',
-    operator: 'Does what a viewer may, and acts on players.',
+    operator: 'Does what a viewer may, acts on players, and reads what was done to each.',
     admin: 'Does what an operator may, and changes scenarios, providers, environments and keys; reads the audit log.',
   },
 })
@@ -239,6 +243,7 @@ builder.prismaObject('PlatformKey', {
     createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
     revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is good.' }),
     revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
+    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
   }),
 })
 
@@ -290,7 +295,7 @@ builder.queryFields((t) => ({
 
 const KEY = 'The key itself. This answer alone has it.'
 
-const CreateSdkKeyPayload = builder.objectRef<NewKey>('CreateSdkKeyPayload').implement({
+const CreateSdkKeyPayload = builder.objectRef<NewKey & Audited>('CreateSdkKeyPayload').implement({
   fields: (t) => ({
     key: t.exposeString('key', { description: KEY }),
     sdkKey: t.prismaField({
@@ -300,8 +305,9 @@ const CreateSdkKeyPayload = builder.objectRef<NewKey>('CreateSdkKeyPayload').imp
     }),
   }),
 })
+addAuditEntry(CreateSdkKeyPayload, 'Never null.')
 
-const CreatePlatformKeyPayload = builder.objectRef<NewKey>('CreatePlatformKeyPayload').implement({
+const CreatePlatformKeyPayload = builder.objectRef<NewKey & Audited>('CreatePlatformKeyPayload').implement({
   fields: (t) => ({
     key: t.exposeString('key', { description: KEY }),
     platformKey: t.prismaField({
@@ -312,7 +318,7 @@ const CreatePlatformKeyPayload = builder.objectRef<NewKey>('CreatePlatformKeyPay
   }),
 })
 
-const RevokeSdkKeyPayload = builder.objectRef<{ id: string }>('RevokeSdkKeyPayload').implement({
+const RevokeSdkKeyPayload = builder.objectRef<Audited & { readonly id: string }>('RevokeSdkKeyPayload').implement({
   fields: (t) => ({
     sdkKey: t.prismaField({
       type: 'SdkKey',
@@ -322,18 +328,23 @@ const RevokeSdkKeyPayload = builder.objectRef<{ id: string }>('RevokeSdkKeyPaylo
   }),
 })
 
-const RevokePlatformKeyPayload = builder.objectRef<{ id: string }>('RevokePlatformKeyPayload').implement({
-  fields: (t) => ({
-    platformKey: t.prismaField({
-      type: 'PlatformKey',
-      description: 'The key that was revoked.',
-      resolve: (query, { id }, _args, { prisma }) => prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
+const RevokePlatformKeyPayload = builder
+  .objectRef<Audited & { readonly id: string }>('RevokePlatformKeyPayload')
+  .implement({
+    fields: (t) => ({
+      platformKey: t.prismaField({
+        type: 'PlatformKey',
+        description: 'The key that was revoked.',
+        resolve: (query, { id }, _args, { prisma }) =>
+          prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
+      }),
     }),
-  }),
-})
+  })
+for (const payload of [CreatePlatformKeyPayload, RevokePlatformKeyPayload]) addAuditEntry(payload, 'Never null.')
+addAuditEntry(RevokeSdkKeyPayload, 'Never null.')
 
-const createSdkKeyRequest = shape({ environment, reason })
-const createPlatformKeyRequest = shape({ role: oneOf('What the key may do.', ROLES), reason })
+const createSdkKeyRequest = shape({ environment, label: keyLabel, reason })
+const createPlatformKeyRequest = shape({ role: oneOf('What the key may do.', ROLES), label: keyLabel, reason })
 const KEY_TYPES = { sdk: 'SdkKey', platform: 'PlatformKey' } as const satisfies Record<KeyKind, string>
 const revokeRequest = (kind: KeyKind) =>
   shape({ id: uuid("The key's id: its `keyId`, or its `id`.", KEY_TYPES[kind]), reason })
@@ -343,17 +354,70 @@ async function revoke(
   context: Context,
   kind: KeyKind,
   sent: Sent<typeof revokeRequests.sdk.fields>,
-): Promise<{ id: string }> {
+): Promise<Audited & { id: string }> {
   const attempt = { action: `${kind}_key.revoke`, target: bareId(KEY_TYPES[kind], sent.id) }
   const caller = await requirePlatform(context, 'admin', attempt)
   const { id: keyId, reason } = revokeRequests[kind].readInput(sent)
   const revoking = { kind, keyId, reason }
-  await findTarget(context, caller, attempt, () => revokeKey(context.service.operatorPool, caller, revoking))
-  return { id: keyId }
+  const revoked = () => revokeKey(context.service.operatorPool, caller, revoking)
+  return { id: keyId, audit: auditRef(caller, await findTarget(context, caller, attempt, revoked)) }
 }
 
 const requireKeeper = (context: Context, action: string) =>
   requirePlatform(context, 'admin', { action, target: 'keys' })
+
+const DEFAULT_OPERATOR_TOKEN_SECONDS = 3_600
+
+const createOperatorTokenRequest = shape({
+  role: oneOf("What the token may do: at most the key's own role.", ROLES),
+  expiresInSeconds: optional(
+    int32(`How long it is good: 1 to ${MAX_OPERATOR_TOKEN_SECONDS}, ${DEFAULT_OPERATOR_TOKEN_SECONDS} unless given.`, {
+      min: 1,
+      max: MAX_OPERATOR_TOKEN_SECONDS,
+    }),
+    DEFAULT_OPERATOR_TOKEN_SECONDS,
+  ),
+  actor: operatorName,
+  reason,
+})
+
+type NewOperatorToken = Audited & IssuedOperatorToken & { readonly role: Role; readonly actor: string }
+
+const CreateOperatorTokenPayload = builder.objectRef<NewOperatorToken>('CreateOperatorTokenPayload').implement({
+  fields: (t) => ({
+    token: t.exposeString('token', { description: 'Sent as `Authorization: Bearer …`, as a platform key is.' }),
+    role: t.expose('role', { type: RoleType, description: 'What it may do.' }),
+    actor: t.exposeString('actor', { description: 'The person whom the audit log names for it.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The first moment at which it is refused.' }),
+  }),
+})
+addAuditEntry(CreateOperatorTokenPayload, 'Never null.')
+
+builder.mutationField('createOperatorToken', (t) =>
+  t.field({
+    type: CreateOperatorTokenPayload,
+    description:
+      'Makes a short-lived token for a person, for pages of a browser, which cannot keep a key. It may what its role says, and ends with its time or with the key. Takes a platform key: a token makes no tokens.',
+    args: inputOf('CreateOperatorTokenInput', createOperatorTokenRequest),
+    resolve: async (_root, { input }, context) => {
+      const attempt = { action: ACTIONS.createOperatorToken, target: 'keys' }
+      const caller = await requirePlatform(context, 'viewer', attempt)
+      if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
+      const { role, expiresInSeconds: seconds, actor, reason } = createOperatorTokenRequest.readInput(input)
+      if (!roleIncludes(caller.role, role)) {
+        const message = `must be at most the key's own, ${caller.role}`
+        return forbid(context, caller, attempt, { path: 'role', message })
+      }
+      const made = await issueOperatorToken(context.service, caller, { role, seconds, actor, reason })
+      return { role, actor, ...made, audit: auditRef(caller, made.auditId) }
+    },
+  }),
+)
+
+const BY_TOKEN = {
+  path: 'authorization',
+  message: 'must be a platform key: an operator token makes neither tokens nor platform keys',
+}
 
 builder.mutationFields((t) => ({
   createSdkKey: t.field({
@@ -362,18 +426,25 @@ builder.mutationFields((t) => ({
     args: inputOf('CreateSdkKeyInput', createSdkKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, ACTIONS.createSdkKey)
-      const { environment, reason } = createSdkKeyRequest.readInput(input)
+      const { environment, label, reason } = createSdkKeyRequest.readInput(input)
       const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
-      return issueSdkKey(context.service.operatorPool, caller, { environmentId, reason })
+      const made = await issueSdkKey(context.service.operatorPool, caller, { environmentId, label, reason })
+      return { ...made, audit: auditRef(caller, made.auditId) }
     },
   }),
   createPlatformKey: t.field({
     type: CreatePlatformKeyPayload,
-    description: 'Makes a key of this project for operators, dashboards and tools.',
+    description:
+      'Makes a key of this project for operators, dashboards and tools. Takes a platform key: a key would outlast an operator token.',
     args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, ACTIONS.createPlatformKey)
-      return issuePlatformKey(context.service.operatorPool, caller, createPlatformKeyRequest.readInput(input))
+      // A key would outlast the token by far.
+      const attempt = { action: ACTIONS.createPlatformKey, target: 'keys' }
+      if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
+      const asked = createPlatformKeyRequest.readInput(input)
+      const made = await issuePlatformKey(context.service.operatorPool, caller, asked)
+      return { ...made, audit: auditRef(caller, made.auditId) }
     },
   }),
   revokeSdkKey: t.field({

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { ClientRef, PlatformCaller, Role } from './callers.ts'
+import { type ClientRef, type PlatformCaller, type Role, roleIncludes } from './callers.ts'
 
 /** A key just made: the only time that it is seen whole. */
 export interface NewKey {
@@ -24,20 +24,25 @@ function newKey(kind: string): NewKey & { hash: Buffer } {
   return { id: newId(), key, hash: hashKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) }
 }
 
+/** What is written down of a key. */
+export interface KeyNote {
+  /** How the audit log names who made it; null for the command line. */
+  readonly createdBy?: string | null
+  /** What it is for. */
+  readonly label?: string | null
+}
+
 /** Makes an SDK key, which names a project and an environment for game clients. */
 export async function createSdkKey(
   pool: Pool | ClientBase,
   environmentId: string,
-  createdBy: string | null = null,
+  { createdBy = null, label = null }: KeyNote = {},
 ): Promise<NewKey> {
   const { id, key, hash, prefix } = newKey(SDK_PREFIX)
-  await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash, created_by) VALUES ($1, $2, $3, $4, $5)', [
-    id,
-    environmentId,
-    prefix,
-    hash,
-    createdBy,
-  ])
+  await pool.query(
+    'INSERT INTO sdk_keys (id, environment_id, prefix, hash, created_by, label) VALUES ($1, $2, $3, $4, $5, $6)',
+    [id, environmentId, prefix, hash, createdBy, label],
+  )
   return { id, key, prefix }
 }
 
@@ -46,13 +51,13 @@ export async function createPlatformKey(
   pool: Pool | ClientBase,
   projectId: string,
   role: Role,
-  createdBy: string | null = null,
+  { createdBy = null, label = null }: KeyNote = {},
 ): Promise<NewKey> {
   const { id, key, hash, prefix } = newKey(PLATFORM_PREFIX)
   const { rowCount } = await pool.query(
-    `INSERT INTO platform_keys (id, project_id, role, prefix, hash, created_by)
-     SELECT $1, id, $3, $4, $5, $6 FROM projects WHERE id = $2`,
-    [id, projectId, role, prefix, hash, createdBy],
+    `INSERT INTO platform_keys (id, project_id, role, prefix, hash, created_by, label)
+     SELECT $1, id, $3, $4, $5, $6, $7 FROM projects WHERE id = $2`,
+    [id, projectId, role, prefix, hash, createdBy, label],
   )
   if (rowCount === 0) throw new Refusal('projectNotFound')
   return { id, key, prefix }
@@ -84,4 +89,15 @@ export async function findPlatformCaller(pool: Pool, key: string): Promise<Platf
   const [found] = rows
   if (!found) throw new Refusal('invalidToken')
   return { kind: 'platform', keyId: found.id, projectId: found.project_id, role: found.role }
+}
+
+/** The caller of an operator token, whose key is looked at anew each time: a token ends with its key. */
+export async function requireKey(pool: Pool, caller: PlatformCaller): Promise<PlatformCaller> {
+  const { rows } = await pool.query<{ role: Role }>({
+    name: 'key-of-operator-token',
+    text: 'SELECT role FROM platform_keys WHERE id = $1 AND project_id = $2 AND revoked_at IS NULL',
+    values: [caller.keyId, caller.projectId],
+  })
+  if (!rows[0] || !roleIncludes(rows[0].role, caller.role)) throw new Refusal('invalidToken')
+  return caller
 }

@@ -3,10 +3,18 @@ import { ACTIONS } from '../audit/actions.ts'
 import { actorOf, writeAudit } from '../audit/audit-log.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
-import type { PlatformCaller, Role } from './callers.ts'
+import { type PlatformCaller, type Role, roleIncludes } from './callers.ts'
 import { createPlatformKey, createSdkKey, type NewKey } from './keys.ts'
+import type { IssuedOperatorToken } from './operator-tokens.ts'
+import type { Tokens } from './tokens.ts'
 
 // What an admin does to the keys of its project, each with its audit row. A key is shown once, when it is made.
+
+/** A key just made, and the entry in the audit log that tells of it. */
+export interface AuditedKey extends NewKey {
+  readonly label: string | null
+  readonly auditId: string
+}
 
 /** Which kind of key: those of game clients, or those of operators. */
 export type KeyKind = 'sdk' | 'platform'
@@ -14,38 +22,40 @@ export type KeyKind = 'sdk' | 'platform'
 export function issueSdkKey(
   pool: Pool,
   caller: PlatformCaller,
-  { environmentId, reason }: { environmentId: string; reason: string },
-): Promise<NewKey> {
+  { environmentId, label, reason }: { environmentId: string; label: string | null; reason: string },
+): Promise<AuditedKey> {
   return inTransaction(pool, async (client) => {
-    const made = await createSdkKey(client, environmentId, actorOf(caller))
-    await writeAudit(client, caller, {
+    const made = await createSdkKey(client, environmentId, { createdBy: actorOf(caller), label })
+    const auditId = await writeAudit(client, caller, {
       environmentId,
       action: ACTIONS.createSdkKey,
       target: made.id,
       before: null,
-      after: { prefix: made.prefix },
+      after: { prefix: made.prefix, ...(label !== null && { label }) },
       reason,
     })
-    return made
+    return { ...made, label, auditId }
   })
 }
 
 export function issuePlatformKey(
   pool: Pool,
   caller: PlatformCaller,
-  { role, reason }: { role: Role; reason: string },
-): Promise<NewKey> {
+  { role, label, reason }: { role: Role; label: string | null; reason: string },
+): Promise<AuditedKey> {
+  // A token of an operator is no way to a key that may more.
+  if (!roleIncludes(caller.role, role)) throw new Refusal('forbidden')
   return inTransaction(pool, async (client) => {
-    const made = await createPlatformKey(client, caller.projectId, role, actorOf(caller))
-    await writeAudit(client, caller, {
+    const made = await createPlatformKey(client, caller.projectId, role, { createdBy: actorOf(caller), label })
+    const auditId = await writeAudit(client, caller, {
       environmentId: null,
       action: ACTIONS.createPlatformKey,
       target: made.id,
       before: null,
-      after: { prefix: made.prefix, role },
+      after: { prefix: made.prefix, role, ...(label !== null && { label }) },
       reason,
     })
-    return made
+    return { ...made, label, auditId }
   })
 }
 
@@ -59,12 +69,15 @@ const REVOKE: Readonly<Record<KeyKind, string>> = {
     WHERE k.id = $2 AND k.project_id = $1 RETURNING k.prefix, NULL::uuid AS environment_id`,
 }
 
-/** Ends a key: its next call is refused, on every instance, and what it has open closes within two seconds. */
+/**
+ * Ends a key, and the tokens that were made with it: the next call is refused, on every instance, and what is open closes
+ * within two seconds. Answers the id of the audit entry.
+ */
 export function revokeKey(
   pool: Pool,
   caller: PlatformCaller,
   { kind, keyId, reason }: { kind: KeyKind; keyId: string; reason: string },
-): Promise<void> {
+): Promise<string> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ prefix: string; environment_id: string | null }>(REVOKE[kind], [
       caller.projectId,
@@ -73,7 +86,7 @@ export function revokeKey(
     ])
     const [revoked] = rows
     if (!revoked) throw new Refusal('notFound')
-    await writeAudit(client, caller, {
+    return writeAudit(client, caller, {
       environmentId: revoked.environment_id,
       action: `${kind}_key.revoke`,
       target: keyId,
@@ -82,4 +95,32 @@ export function revokeKey(
       reason,
     })
   })
+}
+
+export interface OperatorTokenRequest {
+  /** At most the key's own. */
+  readonly role: Role
+  readonly seconds: number
+  readonly actor: string
+  readonly reason: string
+}
+
+/** Makes a token for a person, by a key that vouches for them. It is answered once it is in the audit log. */
+export async function issueOperatorToken(
+  { operatorPool, tokens }: { readonly operatorPool: Pool; readonly tokens: Tokens },
+  caller: PlatformCaller,
+  { role, seconds, actor, reason }: OperatorTokenRequest,
+): Promise<IssuedOperatorToken & { readonly auditId: string }> {
+  const { projectId, keyId } = caller
+  const issued = await tokens.issueOperatorToken({ projectId, keyId, role, actor, seconds })
+  const { tokenId, expiresAt } = issued
+  const auditId = await writeAudit(operatorPool, caller, {
+    environmentId: null,
+    action: ACTIONS.createOperatorToken,
+    target: keyId,
+    before: null,
+    after: { tokenId, role, actor, expiresAt: expiresAt.toISOString() },
+    reason,
+  })
+  return { ...issued, auditId }
 }

@@ -1,33 +1,27 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
+import { randomUUID } from 'node:crypto'
+import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../errors.ts'
 import type { PlayerRef } from '../players/standing.ts'
 import type { PlayerCaller } from './callers.ts'
+import { createOperatorTokens, type OperatorTokens } from './operator-tokens.ts'
+import {
+  createTokenRing,
+  isId,
+  MAX_TOKEN_LENGTH,
+  SIGNATURE_LENGTH,
+  type TokenKey,
+  type TokenKind,
+} from './token-ring.ts'
+
+export { generateTokenKey, type TokenKey } from './token-ring.ts'
 
 /** Lifetime of an access token, in seconds: 24 hours (spec 5, spec 8). */
 export const ACCESS_TOKEN_SECONDS = 86_400
 
-const ALGORITHM = 'EdDSA'
-const TOKEN_TYPE = 'at+jwt'
-/** Ours are some 450 bytes. Whatever is much longer is neither verified nor kept. */
-const MAX_TOKEN_LENGTH = 4096
 const CACHED_TOKENS = 50_000
-/** Tokens are told apart by their signature: to hash one whole costs more than all the rest of finding its player. */
-const SIGNATURE_LENGTH = 86
-/** An id as we write it. The database would fail on any other. */
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** A private Ed25519 key as a JWK with its `kid`. */
-export interface TokenKey {
-  readonly kty: 'OKP'
-  readonly crv: 'Ed25519'
-  readonly kid: string
-  readonly x: string
-  readonly d: string
-}
-
-export interface Tokens {
+export interface Tokens extends OperatorTokens {
   /** An access token for a player. The same `tokenId` and time make the same token, while the same key signs. */
   issueAccessToken(player: NewAccessToken): Promise<string>
   /**
@@ -58,17 +52,10 @@ export interface TokenOptions {
   readonly isEnded?: (familyId: string | null) => boolean
 }
 
-/** Player access tokens: JWTs signed with Ed25519, verified with every claim pinned. */
+/** Tokens of players and of operators: JWTs signed with Ed25519, verified with every claim pinned. */
 export async function createTokens({ keys, issuer, audience, isEnded = () => false }: TokenOptions): Promise<Tokens> {
-  const [signing] = keys
-  if (!signing) throw new Error('at least one token key is needed')
-  const signingKey = await importJWK(signing, ALGORITHM)
-  const publicKeys = new Map<string, CryptoKey>()
-  const jwks: JWK[] = []
-  for (const { d: _, ...publicPart } of keys) {
-    publicKeys.set(publicPart.kid, (await importJWK(publicPart, ALGORITHM)) as CryptoKey)
-    jwks.push({ ...publicPart, alg: ALGORITHM, use: 'sig' })
-  }
+  const ring = await createTokenRing(keys)
+  const kind: TokenKind = { type: 'at+jwt', issuer, audience, claims: ['prj', 'env'] }
   // One verification costs more than all the rest of a request. An entry never outlives its token, and a player's
   // standing is no part of it: that is read with every call.
   const verified = new LRUCache<string, { readonly sent: string; readonly caller: PlayerCaller }>({
@@ -86,22 +73,7 @@ export async function createTokens({ keys, issuer, audience, isEnded = () => fal
   }
 
   async function verify(token: string): Promise<PlayerCaller> {
-    const { payload } = await jwtVerify(
-      token,
-      ({ kid }) => {
-        const key = kid === undefined ? undefined : publicKeys.get(kid)
-        if (!key) throw new Refusal('invalidToken')
-        return key
-      },
-      {
-        algorithms: [ALGORITHM],
-        typ: TOKEN_TYPE,
-        issuer,
-        audience,
-        requiredClaims: ['iss', 'aud', 'sub', 'prj', 'env', 'iat', 'exp', 'jti'],
-      },
-    )
-    const { sub, prj, env, exp, jti } = payload
+    const { sub, prj, env, exp, jti } = await ring.verify(kind, token)
     if (!isId(sub) || !isId(prj) || !isId(env) || exp === undefined) throw new Refusal('invalidToken')
     const [family] = jti?.split('.', 1) ?? []
     const familyId = jti?.includes('.') && isId(family) ? family : null
@@ -109,18 +81,17 @@ export async function createTokens({ keys, issuer, audience, isEnded = () => fal
   }
 
   return {
-    jwks: { keys: jwks },
+    ...createOperatorTokens(ring, { issuer, audience }),
+    jwks: ring.jwks,
 
     issueAccessToken({ projectId, environmentId, playerId, tokenId, issuedAt = Math.floor(Date.now() / 1000) }) {
-      return new SignJWT({ prj: projectId, env: environmentId })
-        .setProtectedHeader({ alg: ALGORITHM, typ: TOKEN_TYPE, kid: signing.kid })
-        .setIssuer(issuer)
-        .setAudience(audience)
-        .setSubject(playerId)
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + ACCESS_TOKEN_SECONDS)
-        .setJti(tokenId ?? randomUUID())
-        .sign(signingKey)
+      return ring.sign(kind, {
+        subject: playerId,
+        issuedAt,
+        expiresAt: issuedAt + ACCESS_TOKEN_SECONDS,
+        tokenId: tokenId ?? randomUUID(),
+        claims: { prj: projectId, env: environmentId },
+      })
     },
 
     known,
@@ -138,17 +109,4 @@ export async function createTokens({ keys, issuer, audience, isEnded = () => fal
       }
     },
   }
-}
-
-function isId(claim: unknown): claim is string {
-  return typeof claim === 'string' && ID.test(claim)
-}
-
-/** Makes a new signing key; its `kid` is the thumbprint of the public part. */
-export async function generateTokenKey(): Promise<TokenKey> {
-  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true })
-  const { x, d } = await exportJWK(privateKey)
-  if (x === undefined || d === undefined) throw new Error('the key could not be exported')
-  const kid = createHash('sha256').update(x).digest('base64url').slice(0, 16)
-  return { kty: 'OKP', crv: 'Ed25519', kid, x, d }
 }

@@ -42,7 +42,11 @@ interface Holder {
 /** The player or the key that calls. */
 const idOf = (caller: Watched): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
 
-/** Whether what ends one ends the other: logins of a player end by themselves. */
+/** When the token of a caller ends, in milliseconds since 1970. Keys do not. */
+export const expiryOf = (caller: Watched): number =>
+  (caller.kind === 'client' ? undefined : caller.expiresAt) ?? Number.POSITIVE_INFINITY
+
+/** Whether what ends one ends the other: logins of a player end by themselves. Tokens of a key end with it. */
 function isSame(one: Watched, other: Watched): boolean {
   if (one.kind !== 'player' || other.kind !== 'player') return one.kind === other.kind
   return one.environmentId === other.environmentId && one.familyId === other.familyId
@@ -98,7 +102,7 @@ export function createWatch({ pool, ended, onError = () => {} }: WatchOptions): 
     for (const group of holders.values()) {
       for (const { entries } of group) {
         for (const entry of entries) {
-          if (entry.caller.kind === 'player' && entry.caller.expiresAt <= now) end(entry, 'token expired')
+          if (expiryOf(entry.caller) <= now) end(entry, 'token expired')
         }
       }
     }

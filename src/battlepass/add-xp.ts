@@ -35,8 +35,11 @@ export type AddXpResult = {
   readonly plan: ExecutionPlan | null
 }
 
-/** Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger; each level is crossed once. */
-export function addXp(ref: PlayerRef, input: AddXp): Command<AddXpResult> {
+/**
+ * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger, with this id where one is given; each
+ * level is crossed once.
+ */
+export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<AddXpResult> {
   const { scenarioId, nodeId, runId, amount, source, idempotencyKey: key } = input
   return {
     player: ref,
@@ -71,7 +74,7 @@ export function addXp(ref: PlayerRef, input: AddXp): Command<AddXpResult> {
         plan = record(group, player, run, step)
       }
       pass.set(group, decision.next)
-      pass.addXp(group, newId(), { runId: run.runId, amount, source })
+      pass.addXp(group, entryId ?? newId(), { runId: run.runId, amount, source })
       return { level, xp, leveledUp, maxLevel, plan }
     },
   }

@@ -15,6 +15,8 @@ export interface ServerContext {
   readonly closed?: AbortSignal
   readonly authorization?: string | null
   readonly sdkKey?: string | null
+  /** Whom the parameters of a WebSocket connection name, whatever they have there. */
+  readonly operator?: unknown
 }
 
 /** What resolvers work with. */

@@ -30,7 +30,10 @@ export interface ServeOptions {
 const ROUTE = '/graphql'
 const ALLOWED = [
   ...['access-control-allow-methods', 'GET, POST'],
-  ...['access-control-allow-headers', 'authorization, content-type, last-event-id, x-request-id, x-sdk-key'],
+  ...[
+    'access-control-allow-headers',
+    'authorization, content-type, last-event-id, x-operator, x-request-id, x-sdk-key',
+  ],
   ...['access-control-expose-headers', 'x-request-id'],
   ...['vary', 'origin'],
 ]

@@ -6,7 +6,7 @@ import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { accessOf } from '../auth/access.ts'
-import type { Watch, Watched } from '../auth/watch.ts'
+import { expiryOf, type Watch, type Watched } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
@@ -46,7 +46,7 @@ const GOING_AWAY = 1001
 /** Sockets get this long to close by themselves when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
 
-type Params = { authorization?: unknown; sdkKey?: unknown }
+type Params = { authorization?: unknown; sdkKey?: unknown; operator?: unknown }
 type Execute = (args: ExecutionArgs) => never
 
 /** What belongs to one socket. */
@@ -96,7 +96,8 @@ export function createSocketServer(options: SocketOptions) {
     async onConnect({ connectionParams, extra }) {
       const authorization = readAuthorization(connectionParams)
       const sdkKey = readText(connectionParams?.sdkKey)
-      const access = accessOf(service, { authorization, sdkKey }, 'forbidden')
+      const operator = connectionParams?.operator
+      const access = accessOf(service, { authorization, sdkKey, operator }, 'forbidden')
       try {
         if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await access.client()).keyId })
         if (authorization === null) return true
@@ -107,7 +108,10 @@ export function createSocketServer(options: SocketOptions) {
         return true
       } catch (error) {
         // Not the caller's fault: it had better come back than look for other credentials.
-        if (toRefusal(error)?.status === 503) extra.outlet.close(TRY_AGAIN_LATER, 'unavailable')
+        const refusal = toRefusal(error)
+        if (refusal?.status === 503) extra.outlet.close(TRY_AGAIN_LATER, 'unavailable')
+        // Nor would others help: what it says of itself is wrong.
+        if (refusal?.status === 400) extra.outlet.close(CloseCode.BadRequest, `operator ${refusal.faults[0]?.message}`)
         return false
       }
     },
@@ -128,6 +132,7 @@ export function createSocketServer(options: SocketOptions) {
         request: undefined,
         authorization: readAuthorization(connectionParams),
         sdkKey: readText(connectionParams?.sdkKey),
+        operator: connectionParams?.operator,
         params,
         socket: extra.socket,
         closed: answered.signal,
@@ -165,7 +170,7 @@ export function createSocketServer(options: SocketOptions) {
   /** The socket lasts as long as its caller may call. */
   function hold(extra: Connection, caller: Watched): void {
     extra.watches.push(watch.watch(caller, (reason) => extra.outlet.close(CloseCode.Forbidden, reason)))
-    if (caller.kind === 'player') extra.expiresAt = caller.expiresAt
+    extra.expiresAt = Math.min(extra.expiresAt, expiryOf(caller))
     // It may have closed meanwhile, and then nobody else lets go.
     if (extra.socket.readyState !== extra.socket.OPEN) letGo(extra)
   }

@@ -6,6 +6,7 @@ import type { Watch } from '../auth/watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
+import { decodeName, operatorHeader } from '../http/operator-header.ts'
 import { closedOf } from '../http/respond.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -43,6 +44,7 @@ export interface GraphqlOptions {
 interface Call {
   readonly authorization: string | null
   readonly sdkKey: string | null
+  readonly operator: unknown
   readonly lastEventId: string | null
   readonly requestId: string | undefined
   readonly isSocket: boolean
@@ -79,8 +81,8 @@ export async function createGraphql(options: GraphqlOptions) {
   const live = createLive({ metrics, mask: maskError, tidy })
 
   /** What resolvers work with, for one call. */
-  function createContext({ authorization, sdkKey, lastEventId, requestId, isSocket, closed }: Call): Context {
-    const access = accessOf(service, { authorization, sdkKey }, 'forbidden')
+  function createContext({ authorization, sdkKey, operator, lastEventId, requestId, isSocket, closed }: Call): Context {
+    const access = accessOf(service, { authorization, sdkKey, operator }, 'forbidden')
     let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
     const beginStorageAnswer = async () => {
       const caller = await access.caller()
@@ -126,10 +128,11 @@ export async function createGraphql(options: GraphqlOptions) {
       live.plugin,
       streams.plugin,
     ],
-    context: ({ request, authorization, sdkKey, requestId, res, closed }) =>
+    context: ({ request, authorization, sdkKey, operator, requestId, res, closed }) =>
       createContext({
         authorization: authorization ?? request?.headers.get('authorization') ?? null,
         sdkKey: sdkKey ?? request?.headers.get('x-sdk-key') ?? null,
+        operator: operator ?? decodeName(request?.headers.get('x-operator')),
         lastEventId: request?.headers.get('last-event-id') || null,
         requestId,
         isSocket: request === undefined,
@@ -154,6 +157,7 @@ export async function createGraphql(options: GraphqlOptions) {
     createContext({
       authorization: headers.authorization ?? null,
       sdkKey: headers['x-sdk-key']?.toString() ?? null,
+      operator: operatorHeader(headers),
       lastEventId: null,
       requestId,
       isSocket: false,

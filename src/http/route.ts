@@ -8,6 +8,7 @@ import type { Fields, RequestOf, Shape } from '../request/shape.ts'
 import { type JsonSource, type Source, withMember } from '../request/source.ts'
 import type { Service } from '../service.ts'
 import { readBody, readJson } from './body.ts'
+import { operatorHeader } from './operator-header.ts'
 import { closedOf, json, noContent, type Reply } from './respond.ts'
 
 /** What every handler works with. */
@@ -34,7 +35,12 @@ export interface Route {
 /** A call's credentials. What is no string was sent several times, which Node lets pass for the SDK key alone. */
 export function accessFor({ service }: RestContext, { headers }: IncomingMessage): Access {
   const { authorization, 'x-sdk-key': sdkKey } = headers
-  return accessOf(service, { authorization, sdkKey: typeof sdkKey === 'string' ? sdkKey : null }, 'invalidToken')
+  const credentials = {
+    authorization,
+    sdkKey: typeof sdkKey === 'string' ? sdkKey : null,
+    operator: operatorHeader(headers),
+  }
+  return accessOf(service, credentials, 'invalidToken')
 }
 
 /** A call of a player: bearer token, JSON object in, JSON out. */

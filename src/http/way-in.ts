@@ -19,7 +19,8 @@ export interface WayInOptions {
   readonly allowedOrigins: readonly string[]
 }
 
-const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, if-match, if-none-match, x-request-id, x-sdk-key'
+const ALLOWED_HEADERS =
+  'authorization, content-type, idempotency-key, if-match, if-none-match, x-operator, x-request-id, x-sdk-key'
 const EXPOSED_HEADERS = 'etag, retry-after, x-request-id'
 
 /** What answers at a path, by method. */

@@ -1,15 +1,13 @@
-import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { findTarget, requirePlatform } from '../auth/access.ts'
-import type { AddXpResult } from '../battlepass/add-xp.ts'
 import { type ClaimResult, track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import type { Command } from '../commit/command.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
-import { bareId, globalId } from '../graphql/global-id.ts'
-import { NodeType, nodesOf, orNull } from '../graphql/node.ts'
-import { forwardPage, namesOf, pageOf, readList } from '../graphql/page.ts'
-import { jsonOrNull } from '../graphql/scalars.ts'
+import { bareId } from '../graphql/global-id.ts'
+import { orNull } from '../graphql/node.ts'
+import { forwardPage, namesOf, readList } from '../graphql/page.ts'
 import { argsOf, inputOf, type Sent } from '../graphql/shapes.ts'
 import { isUuid, MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
 import { findPlayer, searchPlayers } from '../players/find-player.ts'
@@ -17,18 +15,7 @@ import { PlayerType } from '../players/graphql.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
 import { type PlayerRef, STATUSES } from '../players/standing.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import {
-  checkSpan,
-  environment,
-  inScenario,
-  nodeId,
-  playerId,
-  reason,
-  requiredKey,
-  runId,
-  scenarioId,
-  span,
-} from '../request/common.ts'
+import { environment, inScenario, nodeId, playerId, reason, requiredKey, runId, scenarioId } from '../request/common.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import {
   type Check,
@@ -46,16 +33,20 @@ import {
 } from '../request/shape.ts'
 import {
   banPlayer,
+  type Changed,
   cancelRun,
   creditWallet,
   debitWallet,
   deletePlayer,
   deletePlayerStorage,
   endSessions,
+  type GrantedXp,
   grantPremium,
   grantTier,
   grantXp,
   type KeyedCall,
+  type Moved,
+  type Recorded,
   resetPass,
   resetReward,
   resetTier,
@@ -65,14 +56,26 @@ import {
   unlinkIdentity,
 } from './support.ts'
 
-/** What an action of support leaves: the player, and what it came to. */
-interface Payload<Outcome = unknown> {
-  readonly player: PlayerRef
-  readonly outcome: Outcome
+/** What an action was asked with, as far as its answer rests on it. */
+interface Asked {
+  readonly currency?: string
+  readonly scenarioId?: string
+  readonly amount?: bigint
+  readonly source?: string
 }
 
-const payload = <Outcome>(name: string, description?: string) =>
-  builder.objectRef<Payload<Outcome>>(name).implement({
+/** What an action of support leaves: the player, and what it came to. */
+interface Payload<Outcome = unknown> extends Audited {
+  readonly player: PlayerRef
+  readonly outcome: Outcome
+  readonly asked: Asked
+}
+
+/** Whose rows of a ledger are meant. Answers that were stored without an id name none: it is the latest like it. */
+const ownerOf = ({ environmentId, playerId }: PlayerRef) => ({ environmentId, playerId })
+
+const payload = <Outcome>(name: string, description?: string) => {
+  const ref = builder.objectRef<Payload<Outcome>>(name).implement({
     ...(description !== undefined && { description }),
     fields: (t) => ({
       player: t.prismaField({
@@ -82,10 +85,13 @@ const payload = <Outcome>(name: string, description?: string) =>
       }),
     }),
   })
+  addAuditEntry(ref, 'A key that comes again answers the same; null where its answer was stored before it had one.')
+  return ref
+}
 
 const PlayerPayload = payload('PlayerPayload', 'What an action of support leaves.')
 
-const ChangePayload = payload<{ changed: boolean }>(
+const ChangePayload = payload<Changed>(
   'ChangePayload',
   'What an action of support leaves, and whether there was anything to do.',
 )
@@ -96,14 +102,42 @@ builder.objectField(ChangePayload, 'changed', (t) =>
   }),
 )
 
-const WalletPayload = payload<{ balance: bigint }>('WalletPayload', 'What `creditWallet` and `debitWallet` leave.')
+const WalletPayload = payload<Moved>('WalletPayload', 'What `creditWallet` and `debitWallet` leave.')
 builder.objectField(WalletPayload, 'balance', (t) =>
   t.field({ type: 'Int64', description: 'The balance after it.', resolve: ({ outcome }) => outcome.balance }),
 )
+builder.objectField(WalletPayload, 'entry', (t) =>
+  t.prismaField({
+    type: 'WalletEntry',
+    description: 'The row of the ledger that it wrote.',
+    resolve: (query, { player, outcome: { entryId, balance }, asked: { currency } }, _args, { prisma }) => {
+      const owner = ownerOf(player)
+      const id = { ...owner, id: entryId ?? '' }
+      if (entryId !== undefined)
+        return prisma.walletEntry.findUniqueOrThrow({ ...query, where: { environmentId_playerId_id: id } })
+      const same = { ...owner, currency, balance, reason: 'adjustment' }
+      return prisma.walletEntry.findFirstOrThrow({ ...query, where: same, orderBy: { id: 'desc' } })
+    },
+  }),
+)
 
-const GrantXpPayload = payload<AddXpResult>('GrantXpPayload')
+const GrantXpPayload = payload<GrantedXp>('GrantXpPayload')
 builder.objectField(GrantXpPayload, 'result', (t) =>
   t.field({ type: AddXpPayloadType, resolve: ({ outcome }) => outcome }),
+)
+builder.objectField(GrantXpPayload, 'entry', (t) =>
+  t.prismaField({
+    type: 'XpEntry',
+    description: 'The row of the xp ledger that it wrote.',
+    resolve: (query, { player, outcome: { entryId }, asked: { scenarioId, amount, source } }, _args, { prisma }) => {
+      const owner = ownerOf(player)
+      const id = { ...owner, id: entryId ?? '' }
+      if (entryId !== undefined)
+        return prisma.xpEntry.findUniqueOrThrow({ ...query, where: { environmentId_playerId_id: id } })
+      const same = { ...owner, scenarioId, amount, source }
+      return prisma.xpEntry.findFirstOrThrow({ ...query, where: same, orderBy: { id: 'desc' } })
+    },
+  }),
 )
 
 const GrantTierPayload = payload<ClaimResult>('GrantTierPayload')
@@ -154,7 +188,7 @@ function support<F extends SupportFields, Outcome>(
   name: string,
   action: string,
   request: Shape<F>,
-  run: (call: KeyedCall, input: RequestOf<Shape<F>>) => Command<Outcome>,
+  run: (call: KeyedCall, input: RequestOf<Shape<F>>) => Command<Outcome & Recorded>,
 ) {
   return {
     args: inputOf(name, request),
@@ -165,7 +199,8 @@ function support<F extends SupportFields, Outcome>(
       const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
       const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
       const call = { caller, reason, idempotencyKey, player: await findTarget(context, caller, attempt, find) }
-      return { player: call.player, outcome: await context.service.run(run(call, input)) }
+      const outcome = await context.service.run(run(call, input))
+      return { player: call.player, outcome, asked: input as Asked, audit: auditRef(caller, outcome.auditId) }
     },
   }
 }
@@ -265,78 +300,6 @@ builder.mutationFields((t) => ({
   }),
 }))
 
-builder.prismaObject('AuditLogEntry', {
-  interfaces: [NodeType],
-  fields: (t) => ({
-    id: t.id({ resolve: ({ id }) => globalId('AuditLogEntry', id) }),
-    occurredAt: t.expose('createdAt', {
-      description: 'When it was done; for what was denied, when it was tried first.',
-      type: 'DateTime',
-    }),
-    actor: t.exposeString('actor', {
-      description:
-        '`platform_key:` and its id; for what was denied also `player:` and its id, and `player:*` for those of a flood.',
-    }),
-    action: t.exposeString('action', {
-      description: 'Such as `player.ban`; `.denied` behind what was refused. docs/access.md has them all.',
-    }),
-    environment: t.string({
-      nullable: true,
-      description:
-        'The environment in which it was done. Null for what concerns the whole project, and for what an operator was denied.',
-      select: { environmentId: true },
-      // Prisma asks for those of a page at once.
-      resolve: async ({ environmentId }, _args, { prisma }) => {
-        if (environmentId === null) return null
-        return (await prisma.environment.findUnique({ where: { id: environmentId } }))?.name ?? null
-      },
-    }),
-    target: t.exposeString('target', {
-      description:
-        'What it was done to, such as the id of a player, a key or a scenario. Empty for what was denied in a flood.',
-    }),
-    before: t.field({
-      type: 'JSON',
-      nullable: true,
-      description: 'The value that was there; null where nothing was.',
-      select: { before: true },
-      resolve: ({ before }) => jsonOrNull(before),
-    }),
-    beforeText: t.exposeString('before', { nullable: true, description: 'The same as JSON text, to the byte.' }),
-    after: t.field({
-      type: 'JSON',
-      nullable: true,
-      description: 'The value that is there now; null where nothing is.',
-      select: { after: true },
-      resolve: ({ after }) => jsonOrNull(after),
-    }),
-    afterText: t.exposeString('after', { nullable: true, description: 'The same as JSON text, to the byte.' }),
-    reason: t.exposeString('reason', {
-      description: 'Why, in the words of the operator; null for what was denied.',
-      nullable: true,
-    }),
-    attempts: t.expose('attempts', {
-      type: 'Count',
-      description: 'How often it was tried within a minute, for what was denied; else 1.',
-    }),
-  }),
-})
-
-const requireAuditor = (context: Context) =>
-  requirePlatform(context, 'admin', { action: ACTIONS.readAuditLog, target: 'audit_log' })
-
-nodesOf('AuditLogEntry', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requireAuditor(context)
-  return context.prisma.auditLogEntry.findUnique({ where: { projectId_id: { projectId, id } } })
-})
-
-const auditLogRequest = shape({
-  environment: optional(described(environment, 'Of this environment alone.')),
-  action: optional(text('Of this action alone, to the letter, such as `player.ban`.', { max: 128 })),
-  target: optional(text('About this target alone, such as the id of a player, a key or a scenario.', { max: 255 })),
-  actor: optional(text('By this actor alone, such as `platform_key:` and its id.', { max: 128 })),
-  ...span,
-})
 const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
 const playersRequest = shape({
   environment,
@@ -350,37 +313,6 @@ const playersRequest = shape({
 })
 
 builder.queryFields((t) => ({
-  auditLog: t.prismaConnection(
-    {
-      type: 'AuditLogEntry',
-      cursor: 'projectId_id',
-      description: "What operators changed, or tried to, in the key's project: the latest first.",
-      args: argsOf(auditLogRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requireAuditor(context)
-        const { environment, action, target, actor, ...asked } = auditLogRequest.readInput(args, checkSpan)
-        const environmentId =
-          environment === null ? null : await findEnvironment(context.service.pool, projectId, environment)
-        const from = asked.from && sinceThe1970s(asked.from)
-        const to = asked.to && sinceThe1970s(asked.to)
-        const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
-        const where = {
-          projectId,
-          ...beyond,
-          ...(environmentId !== null && { environmentId }),
-          ...(action !== null && { action }),
-          ...(target !== null && { target }),
-          ...(actor !== null && { actor }),
-          ...((from || to) && {
-            createdAt: { ...(from && { gte: from }), ...(to && { lt: to }) },
-            AND: idsAround(from, to),
-          }),
-        }
-        return context.prisma.auditLogEntry.findMany({ ...page, where })
-      },
-    },
-    ...namesOf('AuditLogEntry'),
-  ),
   player: t.prismaField({
     type: 'Player',
     nullable: true,
@@ -426,26 +358,6 @@ builder.queryFields((t) => ({
 /** All who ever came by a provider are nobody's page. */
 const checkProvider: Check<RequestOf<typeof playersRequest>> = ({ provider, search }) =>
   provider !== null && !search ? [{ path: 'provider', message: 'must be given with search' }] : []
-
-/** Nothing is older, and Prisma writes years that Postgres does not have. */
-const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)
-
-const DAY_MS = 86_400_000
-
-/** Ids are in the order of the clocks that made them: a day around a range they bound what has to be looked at. */
-function idsAround(from: Date | null, to: Date | null) {
-  const first = from && firstIdAt(from.getTime() - DAY_MS)
-  const last = to && firstIdAt(to.getTime() + DAY_MS)
-  return { id: { ...(first && { gte: first }), ...(last && { lt: last }) } }
-}
-
-/** No id (UUIDv7) of a moment is below this one. */
-function firstIdAt(milliseconds: number): string {
-  const hex = Math.min(Math.max(milliseconds, 0), 2 ** 48 - 1)
-    .toString(16)
-    .padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
-}
 
 /** The id that a cursor names; undefined for a cursor that is not of such a list. */
 function readPlayerCursor(cursor: string): string | undefined {

@@ -41,6 +41,12 @@ export interface TierInput extends NodeInput {
   readonly track: Track
 }
 
+/** What every action answers, beside its own. */
+export interface Recorded {
+  /** Its entry in the audit log. Answers that were stored before this was have none. */
+  readonly auditId?: string
+}
+
 /** What an action made of a player: for the audit row, and for the operator. */
 interface Done<Outcome> {
   readonly outcome: Outcome
@@ -56,7 +62,7 @@ interface Action<Outcome> {
 }
 
 /** Runs an action on a player that is not deleted, and writes it down. */
-function act<Outcome>(call: SupportCall, action: Action<Outcome>): Command<Outcome> {
+function act<Outcome extends object>(call: SupportCall, action: Action<Outcome>): Command<Outcome & Recorded> {
   const { caller, reason } = call
   return {
     player: call.player,
@@ -75,55 +81,60 @@ function act<Outcome>(call: SupportCall, action: Action<Outcome>): Command<Outco
       const { before, after } = done
       const entry = { environmentId, action: `player.${action.name}`, target, before, after, reason }
       group.of(AuditLog).add(caller, entry, id)
-      return done.outcome
+      return { ...done.outcome, auditId: id }
     },
   }
 }
 
-function once<Outcome>(
+function once<Outcome extends object>(
   call: KeyedCall,
   action: Action<Outcome>,
   request: Json,
   tookEffect: (outcome: Outcome) => boolean = () => true,
-): Command<Outcome> {
+): Command<Outcome & Recorded> {
   const operation = `support.${action.name}`
   return { ...act(call, action), once: { operation, key: call.idempotencyKey, request, tookEffect } }
 }
 
 /** Bans a player: from the next call on, on every instance, whatever tokens it has. */
-export const banPlayer = (call: SupportCall): Command<void> => changeStatus(call, 'ban', 'banned')
+export const banPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'ban', 'banned')
 
-export const unbanPlayer = (call: SupportCall): Command<void> => changeStatus(call, 'unban', 'active')
+export const unbanPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'unban', 'active')
 
 /**
  * Deletes a player for good. What it was called and looked like, its storage and its sessions are erased; the books stay,
  * and so do its identities, by which a login is told that the player is deleted (spec 7.1).
  */
-export const deletePlayer = (call: SupportCall): Command<void> =>
+export const deletePlayer = (call: SupportCall): Command<Recorded> =>
   changeStatus(call, 'delete', 'deleted', (group) => {
     group.of(Erasures).add(call.player)
     group.of(RefreshTokens).revokeAll(call.player)
   })
 
-function changeStatus(call: SupportCall, name: string, status: Status, more?: (group: Group) => void): Command<void> {
+function changeStatus(
+  call: SupportCall,
+  name: string,
+  status: Status,
+  more?: (group: Group) => void,
+): Command<Recorded> {
   return act(call, {
     name,
     decide(player, group) {
       const before = askStanding(player).value?.status ?? null
       setStatus(player, status)
       more?.(group)
-      return { outcome: undefined, before: { status: before }, after: { status } }
+      return { outcome: {}, before: { status: before }, after: { status } }
     },
   })
 }
 
 /** Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. It can log in again. */
-export function endSessions(call: SupportCall): Command<void> {
+export function endSessions(call: SupportCall): Command<Recorded> {
   return act(call, {
     name: 'end_sessions',
     decide(_player, group) {
       group.of(RefreshTokens).revokeAll(call.player)
-      return { outcome: undefined, before: null, after: null }
+      return { outcome: {}, before: null, after: null }
     },
   })
 }
@@ -135,7 +146,7 @@ export function endSessions(call: SupportCall): Command<void> {
 export function unlinkIdentity(
   call: SupportCall,
   { provider, subject }: Omit<IdentityRef, 'environmentId'>,
-): Command<void> {
+): Command<Recorded> {
   const ref = { environmentId: call.player.environmentId, provider, subject }
   const command = act(call, {
     name: 'unlink_identity',
@@ -143,7 +154,7 @@ export function unlinkIdentity(
       if (askOwner(group, ref)?.playerId !== call.player.playerId) throw new Refusal('notFound')
       removeIdentity(group, ref)
       group.of(RefreshTokens).revokeAll(call.player)
-      return { outcome: undefined, before: { provider, subject }, after: null }
+      return { outcome: {}, before: { provider, subject }, after: null }
     },
   })
   return {
@@ -157,17 +168,36 @@ export function unlinkIdentity(
   }
 }
 
+export interface Changed extends Recorded {
+  /** There was something to do, and it is done. */
+  readonly changed: boolean
+}
+
+/** A balance that an operator changed. */
+export interface Moved extends Recorded {
+  /** The balance after it. */
+  readonly balance: bigint
+  /** The row of the ledger. Answers that were stored before this was have none. */
+  readonly entryId?: string
+}
+
+/** Xp that an operator gave. */
+export interface GrantedXp extends AddXpResult, Recorded {
+  /** The row of the xp ledger. Answers that were stored before this was have none. */
+  readonly entryId?: string
+}
+
 export interface MoneyInput {
   readonly currency: string
   /** 1 or more. */
   readonly amount: bigint
 }
 
-export const creditWallet = (call: KeyedCall, input: MoneyInput): Command<{ balance: bigint }> =>
+export const creditWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
   moveMoney(call, 'credit_wallet', input, input.amount)
 
 /** Refuses what is more than the player has. */
-export const debitWallet = (call: KeyedCall, input: MoneyInput): Command<{ balance: bigint }> =>
+export const debitWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
   moveMoney(call, 'debit_wallet', input, -input.amount)
 
 function moveMoney(
@@ -175,8 +205,8 @@ function moveMoney(
   name: 'credit_wallet' | 'debit_wallet',
   { currency }: MoneyInput,
   amount: bigint,
-): Command<{ balance: bigint }> {
-  const action: Action<{ balance: bigint }> = {
+): Command<Moved> {
+  const action: Action<Moved> = {
     name,
     ask: askWallet,
     decide(player, group, auditId) {
@@ -185,17 +215,18 @@ function moveMoney(
       if (balance < 0n) throw new Refusal('insufficientFunds')
       if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
       // The player sees its ledger: an operator's reason stays in the audit log.
-      move(group, player, currency, amount, { reason: 'adjustment', reference: `support/${auditId}` })
-      return { outcome: { balance }, before: { currency, balance: before }, after: { currency, balance } }
+      const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
+      const { entryId } = move(group, player, currency, amount, cause)
+      return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }
     },
   }
   return once(call, action, { currency, amount })
 }
 
 /** Adds xp in the player's active run, by the rules of the game: the season, the levels, what they cross. */
-export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Command<AddXpResult> {
+export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Command<GrantedXp> {
   const { scenarioId, nodeId, amount, source } = input
-  const action: Action<AddXpResult> = {
+  const action: Action<GrantedXp> = {
     name: 'grant_xp',
     ask: (player, group) => askRunOf(player, group, scenarioId),
     decide(player, group) {
@@ -204,19 +235,20 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
       const pass = askPass(player, definition, input)
       const earlier = pass?.isKnown ? pass.current : null
       // A node that is none is refused here.
-      const outcome = addXp(call.player, { ...input, runId }).decide(group)
-      if (outcome === LATER) return LATER
-      const { xp, level } = outcome
+      const entryId = newId()
+      const result = addXp(call.player, { ...input, runId }, entryId).decide(group)
+      if (result === LATER) return LATER
+      const { xp, level } = result
       const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
       const before = { ...at, xp: earlier?.xp ?? 0n, level: earlier?.level ?? 0 }
-      return { outcome, before, after: { ...at, xp, level, source } }
+      return { outcome: { ...result, entryId }, before, after: { ...at, xp, level, source } }
     },
   }
   return once(call, action, { scenarioId, nodeId, amount, source })
 }
 
 /** Claims a tier for the player, also one that it has not reached. Premium tiers need premium. */
-export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResult> {
+export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResult & Recorded> {
   const { scenarioId, nodeId, level, track } = input
   const action: Action<ClaimResult> = {
     name: 'grant_tier',
@@ -234,7 +266,7 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResul
 }
 
 /** Makes a claimed tier claimable again. What it granted stays with the player. */
-export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<{ changed: boolean }> {
+export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {
   return actOnPass(call, 'reset_tier', input, (group, pass) => {
     claimedLevel(pass, level)
     const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
@@ -249,7 +281,7 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
 }
 
 /** Lets a reward node that pays once pay the player again. What it granted stays with the player. */
-export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<{ changed: boolean }> {
+export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<Changed> {
   const find = (group: Group) => group.of(Scenarios).find({ environmentId: call.player.environmentId, scenarioId })
   return act(call, {
     name: 'reset_reward',
@@ -273,16 +305,16 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
 }
 
 /** Gives premium for nothing, where it is sold. No price is charged, and so no purchase is crossed. */
-export function grantPremium(call: SupportCall, input: NodeInput): Command<{ changed: boolean }> {
+export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
   return setPremium(call, 'grant_premium', input, true)
 }
 
 /** Takes premium back. Refused while premium tiers are claimed: what they granted was granted to an owner. */
-export function revokePremium(call: SupportCall, input: NodeInput): Command<{ changed: boolean }> {
+export function revokePremium(call: SupportCall, input: NodeInput): Command<Changed> {
   return setPremium(call, 'revoke_premium', input, false)
 }
 
-function setPremium(call: SupportCall, name: string, input: NodeInput, owned: boolean): Command<{ changed: boolean }> {
+function setPremium(call: SupportCall, name: string, input: NodeInput, owned: boolean): Command<Changed> {
   return actOnPass(call, name, input, (group, pass) => {
     const { current, node } = pass
     if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
@@ -298,7 +330,7 @@ function setPremium(call: SupportCall, name: string, input: NodeInput, owned: bo
 }
 
 /** Puts a pass back to its beginning: no xp, no premium, no claims. What was granted stays with the player. */
-export function resetPass(call: SupportCall, input: NodeInput): Command<{ changed: boolean }> {
+export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
   return actOnPass(call, 'reset_pass', input, (group, pass) => {
     const { node } = pass
     const { xp, level, premiumOwned, activeOn, ...crossed } = pass.current
@@ -321,12 +353,12 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<{ change
 }
 
 /** An action on one pass, in a group of its own: it may remove rows that others of the group have just written. */
-function actOnPass<Outcome>(
+function actOnPass<Outcome extends object>(
   call: SupportCall,
   name: string,
   input: NodeInput,
   decide: (group: Group, pass: PassHandle) => Done<Outcome>,
-): Command<Outcome> {
+): Command<Outcome & Recorded> {
   const { environmentId } = call.player
   const ask = (player: Player, group: Group) => {
     const definition = group.of(Scenarios).find({ environmentId, scenarioId: input.scenarioId })
@@ -345,7 +377,7 @@ function actOnPass<Outcome>(
 }
 
 /** Ends a run as it stands. The player may start another. */
-export function cancelRun(call: SupportCall, { runId }: { runId: string }): Command<void> {
+export function cancelRun(call: SupportCall, { runId }: { runId: string }): Command<Recorded> {
   return act(call, {
     name: 'cancel_run',
     ask(player) {
@@ -360,7 +392,7 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
       const { scenarioId, active } = run
       const at = { runId: run.runId, scenarioId }
       return {
-        outcome: undefined,
+        outcome: {},
         before: { ...at, status: run.status, active },
         after: { ...at, status: 'cancelled', active: [] },
       }
@@ -383,26 +415,26 @@ function requireRun(player: Player, group: Group, scenarioId: string): string {
 }
 
 /** Merges values into the player's storage, within the limits of spec 8. */
-export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<void> {
+export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<Recorded> {
   const command = act(call, {
     name: 'set_storage',
     ask: askKeys,
     decide(player) {
       putWithinLimits(player, values)
       const keys = [...values.keys()]
-      return { outcome: undefined, before: null, after: { keys } }
+      return { outcome: {}, before: null, after: { keys } }
     },
   })
   return { ...command, bytes: bytesOf(values) }
 }
 
-export function deletePlayerStorage(call: SupportCall, keys: readonly string[]): Command<void> {
+export function deletePlayerStorage(call: SupportCall, keys: readonly string[]): Command<Recorded> {
   return act(call, {
     name: 'delete_storage',
     ask: askKeys,
     decide(player) {
       removeValues(player, keys)
-      return { outcome: undefined, before: { keys }, after: null }
+      return { outcome: {}, before: { keys }, after: null }
     },
   })
 }

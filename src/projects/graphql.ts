@@ -1,4 +1,5 @@
 import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../auth/access.ts'
 import { ROLES, type Role } from '../auth/callers.ts'
 import { RoleType } from '../auth/graphql.ts'
@@ -73,7 +74,11 @@ builder.queryFields((t) => ({
   }),
 }))
 
-const CreateEnvironmentPayload = builder.objectRef<{ id: string }>('CreateEnvironmentPayload').implement({
+interface Written extends Audited {
+  readonly id: string
+}
+
+const CreateEnvironmentPayload = builder.objectRef<Written>('CreateEnvironmentPayload').implement({
   fields: (t) => ({
     environment: t.prismaField({
       type: 'Environment',
@@ -83,7 +88,9 @@ const CreateEnvironmentPayload = builder.objectRef<{ id: string }>('CreateEnviro
   }),
 })
 
-const RenameProjectPayload = builder.objectRef<{ id: string }>('RenameProjectPayload').implement({
+addAuditEntry(CreateEnvironmentPayload, 'Never null.')
+
+const RenameProjectPayload = builder.objectRef<Written>('RenameProjectPayload').implement({
   fields: (t) => ({
     project: t.prismaField({
       type: 'Project',
@@ -91,6 +98,8 @@ const RenameProjectPayload = builder.objectRef<{ id: string }>('RenameProjectPay
     }),
   }),
 })
+
+addAuditEntry(RenameProjectPayload, 'Never null.')
 
 builder.mutationFields((t) => ({
   createEnvironment: t.field({
@@ -100,7 +109,8 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const caller = await requirePlatform(context, 'admin', { action: ACTIONS.createEnvironment, target: input.name })
       const environment = createEnvironmentRequest.readInput(input)
-      return { id: await createEnvironment(context.service.operatorPool, caller, environment) }
+      const { id, auditId } = await createEnvironment(context.service.operatorPool, caller, environment)
+      return { id, audit: auditRef(caller, auditId) }
     },
   }),
   renameProject: t.field({
@@ -110,8 +120,8 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const caller = await requirePlatform(context, 'admin', { action: ACTIONS.renameProject, target: 'project' })
       const project = renameProjectRequest.readInput(input)
-      await renameProject(context.service.operatorPool, caller, project)
-      return { id: caller.projectId }
+      const { id, auditId } = await renameProject(context.service.operatorPool, caller, project)
+      return { id, audit: auditRef(caller, auditId) }
     },
   }),
 }))

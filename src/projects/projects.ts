@@ -53,12 +53,18 @@ export const renameProjectRequest = shape({
   reason,
 })
 
+/** What was written, and the id of its entry in the audit log. */
+export interface Written {
+  readonly id: string
+  readonly auditId: string
+}
+
 /** Makes an environment of the operator's project, with an empty stream. It can be used at once. Names are unique. */
 export function createEnvironment(
   pool: Pool,
   caller: PlatformCaller,
   { name, reason }: RequestOf<typeof createEnvironmentRequest>,
-): Promise<string> {
+): Promise<Written> {
   return inTransaction(pool, async (client) => {
     const { projectId } = caller
     await lockProject(client, projectId)
@@ -69,7 +75,7 @@ export function createEnvironment(
     if (rows.length >= MAX_ENVIRONMENTS) throw new Refusal('tooManyEnvironments')
     const id = newId()
     await insertEnvironment(client, { projectId, id, name })
-    await writeAudit(client, caller, {
+    const auditId = await writeAudit(client, caller, {
       environmentId: id,
       action: ACTIONS.createEnvironment,
       target: name,
@@ -77,7 +83,7 @@ export function createEnvironment(
       after: { name },
       reason,
     })
-    return id
+    return { id, auditId }
   })
 }
 
@@ -86,12 +92,12 @@ export function renameProject(
   pool: Pool,
   caller: PlatformCaller,
   { name, reason }: RequestOf<typeof createEnvironmentRequest>,
-): Promise<void> {
+): Promise<Written> {
   return inTransaction(pool, async (client) => {
     const { projectId } = caller
     const before = await lockProject(client, projectId)
     await client.query('UPDATE projects SET name = $2 WHERE id = $1', [projectId, name])
-    await writeAudit(client, caller, {
+    const auditId = await writeAudit(client, caller, {
       environmentId: null,
       action: ACTIONS.renameProject,
       target: projectId,
@@ -99,6 +105,7 @@ export function renameProject(
       after: { name },
       reason,
     })
+    return { id: projectId, auditId }
   })
 }
 

@@ -1,4 +1,5 @@
 import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../auth/access.ts'
 import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
 import { LOGIN_NOTES_DESCRIPTION, LoginOutcomeType, WebhookAttemptType } from '../auth/graphql.ts'
@@ -90,7 +91,7 @@ builder.queryField('authProviders', (t) =>
 const setAuthProvidersRequest = shape({ ...authProvidersRequest.fields, reason })
 
 const SetAuthProvidersPayload = builder
-  .objectRef<{ authProviders: AuthProvidersView }>('SetAuthProvidersPayload')
+  .objectRef<Audited & { readonly authProviders: AuthProvidersView }>('SetAuthProvidersPayload')
   .implement({
     fields: (t) => ({
       authProviders: t.field({
@@ -100,6 +101,8 @@ const SetAuthProvidersPayload = builder
       }),
     }),
   })
+
+addAuditEntry(SetAuthProvidersPayload, 'Null when nothing changed.')
 
 const rotateSecretRequest = shape({
   environment,
@@ -115,19 +118,23 @@ const rotateSecretRequest = shape({
   reason,
 })
 
-const RotateProviderSecretPayload = builder.objectRef<RotatedSecret>('RotateProviderSecretPayload').implement({
-  fields: (t) => ({
-    provider: t.field({
-      type: CustomProviderType,
-      description: 'The provider, as it is afterwards.',
-      resolve: ({ name, provider }) => ({ name, ...provider }),
+const RotateProviderSecretPayload = builder
+  .objectRef<Audited & RotatedSecret>('RotateProviderSecretPayload')
+  .implement({
+    fields: (t) => ({
+      provider: t.field({
+        type: CustomProviderType,
+        description: 'The provider, as it is afterwards.',
+        resolve: ({ name, provider }) => ({ name, ...provider }),
+      }),
+      secret: t.exposeString('secret', {
+        nullable: true,
+        description: 'The secret that was made: the only time that it is seen. Null when you gave one.',
+      }),
     }),
-    secret: t.exposeString('secret', {
-      nullable: true,
-      description: 'The secret that was made: the only time that it is seen. Null when you gave one.',
-    }),
-  }),
-})
+  })
+
+addAuditEntry(RotateProviderSecretPayload, 'Null when nothing changed.')
 
 const testProviderRequest = shape({ environment, ...credentials })
 
@@ -155,7 +162,8 @@ builder.mutationFields((t) => ({
       const caller = await requirePlatform(context, 'admin', { action: ACTIONS.setProviders, target: 'providers' })
       const { reason } = setAuthProvidersRequest.readInput(input)
       const settings = readSettings(new InputSource(input))
-      return { authProviders: await setAuthProviders(context.service, caller, settings, reason) }
+      const { view, auditId } = await setAuthProviders(context.service, caller, settings, reason)
+      return { authProviders: view, audit: auditRef(caller, auditId) }
     },
   }),
   rotateProviderSecret: t.field({
@@ -167,7 +175,8 @@ builder.mutationFields((t) => ({
       const action = ACTIONS.rotateSecret
       const caller = await requirePlatform(context, 'admin', { action, target: input.name })
       const rotation = rotateSecretRequest.readInput(input)
-      return rotateProviderSecret(context.service, caller, rotation)
+      const rotated = await rotateProviderSecret(context.service, caller, rotation)
+      return { ...rotated, audit: auditRef(caller, rotated.auditId) }
     },
   }),
   testAuthProvider: t.field({

@@ -13,7 +13,7 @@ export const getAuthProviders: PlatformHandler = async ({ caller, query, service
 
 /** PUT /platform/v1/projects/{projectId}/auth-providers (spec 4.3) */
 export const putAuthProviders: PlatformHandler = async ({ caller, body, service }) =>
-  toJson(await setAuthProviders(service, caller, readSettings(await body())))
+  toJson((await setAuthProviders(service, caller, readSettings(await body()))).view)
 
 /** The contract's fields. How a secret is being replaced is told in GraphQL, where it is done. */
 function toJson({ environment, authProviders }: AuthProvidersView): Json {

@@ -38,6 +38,8 @@ export interface RotatedSecret {
   readonly provider: CustomProviderView
   /** The secret that was made; null when the caller gave one. */
   readonly secret: string | null
+  /** The entry in the audit log; null when nothing changed. */
+  readonly auditId: string | null
 }
 
 /**
@@ -67,7 +69,7 @@ export async function rotateProviderSecret(
       ({ id, secret: sealed }) =>
         overlapSeconds === 0 || tryToOpen(secrets, sealed, { ...place, replaced: id }) === fresh,
     )
-    if (!isNew && ended.length === 0) return { name, provider: viewOfCustom(before), secret: null }
+    if (!isNew && ended.length === 0) return { name, provider: viewOfCustom(before), secret: null, auditId: null }
     if (isKept && replaced.length - ended.length + 2 > MAX_SECRETS) throw new Refusal('tooManySecrets')
 
     await client.query('DELETE FROM replaced_secrets WHERE environment_id = $1 AND id = ANY ($2::uuid[])', [
@@ -88,7 +90,7 @@ export async function rotateProviderSecret(
       [environmentId, name, secrets.seal(fresh, place)],
     )
     const provider = viewOfCustom(await findStored(client, environmentId, name))
-    await writeAudit(client, caller, {
+    const auditId = await writeAudit(client, caller, {
       environmentId,
       action: ACTIONS.rotateSecret,
       target: name,
@@ -96,7 +98,7 @@ export async function rotateProviderSecret(
       after: { ...provider, secretChanged: isNew },
       reason,
     })
-    return { name, provider, secret: secret === null ? fresh : null }
+    return { name, provider, secret: secret === null ? fresh : null, auditId }
   })
 }
 

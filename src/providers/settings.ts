@@ -143,14 +143,15 @@ const rawOrNull = (text: string | null): RawJson | null => (text === null ? null
 
 /**
  * Replaces the parts that a request names, all or nothing, and leaves one audit row when anything changed. It counts for
- * the very next login. Refuses with every fault at once.
+ * the very next login. Refuses with every fault at once. Answers what is set then, and the id of the audit entry; null
+ * when nothing changed.
  */
 export async function setAuthProviders(
   { operatorPool, secrets }: SettingsDesk,
   caller: PlatformCaller,
   { settings, faults }: ReadSettings,
   reason: string | null = null,
-): Promise<AuthProvidersView> {
+): Promise<{ readonly view: AuthProvidersView; readonly auditId: string | null }> {
   const { environment } = settings
   return inTransaction(operatorPool, async (client) => {
     // One change of an environment's settings at a time: whole maps replace whole maps.
@@ -174,10 +175,11 @@ export async function setAuthProviders(
       "DELETE FROM replaced_secrets WHERE environment_id = $1 AND kind = 'custom' AND name = ANY ($2::text[])",
       [environmentId, changes.written.filter((change) => change.isSecretChanged).map(({ name }) => name)],
     )
+    let auditId: string | null = null
     const after = viewOf(environment, await readStored(client, environmentId))
     const isRemoved = stored.some(({ kind }) => settings.removed.some((one) => one === kind))
     if (isRemoved || changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)) {
-      await writeAudit(client, caller, {
+      auditId = await writeAudit(client, caller, {
         environmentId,
         action: ACTIONS.setProviders,
         target: environment,
@@ -189,7 +191,7 @@ export async function setAuthProviders(
         reason,
       })
     }
-    return after
+    return { view: after, auditId }
   })
 }
 

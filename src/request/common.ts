@@ -1,4 +1,13 @@
-import { isSlug, MAX_ID, MAX_IDEMPOTENCY_KEY, MAX_REASON, MAX_SLUG } from '../limits.ts'
+import {
+  isSlug,
+  MAX_ID,
+  MAX_IDEMPOTENCY_KEY,
+  MAX_LABEL,
+  MAX_OPERATOR,
+  MAX_REASON,
+  MAX_SLUG,
+  nameFault,
+} from '../limits.ts'
 import { type Check, type Field, moment, optional, text, uuid } from './shape.ts'
 
 // Fields that several requests have.
@@ -30,6 +39,19 @@ export const reason = text(
   {
     max: MAX_REASON,
   },
+)
+
+/** The person who acts, by a name or an e-mail address. */
+export const operatorName = text(`The person who acts, by name or e-mail address: 1 to ${MAX_OPERATOR} characters.`, {
+  max: MAX_OPERATOR,
+  check: nameFault,
+})
+
+export const keyLabel = optional(
+  text(`What the key is for: 1 to ${MAX_LABEL} characters, shown in lists and in the audit log.`, {
+    max: MAX_LABEL,
+    check: nameFault,
+  }),
 )
 
 export const requiredKey = text('The same key and request is done once, and answered alike for seven days.', {

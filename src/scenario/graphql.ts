@@ -1,5 +1,6 @@
 import type { EnumRef, SchemaTypes } from '@pothos/core'
 import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../auth/access.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import type { Fault } from '../errors.ts'
@@ -746,33 +747,20 @@ builder.queryFields((t) => ({
   ),
 }))
 
-interface Published {
+interface Published extends Audited {
   readonly scenario: PublishedScenario & { environment: string }
-  readonly audit: { readonly projectId: string; readonly id: string } | null
   readonly notices: readonly Fault[]
 }
 
-function published(
-  { projectId }: PlatformCaller,
-  { environment }: { environment: string },
-  done: Publication,
-): Published {
+function published(caller: PlatformCaller, { environment }: { environment: string }, done: Publication): Published {
   const { scenario, auditId, notices } = done
-  const audit = auditId === null ? null : { projectId, id: auditId }
-  return { scenario: { environment, ...scenario }, audit, notices }
+  return { scenario: { environment, ...scenario }, audit: auditRef(caller, auditId), notices }
 }
 
-const payloadType = (name: string) =>
-  builder.objectRef<Published>(name).implement({
+const payloadType = (name: string) => {
+  const payload = builder.objectRef<Published>(name).implement({
     fields: (t) => ({
       scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }),
-      auditEntry: t.prismaField({
-        type: 'AuditLogEntry',
-        nullable: true,
-        description: 'What the audit log has of it. Null when the text was current already, so that nothing changed.',
-        resolve: (query, { audit }, _args, context) =>
-          audit && context.prisma.auditLogEntry.findUnique({ ...query, where: { projectId_id: audit } }),
-      }),
       notices: t.field({
         type: [FaultType],
         description:
@@ -781,6 +769,9 @@ const payloadType = (name: string) =>
       }),
     }),
   })
+  addAuditEntry(payload, 'Null when the text was current already, so that nothing changed.')
+  return payload
+}
 const PublishScenarioPayload = payloadType('PublishScenarioPayload')
 const CloneScenarioPayload = payloadType('CloneScenarioPayload')
 

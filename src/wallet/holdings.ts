@@ -76,9 +76,10 @@ export function move(
   currency: string,
   amount: bigint,
   { reason, reference }: Cause,
-): bigint {
+): { readonly entryId: string } {
   const balance = balanceOf(player, currency) + amount
+  const entryId = newId()
   player.many(balances).set(currency, { currency, balance })
-  group.append(walletLedger, player, { id: newId(), currency, amount, balance, reason, reference })
-  return balance
+  group.append(walletLedger, player, { id: entryId, currency, amount, balance, reason, reference })
+  return { entryId }
 }

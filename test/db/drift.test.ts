@@ -144,6 +144,12 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { attempts: 0 },
     { attempts: -1 },
   ],
+  [
+    'audit_log_operator_check',
+    'audit_log',
+    { project_id: PROJECT, id: ID, actor: 'a', action: 'b', target: 'c', operator: 'ada', operator_is_claimed: true },
+    { operator: null },
+  ],
   ['streams_position_check', 'streams', { environment_id: ENVIRONMENT }, { position: -1 }],
   [
     'events_position_check',

@@ -43,7 +43,7 @@ export function documentOf(kind: Kind, field: RootField, values: Values): { quer
 }
 
 /** Below a player these are for platform keys alone, also where the player is the one that calls. */
-const FOR_OPERATORS: ReadonlySet<string> = new Set(['loginLog'])
+const FOR_OPERATORS: ReadonlySet<string> = new Set(['loginLog', 'auditLog'])
 
 function selectionOf(type: GraphQLOutputType, depth: number): string {
   const named = getNamedType(type)

@@ -51,6 +51,11 @@ beforeAll(async () => {
   await player.post('/sdk/v1/storage/set', { values: { one: 1, two: 2, three: 3 } })
   for (const subject of ['one', 'two', 'three']) await logIn(game, subject)
   for (const _ of times(3, () => 0)) await game.key('viewer')
+  for (const reason of ['one', 'two', 'three'])
+    await ask(
+      game.platformKey,
+      `mutation { unbanPlayer(input: { playerId: "${player.playerId}", reason: "${reason}" }) { player { id } } }`,
+    )
   for (const name of ['one', 'two', 'three'])
     await ask(
       game.platformKey,

@@ -102,7 +102,7 @@ describe('CORS of REST', () => {
         ...OPEN,
         'access-control-allow-methods': methods.join(', '),
         'access-control-allow-headers':
-          'authorization, content-type, idempotency-key, if-match, if-none-match, x-request-id, x-sdk-key',
+          'authorization, content-type, idempotency-key, if-match, if-none-match, x-operator, x-request-id, x-sdk-key',
         'access-control-max-age': '600',
       })
     }

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import {
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from 'jose'
+import { Refusal } from '../errors.ts'
+
+const ALGORITHM = 'EdDSA'
+/** Ours are some 450 bytes, with a long name 1,300. Whatever is much longer is neither verified nor kept. */
+export const MAX_TOKEN_LENGTH = 4096
+/** Tokens are told apart by their signature: to hash one whole costs more than all the rest of finding its player. */
+export const SIGNATURE_LENGTH = 86
+/** An id as we write it. The database would fail on any other. */
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** A private Ed25519 key as a JWK with its `kid`. */
+export interface TokenKey {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly kid: string
+  readonly x: string
+  readonly d: string
+}
+
+/** What every token of a kind has. A verifier pins each of them, so that no kind passes for another. */
+export interface TokenKind {
+  /** `typ` of the header. */
+  readonly type: string
+  readonly issuer: string
+  readonly audience: string
+  /** Claims that must be there, beside those of every kind. */
+  readonly claims: readonly string[]
+}
+
+/** A token that is to be made. Times are in seconds since 1970. */
+export interface NewToken {
+  readonly subject: string
+  readonly issuedAt: number
+  readonly expiresAt: number
+  readonly tokenId: string
+  /** The claims of its kind. */
+  readonly claims: JWTPayload
+}
+
+/** The keys that sign and verify tokens. */
+export interface TokenRing {
+  /** Signs with the first key. */
+  sign(kind: TokenKind, token: NewToken): Promise<string>
+  /** The claims of a token, by whichever key of the ring. Throws for whatever is not entirely of this kind, or is over. */
+  verify(kind: TokenKind, token: string): Promise<JWTPayload>
+  /** The public keys. */
+  readonly jwks: { readonly keys: readonly JWK[] }
+}
+
+/** The first key signs, all verify. */
+export async function createTokenRing(keys: readonly TokenKey[]): Promise<TokenRing> {
+  const [signing] = keys
+  if (!signing) throw new Error('at least one token key is needed')
+  const signingKey = await importJWK(signing, ALGORITHM)
+  const publicKeys = new Map<string, CryptoKey>()
+  const jwks: JWK[] = []
+  for (const { d: _, ...publicPart } of keys) {
+    publicKeys.set(publicPart.kid, (await importJWK(publicPart, ALGORITHM)) as CryptoKey)
+    jwks.push({ ...publicPart, alg: ALGORITHM, use: 'sig' })
+  }
+
+  function findKey({ kid }: { kid?: string }): CryptoKey {
+    const key = kid === undefined ? undefined : publicKeys.get(kid)
+    if (!key) throw new Refusal('invalidToken')
+    return key
+  }
+
+  return {
+    jwks: { keys: jwks },
+
+    sign({ type, issuer, audience }, { subject, issuedAt, expiresAt, tokenId, claims }) {
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg: ALGORITHM, typ: type, kid: signing.kid })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(subject)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(expiresAt)
+        .setJti(tokenId)
+        .sign(signingKey)
+    },
+
+    async verify({ type, issuer, audience, claims }, token) {
+      const { payload } = await jwtVerify(token, findKey, {
+        algorithms: [ALGORITHM],
+        typ: type,
+        issuer,
+        audience,
+        requiredClaims: ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', ...claims],
+      })
+      return payload
+    },
+  }
+}
+
+/** Whether a claim is an id as we write it. */
+export function isId(claim: unknown): claim is string {
+  return typeof claim === 'string' && ID.test(claim)
+}
+
+/** Makes a new signing key; its `kid` is the thumbprint of the public part. */
+export async function generateTokenKey(): Promise<TokenKey> {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true })
+  const { x, d } = await exportJWK(privateKey)
+  if (x === undefined || d === undefined) throw new Error('the key could not be exported')
+  const kid = createHash('sha256').update(x).digest('base64url').slice(0, 16)
+  return { kty: 'OKP', crv: 'Ed25519', kid, x, d }
+}
