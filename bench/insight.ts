@@ -4,7 +4,7 @@ import { createPlatformKey } from '../src/auth/keys.ts'
 import { readLoginStatistics } from '../src/auth/login-statistics.ts'
 import type { Range } from '../src/insight/range.ts'
 import * as insight from '../src/insight/read-insight.ts'
-import { searchPlayers } from '../src/players/find-player.ts'
+import { searchPlayers } from '../src/listing/search-players.ts'
 import { createProgressBar } from '../src/progress-bar.ts'
 import { parseDefinition } from '../src/scenario/definition.ts'
 import { readScenario } from '../src/scenario/publish.ts'
@@ -262,7 +262,11 @@ async function listQueries(pool: Pool, environmentId: string): Promise<Query[]> 
     },
     statements(explaining, call) {
       const { search: text = null, status = null, after = null } = search(call)
-      return searchPlayers(explaining, { environmentId, text, status }, { after, limit: 51 })
+      return searchPlayers(
+        explaining,
+        { environmentId, text, status },
+        { after: after === null ? null : { id: after, at: null }, limit: 51 },
+      )
     },
   })
   const other = (name: string, query: string, variables: Query['variables'] = () => ({})): Query => ({

@@ -19,3 +19,21 @@ const generator = new V7Generator({ nextUint32: randomsFrom(new Uint32Array(1_02
 
 /** A UUID of version 7: ids that are made later sort later, so that indexes grow at their end. */
 export const newId = (): string => generator.generate().toString()
+
+const DAY_MS = 86_400_000
+
+/** Ids are in the order of the clocks that made them: a day around a range of time they bound what has to be looked at. */
+export function idsAround(from: Date | null, to: Date | null): { first: string | null; last: string | null } {
+  return {
+    first: from && firstIdAt(from.getTime() - DAY_MS),
+    last: to && firstIdAt(to.getTime() + DAY_MS),
+  }
+}
+
+/** No id (UUIDv7) of a moment is below this one. */
+function firstIdAt(milliseconds: number): string {
+  const hex = Math.min(Math.max(milliseconds, 0), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}

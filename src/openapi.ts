@@ -8,6 +8,7 @@ import { progressRequest } from './battlepass/read-progress.ts'
 import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
 import type { Json } from './json.ts'
 import { MAX_CUSTOM_PROVIDERS, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES, SLUG } from './limits.ts'
+import { filterRequest } from './listing/requests.ts'
 import {
   playerRequest,
   storageDeleteRequest,
@@ -15,6 +16,7 @@ import {
   storageListRequest,
   storageSetRequest,
 } from './players/requests.ts'
+import { STATUSES } from './players/standing.ts'
 import { RESERVED_NAMES } from './providers/custom-provider.ts'
 import { customProviderRequest, MAX_BLOCK_BYTES } from './providers/settings.ts'
 import { WITHHELD } from './providers/write-only.ts'
@@ -63,6 +65,43 @@ const businessError = (errors: readonly string[]): Schema =>
   orNull({ type: 'string', enum: errors, description: 'Why the game said no. Null on success.' })
 
 const schemas: Record<string, Schema> = {
+  ExportedPlayer: {
+    type: 'object',
+    description:
+      'A line of an export of players. The last three are there where a pass is named, null before it is begun.',
+    properties: {
+      playerId: text("The player's id."),
+      status: { type: 'string', enum: STATUSES },
+      nickname: orNull(text('What it is called.')),
+      avatarUrl: orNull(text('The address of its picture.')),
+      region: orNull(text('Where it plays.')),
+      language: orNull(text('In which language.')),
+      createdAt: text('When it was created, in UTC.', { format: 'date-time' }),
+      lastLoginAt: orNull(text('When it logged in last, in UTC.', { format: 'date-time' })),
+      identities: list(
+        answer(
+          { provider: text('`custom`, or `custom:` and a name.'), subject: text("The studio's id.") },
+          'An identity.',
+        ),
+        'By what it logs in.',
+      ),
+      level: orNull(int32('Its level on the pass.')),
+      xp: orNull(int64('Its xp on the pass.')),
+      premiumOwned: orNull(flag('It has premium on the pass.')),
+    },
+    required: [
+      'playerId',
+      'status',
+      'nickname',
+      'avatarUrl',
+      'region',
+      'language',
+      'createdAt',
+      'lastLoginAt',
+      'identities',
+    ],
+    additionalProperties: false,
+  },
   ProgressRequest: progressRequest.schema,
   ProgressResponse: answer(
     {
@@ -522,6 +561,8 @@ interface Operation {
   readonly parameters?: readonly Schema[]
   /** Further headers of the answer. */
   readonly headers?: Schema
+  /** JSON unless given. */
+  readonly mediaType?: string
 }
 
 const EVERY_CALL: readonly RefusalKind[] = [
@@ -612,6 +653,7 @@ function operation({
   refusals,
   parameters = [],
   headers: further = {},
+  mediaType,
 }: Operation): Schema {
   // What the service tells of itself is answered by no route, and named by no id.
   const headers = tag === 'Service' ? {} : { headers: { 'X-Request-Id': REQUEST_ID, ...further } }
@@ -625,7 +667,7 @@ function operation({
     responses: {
       ...(response === null
         ? { 204: { description: 'Done.', ...headers } }
-        : { 200: { description: 'Done.', ...headers, content: contentOf(response) } }),
+        : { 200: { description: 'Done.', ...headers, content: contentOf(response, mediaType) } }),
       ...refusalsOf(refusals),
     },
   }
@@ -672,7 +714,8 @@ function errorExample(kind: RefusalKind): [name: string, example: Schema] {
 
 const content = (schema: Schema): Schema => ({ 'application/json': { schema } })
 
-function contentOf(schema: string | Schema): Schema {
+function contentOf(schema: string | Schema, mediaType?: string): Schema {
+  if (mediaType !== undefined) return { [mediaType]: { schema: typeof schema === 'string' ? ref(schema) : schema } }
   if (typeof schema !== 'string') return content(schema)
   return { 'application/json': { schema: ref(schema), ...(schema in examples && { example: examples[schema] }) } }
 }
@@ -912,6 +955,25 @@ export const openapi = {
         request: 'RunRequest',
         response: 'RunResponse',
         refusals: [...PLAYER_CALL, 'runNotFound', 'scenarioNotFound'],
+      }),
+    },
+    '/platform/v1/projects/{projectId}/players.ndjson': {
+      get: operation({
+        id: 'exportPlayers',
+        tag: 'Platform',
+        summary:
+          'Export players, the newest first, one JSON object a line. An answer that is cut off is not whole: its last chunk is missing.',
+        security: 'platformKey',
+        response: 'ExportedPlayer',
+        mediaType: 'application/x-ndjson',
+        refusals: PLATFORM_CALL,
+        parameters: [
+          projectId,
+          ...Object.entries(filterRequest.fields).map(([name, { isRequired, description, schema }]) =>
+            query(name, isRequired, description, schema),
+          ),
+          query('reason', false, 'Why: 1 to 500 characters, kept in the audit log.'),
+        ],
       }),
     },
     '/platform/v1/projects/{projectId}/scenarios/{scenarioId}': {

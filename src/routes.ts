@@ -7,8 +7,9 @@ import { addXpCall } from './battlepass/add-xp.ts'
 import { claimTierCall } from './battlepass/claim-tier.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
-import { clientPost, linkPost, platform, playerPost, playerRead, type Route } from './http/route.ts'
+import { clientPost, linkPost, platform, platformStream, playerPost, playerRead, type Route } from './http/route.ts'
 import { objectText, RawJson } from './json.ts'
+import { getPlayers } from './listing/rest.ts'
 import { readPlayer } from './players/read-player.ts'
 import { playerRequest, storageGetRequest } from './players/requests.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
@@ -65,6 +66,12 @@ export const routes: readonly Route[] = [
   platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'admin', putAuthProviders, {
     action: ACTIONS.setProviders,
     target: () => 'providers',
+  }),
+
+  // Players, for live-ops
+  platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers, {
+    action: ACTIONS.exportPlayers,
+    target: () => 'players',
   }),
 
   // Scenarios, for designers

@@ -87,6 +87,8 @@ describe('the schema (decisions 9)', () => {
       'AuditLogEntry.environment',
       'AuditLogEntry.operator',
       'ChangePayload.auditEntry',
+      'Player.lastLoginAt',
+      'PlayerConnection.nicknameSearch',
       'CloneScenarioPayload.auditEntry',
       'CreateEnvironmentPayload.auditEntry',
       'CreateOperatorTokenPayload.auditEntry',

@@ -14,4 +14,5 @@ export const ACTIONS = {
   createEnvironment: 'environment.create',
   renameProject: 'project.rename',
   readAuditLog: 'audit_log.read',
+  exportPlayers: 'players.export',
 } as const

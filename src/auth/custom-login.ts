@@ -11,6 +11,7 @@ import type { Secrets } from '../providers/secrets.ts'
 import type { RequestOf } from '../request/shape.ts'
 import type { ClientRef } from './callers.ts'
 import { addIdentity, askOwner, type IdentityRef, identityProvider } from './identities.ts'
+import { LastLogins } from './last-logins.ts'
 import { LOGIN_OUTCOMES, type LoginAttempt, LoginLog, type LoginOutcome, logAttempt } from './login-log.ts'
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
@@ -178,6 +179,7 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
       if (owner) group.of(Profiles).change(owner, answer)
       putValues(player, answer.data)
       log(group, approval, player)
+      group.of(LastLogins).add(player)
       return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000))
     },
   }

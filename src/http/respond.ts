@@ -9,10 +9,12 @@ export interface Reply {
   readonly body: string | Buffer | null
   /** Names and values in turn, as `writeHead` takes them without copying. */
   readonly headers: readonly string[]
+  /** A body that is made while it is sent, in the place of `body`. */
+  readonly pages?: AsyncIterable<string>
 }
 
 export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
-const NO_STORE = ['cache-control', 'no-store'] as const
+export const NO_STORE = ['cache-control', 'no-store'] as const
 const JSON_HEADERS = [...JSON_TYPE, ...NO_STORE]
 /** Seconds after which a client should try again when the service is unavailable. */
 const RETRY_AFTER = ['retry-after', '1'] as const

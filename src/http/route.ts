@@ -9,7 +9,7 @@ import { type JsonSource, type Source, withMember } from '../request/source.ts'
 import type { Service } from '../service.ts'
 import { readBody, readJson } from './body.ts'
 import { operatorHeader } from './operator-header.ts'
-import { closedOf, json, noContent, type Reply } from './respond.ts'
+import { closedOf, json, NO_STORE, noContent, type Reply } from './respond.ts'
 
 /** What every handler works with. */
 export interface RestContext {
@@ -157,6 +157,11 @@ export interface PlatformRequest {
 
 export type PlatformHandler = (request: PlatformRequest) => Promise<Json>
 
+/** Answers with a body that is made while it is sent: whatever is refused is refused before. */
+export type PlatformStream = (
+  request: PlatformRequest,
+) => Promise<{ readonly type: string; readonly pages: AsyncIterable<string> }>
+
 /** How the audit log names a call that changes something, and which part of its path it is about. */
 export interface Audited {
   readonly action: string
@@ -171,6 +176,30 @@ export function platform(
   handler: PlatformHandler,
   audited?: Audited,
 ): Route {
+  return platformCall(method, path, role, async (request) => json(await handler(request)), audited)
+}
+
+/** The same for an answer that is too long to be made at once. */
+export function platformStream(
+  path: `/platform/v1/projects/:projectId/${string}`,
+  role: Role,
+  handler: PlatformStream,
+  audited: Audited,
+): Route {
+  const answer = async (request: PlatformRequest): Promise<Reply> => {
+    const { type, pages } = await handler(request)
+    return { status: 200, body: null, headers: ['content-type', type, ...NO_STORE], pages }
+  }
+  return platformCall('GET', path, role, answer, audited)
+}
+
+function platformCall(
+  method: Route['method'],
+  path: string,
+  role: Role,
+  answerTo: (request: PlatformRequest) => Promise<Reply>,
+  audited?: Audited,
+): Route {
   return {
     method,
     path,
@@ -183,7 +212,7 @@ export function platform(
       const body = () => readSource(context, request)
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
-      const answer = json(await handler({ caller, params, query, headers: request.headers, setHeader, body, service }))
+      const answer = await answerTo({ caller, params, query, headers: request.headers, setHeader, body, service })
       return { ...answer, headers: [...answer.headers, ...headers] }
     },
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
 import { toRefusal } from '../db/failures.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
@@ -79,8 +80,27 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
       headers.push('access-control-expose-headers', EXPOSED_HEADERS, 'vary', 'origin')
     }
     letBy(request, response)
-    response.writeHead(status, headers).end(body)
+    response.writeHead(status, headers)
+    if (reply.pages && request.method !== 'HEAD') await send(place, reply.pages, response, requestId)
+    else response.end(body)
     place.count(status, performance.now() - started)
+  }
+
+  /** Sends pages as fast as the client takes them. What fails midway cuts the connection: the answer must not look whole. */
+  async function send(
+    { path }: Place,
+    pages: AsyncIterable<string>,
+    response: ServerResponse,
+    requestId: string,
+  ): Promise<void> {
+    try {
+      await pipeline(Readable.from(pages, { highWaterMark: 1 }), response)
+    } catch (error) {
+      response.destroy()
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'ERR_STREAM_PREMATURE_CLOSE')
+        log.warn({ path, requestId, err: String(error) }, 'an answer was cut off')
+    }
   }
 
   function respond(

@@ -1,3 +1,4 @@
+import { lastLogins } from '../auth/last-logins.ts'
 import { loginLog } from '../auth/login-log.ts'
 import type { Part } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
@@ -25,6 +26,7 @@ export class Erasures implements Part {
         set: 'nickname = NULL, avatar_url = NULL, region = NULL, language = NULL',
       }),
       ...storage.remove(players, []),
+      ...lastLogins.remove(players, []),
       ...loginLog.remove(players, ['environmentId', 'playerId']),
       {
         name: 'erase-login-log-by-subject',

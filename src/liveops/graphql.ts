@@ -6,30 +6,22 @@ import type { Command } from '../commit/command.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
 import { bareId } from '../graphql/global-id.ts'
-import { orNull } from '../graphql/node.ts'
-import { forwardPage, namesOf, readList } from '../graphql/page.ts'
-import { argsOf, inputOf, type Sent } from '../graphql/shapes.ts'
-import { isUuid, MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
-import { findPlayer, searchPlayers } from '../players/find-player.ts'
-import { PlayerType } from '../players/graphql.ts'
+import { inputOf, type Sent } from '../graphql/shapes.ts'
+import { MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
+import { findPlayer } from '../players/find-player.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
-import { type PlayerRef, STATUSES } from '../players/standing.ts'
-import { findEnvironment } from '../projects/projects.ts'
-import { environment, inScenario, nodeId, playerId, reason, requiredKey, runId, scenarioId } from '../request/common.ts'
-import { printCursor, readCursor } from '../request/cursor.ts'
+import type { PlayerRef } from '../players/standing.ts'
+import { inScenario, nodeId, playerId, reason, requiredKey, runId, scenarioId } from '../request/common.ts'
 import {
-  type Check,
   described,
   type Fields,
   int32,
   int64,
-  oneOf,
   optional,
   type RequestOf,
   type Shape,
   shape,
   text,
-  uuid,
 } from '../request/shape.ts'
 import {
   banPlayer,
@@ -299,68 +291,3 @@ builder.mutationFields((t) => ({
     ),
   }),
 }))
-
-const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
-const playersRequest = shape({
-  environment,
-  search: optional(text('An id, the beginning of a nickname in any letter case, or a subject.', { max: MAX_SUBJECT })),
-  provider: optional(
-    text('With it the search is for a subject of this provider: `custom`, or `custom:` and its name.', {
-      max: MAX_IDENTITY_PROVIDER,
-    }),
-  ),
-  status: optional(oneOf('Of this status alone.', STATUSES)),
-})
-
-builder.queryFields((t) => ({
-  player: t.prismaField({
-    type: 'Player',
-    nullable: true,
-    description: "A player of the key's project. Null for one that is not there.",
-    args: argsOf(playerQueryRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
-      const { id: playerId } = playerQueryRequest.readInput(args)
-      const selection = { ...query }
-      const found = await orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
-      if (!found) return null
-      const { environmentId, playerId: id } = found
-      return context.prisma.player.findUnique({ ...selection, where: { environmentId_id: { environmentId, id } } })
-    },
-  }),
-  players: t.connection(
-    {
-      type: PlayerType,
-      description: 'The players of an environment, the newest first.',
-      args: argsOf(playersRequest),
-      resolve: async (_root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
-        const asked = readList(playersRequest, args, readPlayerCursor, checkProvider)
-        const { environment, search, provider, status, size, after } = asked
-        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-        const found = await searchPlayers(
-          context.service.operatorPool,
-          { environmentId, text: search, provider, status },
-          { after, limit: size + 1 },
-        )
-        const ids = found.slice(0, size)
-        const rows = await context.prisma.player.findMany({ where: { environmentId, id: { in: ids } } })
-        const byId = new Map(rows.map((row) => [row.id, row]))
-        const players = ids.flatMap((id) => byId.get(id) ?? [])
-        const { edges, pageInfo } = forwardPage(players, { size, after }, ({ id }) => printCursor('player', id))
-        return { edges, pageInfo: { ...pageInfo, hasNextPage: found.length > size } }
-      },
-    },
-    ...namesOf('Player'),
-  ),
-}))
-
-/** All who ever came by a provider are nobody's page. */
-const checkProvider: Check<RequestOf<typeof playersRequest>> = ({ provider, search }) =>
-  provider !== null && !search ? [{ path: 'provider', message: 'must be given with search' }] : []
-
-/** The id that a cursor names; undefined for a cursor that is not of such a list. */
-function readPlayerCursor(cursor: string): string | undefined {
-  const id = readCursor('player', cursor)
-  return id !== undefined && isUuid(id) ? id : undefined
-}

@@ -75,6 +75,13 @@ export const PlayerType = builder.prismaObject('Player', {
     region: t.exposeString('region', { nullable: true }),
     language: t.exposeString('language', { nullable: true }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    lastLoginAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it logged in last; null for one that never did, and for a deleted one. A refresh is no login.',
+      select: { lastLogin: { select: { loggedInAt: true } } },
+      resolve: ({ lastLogin }) => lastLogin?.loggedInAt ?? null,
+    }),
     // In the order of bytes, as over REST: how a database sorts text is its own.
     identities: t.field({
       description: 'By what it logs in, by provider and subject.',

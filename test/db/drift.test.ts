@@ -12,6 +12,7 @@ const NO_DIFFERENCE = '-- This is an empty migration.'
 /** What the migrations hold and `schema.prisma` cannot say, beside the checks. */
 const PARTIAL_INDEXES = [
   'audit_log_denied_key',
+  'passes_premium_idx',
   'players_environment_id_fold_name_idx',
   'players_inactive_idx',
   'players_long_nickname_idx',
@@ -22,8 +23,10 @@ const OPTIONS = {
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
   insight_totals: ['fillfactor=80'],
   inventory: ['fillfactor=80'],
+  last_logins: ['fillfactor=80'],
   passes: ['fillfactor=70'],
   player_versions: ['fillfactor=50'],
+  players_search_name_idx: ['fastupdate=off'],
   runs: ['fillfactor=80'],
   streams: ['fillfactor=10'],
   wallets: ['fillfactor=80'],

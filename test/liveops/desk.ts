@@ -132,6 +132,7 @@ const OWNED = [
   'identities',
   'player_storage',
   'refresh_tokens',
+  'last_logins',
   'login_log',
   'runs',
   'passes',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PlayerSearch, searchPlayers } from '../../src/players/find-player.ts'
+import { type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
 import type { Status } from '../../src/players/standing.ts'
 import { type Game, startGame } from '../support/game.ts'
 
@@ -44,11 +44,13 @@ afterAll(() => game?.stop())
 async function pages(search: Omit<PlayerSearch, 'environmentId'>, size: number, most: number): Promise<string[]> {
   const found: string[] = []
   for (let after: string | null = null; found.length < most; ) {
-    const page: string[] = await searchPlayers(
-      game.app.pool,
-      { environmentId: game.environmentId, ...search },
-      { after, limit: size },
-    )
+    const page: string[] = (
+      await searchPlayers(
+        game.app.pool,
+        { environmentId: game.environmentId, ...search },
+        { after: after === null ? null : { id: after, at: null }, limit: size },
+      )
+    ).map(({ id }) => id)
     found.push(...page)
     after = page.at(-1) ?? null
     if (page.length < size) break

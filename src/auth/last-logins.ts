@@ -1,0 +1,28 @@
+import type { Part } from '../commit/group.ts'
+import { type PlayerRef, playerKey } from '../commit/player.ts'
+import type { Statement } from '../commit/statement.ts'
+import { table } from '../commit/table.ts'
+
+/** When each player was logged in last. A refreshed token is no login. */
+export const lastLogins = table('last_logins', {
+  key: {},
+  columns: {},
+  computed: { logged_in_at: 'now()' },
+  kind: 'state',
+  isVersioned: false,
+})
+
+/** The players whom a group logs in: one statement for all of them. */
+export class LastLogins implements Part {
+  static readonly stage = 'changes'
+  private readonly players = new Map<string, PlayerRef>()
+
+  /** One that logs in twice within a group has one row. */
+  add({ environmentId, playerId }: PlayerRef): void {
+    this.players.set(playerKey({ environmentId, playerId }), { environmentId, playerId })
+  }
+
+  save(): Statement[] {
+    return lastLogins.save([...this.players.values()])
+  }
+}

@@ -1,0 +1,99 @@
+import type { Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import type { PlatformCaller } from '../auth/callers.ts'
+import { Refusal } from '../errors.ts'
+import { type Json, print } from '../json.ts'
+import type { Status } from '../players/standing.ts'
+import { type PlayerSearch, searchPlayers } from './search-players.ts'
+import type { PlayerPlace } from './statements.ts'
+
+/** So many players are read at once. Nothing of the database is held while they are on their way to the client. */
+const PAGE = 500
+
+export interface Export {
+  readonly caller: PlatformCaller
+  readonly search: PlayerSearch
+  /** What was asked for, as the audit log keeps it. */
+  readonly filters: Json
+  /** The name of the environment. */
+  readonly environment: string
+  readonly reason: string | null
+}
+
+interface Row {
+  readonly id: string
+  readonly status: Status
+  readonly nickname: string | null
+  readonly avatar_url: string | null
+  readonly region: string | null
+  readonly language: string | null
+  readonly created_at: Date
+  readonly logged_in_at: Date | null
+  readonly identities: [provider: string, subject: string][]
+  readonly level: number | null
+  readonly xp: string | null
+  readonly premium_owned: boolean | null
+}
+
+/**
+ * The players of a list, the newest first: pages of lines, each line a JSON object. The first page is read and the audit
+ * entry written before this answers, so that what can be refused is. A page that cannot be read later, or a key that was
+ * revoked meanwhile, is an error of the pages.
+ */
+export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIterable<string>> {
+  const { caller, search, filters, environment, reason } = asked
+  const first = await searchPlayers(pool, search, { after: null, limit: PAGE })
+  const { environmentId } = search
+  const entry = { action: ACTIONS.exportPlayers, target: environment, before: null, after: filters }
+  await writeAudit(pool, caller, { ...entry, environmentId, reason })
+  return pagesOf(pool, asked, first)
+}
+
+async function* pagesOf(pool: Pool, { caller, search }: Export, first: PlayerPlace[]): AsyncGenerator<string> {
+  for (let places = first; places.length > 0; ) {
+    yield await linesOf(pool, search, places)
+    const after = places.at(-1)
+    if (!after || places.length < PAGE) return
+    await requireKey(pool, caller)
+    places = await searchPlayers(pool, search, { after, limit: PAGE })
+  }
+}
+
+async function requireKey(pool: Pool, { keyId }: PlatformCaller): Promise<void> {
+  const { rows } = await pool.query('SELECT FROM platform_keys WHERE id = $1 AND revoked_at IS NULL', [keyId])
+  if (rows.length === 0) throw new Refusal('invalidToken')
+}
+
+async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, places: PlayerPlace[]): Promise<string> {
+  const { rows } = await pool.query<Row>({
+    name: 'export-players',
+    text: `SELECT p.id, p.status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,
+        (SELECT l.logged_in_at FROM last_logins l WHERE l.environment_id = p.environment_id AND l.player_id = p.id),
+        (SELECT coalesce(json_agg(json_build_array(i.provider, i.subject)
+           ORDER BY i.provider COLLATE "C", i.subject COLLATE "C"), '[]')
+         FROM identities i WHERE i.environment_id = p.environment_id AND i.player_id = p.id) AS identities,
+        s.level, s.xp, s.premium_owned
+      FROM unnest($2::uuid[]) WITH ORDINALITY AS k(id, place)
+      CROSS JOIN LATERAL (SELECT * FROM players p WHERE p.environment_id = $1 AND p.id = k.id LIMIT 1) p
+      LEFT JOIN LATERAL (
+        SELECT * FROM passes s WHERE s.environment_id = $1 AND s.player_id = k.id AND s.scenario_id = $3 AND s.node_id = $4 LIMIT 1
+      ) s ON true
+      ORDER BY k.place`,
+    values: [environmentId, places.map(({ id }) => id), pass?.scenarioId ?? null, pass?.nodeId ?? null],
+  })
+  return rows.map((row) => `${print(lineOf(row, Boolean(pass)))}\n`).join('')
+}
+
+const lineOf = (row: Row, hasPass: boolean): Json => ({
+  playerId: row.id,
+  status: row.status,
+  nickname: row.nickname,
+  avatarUrl: row.avatar_url,
+  region: row.region,
+  language: row.language,
+  createdAt: row.created_at.toISOString(),
+  lastLoginAt: row.logged_in_at?.toISOString() ?? null,
+  identities: row.identities.map(([provider, subject]) => ({ provider, subject })),
+  ...(hasPass && { level: row.level, xp: row.xp === null ? null : BigInt(row.xp), premiumOwned: row.premium_owned }),
+})

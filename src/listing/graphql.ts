@@ -1,0 +1,167 @@
+import { queryFromInfo } from '@pothos/plugin-prisma'
+import { requirePlatform } from '../auth/access.ts'
+import { builder } from '../graphql/builder.ts'
+import { orNull } from '../graphql/node.ts'
+import { forwardPage, namesOf, readList } from '../graphql/page.ts'
+import { argsOf, enumType } from '../graphql/shapes.ts'
+import { isUuid } from '../limits.ts'
+import { findPlayer } from '../players/find-player.ts'
+import { PlayerType } from '../players/graphql.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { printCursor, readCursor } from '../request/cursor.ts'
+import { shape, uuid } from '../request/shape.ts'
+import { checkFilter, playersRequest, searchOf } from './requests.ts'
+import {
+  countPlayers,
+  MAX_COUNT,
+  NICKNAME_SEARCHES,
+  type NicknameSearch,
+  nicknameSearchOf,
+  searchPlayers,
+} from './search-players.ts'
+import { DIRECTIONS, PLAYER_SORTS, type PlayerPlace, type PlayerSort } from './statements.ts'
+
+enumType('PlayerSort', PLAYER_SORTS, {
+  description: 'By what a list of players is sorted. Those who are equal in it are in the order of their ids.',
+  values: {
+    created: 'When they were created.',
+    'last login': 'When they logged in last. Those who never did come last, in either direction.',
+    level: 'Their level on the pass that is named.',
+  },
+})
+enumType('SortDirection', DIRECTIONS, {
+  description: 'Which end of a list comes first.',
+  values: { descending: 'The newest or highest first.', ascending: 'The oldest or lowest first.' },
+})
+const NicknameSearchType = enumType('NicknameSearch', NICKNAME_SEARCHES, {
+  description: 'How nicknames were looked through.',
+  values: {
+    anywhere: 'The text was found anywhere in them, without regard to letter case and accents.',
+    prefix: 'The text was found at their beginning, in any letter case.',
+  },
+})
+
+/** What a page of players tells beside its players, once it is asked for. */
+interface AboutList {
+  readonly count: () => Promise<number>
+  readonly nicknameSearch: () => Promise<NicknameSearch | null>
+}
+
+const aboutOf = (connection: unknown): AboutList => (connection as { about: AboutList }).about
+
+const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
+
+builder.queryFields((t) => ({
+  player: t.prismaField({
+    type: 'Player',
+    nullable: true,
+    description: "A player of the key's project. Null for one that is not there.",
+    args: argsOf(playerQueryRequest),
+    resolve: async (query, _root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { id: playerId } = playerQueryRequest.readInput(args)
+      const selection = { ...query }
+      const found = await orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
+      if (!found) return null
+      const { environmentId, playerId: id } = found
+      return context.prisma.player.findUnique({ ...selection, where: { environmentId_id: { environmentId, id } } })
+    },
+  }),
+  players: t.connection(
+    {
+      type: PlayerType,
+      description:
+        'The players of an environment, the newest first unless it is said otherwise. Pages go on behind a place, not behind a player: one that moves past it meanwhile, by a login or a level, may be met twice or not at all.',
+      args: argsOf(playersRequest),
+      resolve: async (_root, args, context, info) => {
+        const { projectId } = await requirePlatform(context, 'viewer')
+        // Which list a cursor must be of; a value that is none of the enum does not come so far.
+        const listed = (args.sortBy ?? 'created') as PlayerSort
+        const asked = readList(playersRequest, args, (cursor) => readPlace(listed, cursor), checkFilter)
+        const { size, after, sortBy, direction, ...filter } = asked
+        const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
+        const pool = context.service.operatorPool
+        const search = searchOf(filter, environmentId)
+        const found = await searchPlayers(pool, search, { after, limit: size + 1, sortBy, direction })
+        const places = found.slice(0, size)
+        const ids = places.map(({ id }) => id)
+        // What is asked of the players is read with them.
+        const query = queryFromInfo({ context, info, typeName: 'Player', paths: [['edges', 'node'], ['nodes']] })
+        const rows = await context.prisma.player.findMany({ ...query, where: { environmentId, id: { in: ids } } })
+        const byId = new Map(rows.map((row) => [row.id, row]))
+        const players = places.flatMap((place) => {
+          const row = byId.get(place.id)
+          return row ? [{ row, place }] : []
+        })
+        const page = forwardPage(players, { size, after }, ({ place }) => printPlace(sortBy, place))
+        const about: AboutList = {
+          count: once(() => countPlayers(pool, search, sortBy)),
+          nicknameSearch: async () =>
+            search.text === null || search.provider ? null : nicknameSearchOf(pool, search.text),
+        }
+        return {
+          edges: page.edges.map(({ cursor, node }) => ({ cursor, node: node.row })),
+          pageInfo: { ...page.pageInfo, hasNextPage: found.length > size },
+          about,
+        }
+      },
+    },
+    {
+      ...namesOf('Player')[0],
+      fields: (t) => ({
+        totalCount: t.field({
+          type: 'Count',
+          description: `How many players the list has, on all pages: counted up to ${MAX_COUNT.toLocaleString('en')}.`,
+          resolve: async (connection) => Math.min(await aboutOf(connection).count(), MAX_COUNT),
+        }),
+        totalCountIsExact: t.boolean({
+          description: 'False when there are more than were counted.',
+          resolve: async (connection) => (await aboutOf(connection).count()) <= MAX_COUNT,
+        }),
+        nicknameSearch: t.field({
+          type: NicknameSearchType,
+          nullable: true,
+          description: 'How nicknames were looked through; null without a search of them.',
+          resolve: (connection) => aboutOf(connection).nicknameSearch(),
+        }),
+      }),
+    },
+    namesOf('Player')[1],
+  ),
+}))
+
+function once<T>(task: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined
+  return () => {
+    running ??= task()
+    return running
+  }
+}
+
+const LISTS: Readonly<Record<PlayerSort, string>> = {
+  created: 'player',
+  'last login': 'player-by-login',
+  level: 'player-by-level',
+}
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+
+const printPlace = (sortBy: PlayerSort, { id, at }: PlayerPlace): string =>
+  printCursor(LISTS[sortBy], sortBy === 'created' ? id : `${at ?? ''}~${id}`)
+
+/** The place that a cursor names; undefined for a cursor that is not of a list in this order. */
+function readPlace(sortBy: PlayerSort, cursor: string): PlayerPlace | undefined {
+  const place = readCursor(LISTS[sortBy], cursor)
+  if (place === undefined) return undefined
+  if (sortBy === 'created') return isUuid(place) ? { id: place, at: null } : undefined
+  const [at = '', id = ''] = place.split('~', 2)
+  if (!isUuid(id)) return undefined
+  if (sortBy === 'level') return /^\d{1,7}$/.test(at) ? { id, at } : undefined
+  if (at === '') return { id, at: null }
+  return isMoment(at) ? { id, at } : undefined
+}
+
+/** A moment as lists print it. JavaScript takes the 30th of February for a day in March; Postgres does not. */
+function isMoment(text: string): boolean {
+  const at = new Date(text)
+  return MOMENT.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 19) === text.slice(0, 19)
+}

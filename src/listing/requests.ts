@@ -1,0 +1,93 @@
+import type { Fault } from '../errors.ts'
+import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SUBJECT, MAX_TAG } from '../limits.ts'
+import { STATUSES } from '../players/standing.ts'
+import { environment, nodeId, scenarioId } from '../request/common.ts'
+import {
+  type Check,
+  described,
+  flag,
+  int32,
+  moment,
+  oneOf,
+  optional,
+  type RequestOf,
+  shape,
+  text,
+} from '../request/shape.ts'
+import type { PlayerSearch } from './search-players.ts'
+import { DIRECTIONS, PLAYER_SORTS } from './statements.ts'
+
+// What a list of players is asked with, in GraphQL and for the export.
+
+const level = (description: string) => optional(int32(description, { min: 0, max: MAX_LEVEL }))
+
+export const filterRequest = shape({
+  environment,
+  search: optional(
+    text(
+      'An id, a subject, or a part of a nickname without regard to letter case and accents; only its beginning where `nicknameSearch` says `PREFIX`.',
+      { max: MAX_SUBJECT },
+    ),
+  ),
+  provider: optional(
+    text('With it the search is for a subject of this provider: `custom`, or `custom:` and its name.', {
+      max: MAX_IDENTITY_PROVIDER,
+    }),
+  ),
+  status: optional(oneOf('Of this status alone.', STATUSES)),
+  region: optional(text('Of this region alone, to the letter.', { max: MAX_TAG })),
+  language: optional(text('Of this language alone, to the letter.', { max: MAX_TAG })),
+  createdFrom: optional(moment('Created at this moment or later.')),
+  createdTo: optional(moment('Created before this moment.')),
+  lastLoginFrom: optional(moment('Logged in last at this moment or later.')),
+  lastLoginTo: optional(moment('Logged in last before this moment; those who never did are left out.')),
+  scenarioId: optional(described(scenarioId, 'The scenario of the pass that the following are about.')),
+  nodeId: optional(described(nodeId, 'The node of that pass.')),
+  premium: optional(flag('With premium on the pass, or without. Either way of those who have begun the pass.')),
+  levelFrom: level('At this level of the pass or above.'),
+  levelTo: level('At this level of the pass or below.'),
+})
+
+export const playersRequest = shape({
+  ...filterRequest.fields,
+  sortBy: optional(
+    oneOf('By when they were created unless given. By level it has those who have begun the pass.', PLAYER_SORTS),
+    'created',
+  ),
+  direction: optional(oneOf('The newest or highest first unless given.', DIRECTIONS), 'descending'),
+})
+
+type Filter = RequestOf<typeof filterRequest>
+
+/** Everything that is wrong between the fields. */
+export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked) => {
+  const faults: Fault[] = []
+  const add = (path: string, message: string) => void faults.push({ path, message })
+  const { search, provider, premium, levelFrom, levelTo } = asked
+  // All who ever came by a provider are nobody's page.
+  if (provider !== null && !search) add('provider', 'must be given with search')
+  const isOfPass = premium !== null || levelFrom !== null || levelTo !== null || asked.sortBy === 'level'
+  const isNamed = asked.scenarioId !== null || asked.nodeId !== null
+  for (const path of ['scenarioId', 'nodeId'] as const) {
+    if (asked[path] === null && (isOfPass || isNamed)) add(path, 'is required to name a pass')
+  }
+  if (levelFrom !== null && levelTo !== null && levelTo < levelFrom) add('levelTo', 'must not be below levelFrom')
+  for (const [from, to] of [
+    ['createdFrom', 'createdTo'],
+    ['lastLoginFrom', 'lastLoginTo'],
+  ] as const) {
+    if (asked[from] && asked[to] && asked[from] >= asked[to]) add(to, `must be after ${from}`)
+  }
+  return faults
+}
+
+/** The list that is asked for, in an environment that was found. */
+export function searchOf(asked: Filter, environmentId: string): PlayerSearch {
+  const { search, scenarioId, nodeId, environment: _, ...filter } = asked
+  return {
+    ...filter,
+    environmentId,
+    text: search,
+    pass: scenarioId !== null && nodeId !== null ? { scenarioId, nodeId } : null,
+  }
+}

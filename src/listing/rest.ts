@@ -1,0 +1,45 @@
+import { type Fault, refuseFaults } from '../errors.ts'
+import type { PlatformStream } from '../http/route.ts'
+import type { Json } from '../json.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { reason } from '../request/common.ts'
+import { parseMoment } from '../request/moment.ts'
+import { optional, shape } from '../request/shape.ts'
+import { InputSource } from '../request/source.ts'
+import { exportPlayers } from './export-players.ts'
+import { checkFilter, filterRequest, searchOf } from './requests.ts'
+
+const exportRequest = shape({ ...filterRequest.fields, reason: optional(reason) })
+
+/** GET /platform/v1/projects/{projectId}/players.ndjson?environment=&…&reason= */
+export const getPlayers: PlatformStream = async ({ caller, query, service }) => {
+  const faults: Fault[] = []
+  const sent = valuesOf(query, faults)
+  const { reason, ...asked } = exportRequest.gather(new InputSource(sent), faults)
+  faults.push(...checkFilter(asked))
+  refuseFaults(faults)
+  const environmentId = await findEnvironment(service.pool, caller.projectId, asked.environment)
+  const filters: Record<string, Json> = {}
+  for (const [name, value] of query) if (name in filterRequest.fields && name !== 'environment') filters[name] ??= value
+  const search = searchOf(asked, environmentId)
+  const { environment } = asked
+  const pages = await exportPlayers(service.operatorPool, { caller, search, filters, environment, reason })
+  return { type: 'application/x-ndjson; charset=utf-8', pages }
+}
+
+/** What an address says, as the types of its fields. What is of no such type is left for the field to refuse. */
+function valuesOf(query: URLSearchParams, faults: Fault[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [name, { type }] of Object.entries(exportRequest.fields)) {
+    const text = query.get(name)
+    if (text === null) continue
+    if (type === 'Int') values[name] = /^\d{1,9}$/.test(text) ? Number(text) : text
+    else if (type === 'Boolean') values[name] = text === 'true' || (text === 'false' ? false : text)
+    else if (type !== 'DateTime') values[name] = text
+    else {
+      values[name] = parseMoment(text)
+      if (!values[name]) faults.push({ path: name, message: 'must be a date and time in RFC 3339' })
+    }
+  }
+  return values
+}
