@@ -1,0 +1,75 @@
+import graphql from '@graphql-eslint/eslint-plugin'
+
+// The rules of graphql-eslint for `schema.graphql`: all that it recommends, Relay's, and two more.
+
+const { configs, parser } = graphql
+const rule = (name) => `@graphql-eslint/${name}`
+
+/** What has no identity of its own: parts of other objects, figures, and what an operation answers. */
+const VALUE_SUFFIXES = ['Connection', 'Diff', 'Edge', 'Figures', 'Insight', 'Payload', 'Preview', 'Progress', 'Result']
+const VALUE_TYPES = [
+  'AuthProviders',
+  'ChangedDate',
+  'ChangedLevel',
+  'ChangedNode',
+  'ChangedPrice',
+  'ChangedTier',
+  'ClaimedTier',
+  'CrossedHandle',
+  'CustomProvider',
+  'DiffedLevel',
+  'DiffedNode',
+  'DiffedTier',
+  'EnteredNode',
+  'ExecutionPlan',
+  'GrantedTier',
+  'Identity',
+  'LevelPlayers',
+  'LinkedIdentity',
+  'LoginAttempts',
+  'LoginLatency',
+  'LoginStatistics',
+  'LoginTime',
+  'NewlyClaimable',
+  'PageInfo',
+  'Price',
+  'ProviderLogins',
+  'RemovedClaims',
+  'RemovedNode',
+  'ReorderedEdges',
+  'Reward',
+  'RoleKeys',
+  'ScenarioFault',
+  'ScenarioVersionSummary',
+  'StorageEntry',
+  'StorageKey',
+  'StoredText',
+  'TierClaim',
+  'TierPlayers',
+  'ValueChange',
+  'WebhookAttempt',
+  'XpSource',
+  'XpTime',
+]
+
+export default [
+  {
+    files: ['**/*.graphql'],
+    languageOptions: { parser, parserOptions: { graphQLConfig: { schema: 'schema.graphql' } } },
+    plugins: { '@graphql-eslint': graphql },
+    rules: {
+      ...configs['flat/schema-recommended'].rules,
+      ...configs['flat/schema-relay'].rules,
+      [rule('input-name')]: ['error', { checkInputType: true, caseSensitiveInputType: false }],
+      [rule('no-scalar-result-type-on-mutation')]: 'error',
+      [rule('strict-id-in-types')]: ['error', { exceptions: { types: VALUE_TYPES, suffixes: VALUE_SUFFIXES } }],
+      // `playerId` and the like are the ids of REST and of the audit log, beside the global `id`.
+      [rule('no-typename-prefix')]: 'off',
+      // Lists that are bounded are plain lists, and lists of values are paged, too.
+      [rule('relay-edge-types')]: [
+        'error',
+        { withEdgeSuffix: true, listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false },
+      ],
+    },
+  },
+]
