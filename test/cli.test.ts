@@ -51,9 +51,9 @@ describe('the command line', () => {
       const field = `${kind}Keys`
       const { data } = await game.graphql(
         game.platformKey,
-        `{ ${field}(first: 200) { edges { node { id label createdBy } } } }`,
+        `{ ${field}(first: 200) { nodes { keyId label createdBy } } }`,
       )
-      expect(data[field].edges).toContainEqual({ node: { id, label, createdBy: null } })
+      expect(data[field].nodes).toContainEqual({ keyId: id, label, createdBy: null })
       expect(label).toBe(`of ${kind}`)
     }
   })

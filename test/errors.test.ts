@@ -20,8 +20,8 @@ const others = [
 /** What has the form of a code and is none. */
 const words = [
   ...found('.env.example', /^#([A-Z_]+)=/gm),
-  // Why an attempt to ask a webhook failed.
-  ...found('src/auth/webhook.ts', /^ {2}\| '([a-z_]+)'$/gm),
+  // The values of enums, such as why an attempt to ask a webhook failed.
+  ...found('schema.graphql', /^ {2}([A-Z]+(?:_[A-Z]+)+)$/gm),
   // What the audit log has as a target, and the first message of a WebSocket.
   ...['audit_log', 'connection_init'],
   // The variables of the example receiver.

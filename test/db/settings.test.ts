@@ -51,7 +51,7 @@ describe.each([
     expect(level).toBe(3)
 
     const query = `{ player(id: "${player.playerId}") { createdAt passes { xp } }
-      battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass") { days { day players } } }`
+      battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass") { days { startsAt players } } }`
     const answer = await send('POST', '/graphql', game.platformKey, JSON.stringify({ query }))
     const { data, errors } = await answer.json()
     expect(errors).toBeUndefined()

@@ -59,13 +59,13 @@ describe.each([
     const { environments, auditLog } = await ask(
       `query ($from: DateTime!, $to: DateTime!) {
         environments { name createdAt }
-        auditLog(from: $from, to: $to, action: "environment.create") { edges { node { target at } } }
+        auditLog(from: $from, to: $to, action: "environment.create") { edges { node { target occurredAt } } }
       }`,
       { from, to },
     )
     expect(auditLog.edges).toHaveLength(1)
     const staging = environments.find(({ name }: { name: string }) => name === 'staging')
-    for (const moment of [staging.createdAt, auditLog.edges[0].node.at]) {
+    for (const moment of [staging.createdAt, auditLog.edges[0].node.occurredAt]) {
       // Postgres and the test have clocks of one machine, read to the microsecond and the millisecond.
       expect(Date.parse(moment)).toBeGreaterThanOrEqual(before - 1)
       expect(Date.parse(moment)).toBeLessThanOrEqual(after + 1)

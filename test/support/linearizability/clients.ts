@@ -1,4 +1,5 @@
 import { decodeJwt } from 'jose'
+import { inEnums, inWords } from '../surfaces.ts'
 import { planOf } from './books.ts'
 import type { Cluster, Instance } from './cluster.ts'
 import {
@@ -299,7 +300,7 @@ async function support(
   const { kind: _, scenario, node, key, run, ...more } = { ...request } as Record<string, unknown>
   const input = {
     playerId: client.playerId,
-    ...more,
+    ...inEnums(more),
     ...('amount' in more && { amount: String(more.amount) }),
     ...(node !== undefined && { scenarioId: scenario, nodeId: node }),
     ...(key !== undefined && { idempotencyKey: key }),
@@ -318,7 +319,7 @@ async function support(
   const [error] = response.body?.errors ?? []
   if (!error) {
     const payload = response.body.data[mutation]
-    return { ok: resultOf(request, payload.result ?? payload) }
+    return { ok: resultOf(request, inWords(payload.result ?? payload)) }
   }
   const code = String(error.extensions?.code).toLowerCase()
   return code === 'unavailable' ? 'unknown' : { no: code }
