@@ -188,15 +188,21 @@ describe('the audit log', () => {
 
   it('names keys by their label, also once they are revoked', async () => {
     const key = { role: nameOf('operator'), label: 'support desk in Kyōto' }
-    const made = await act(game.platformKey, 'createPlatformKey', key, `id key label auditEntry { ${WHO} after }`)
-    const { id, label, auditEntry } = made.answer
+    const made = await act(
+      game.platformKey,
+      'createPlatformKey',
+      key,
+      `key platformKey { id keyId label } auditEntry { ${WHO} afterText }`,
+    )
+    const { platformKey, auditEntry } = made.answer
+    const { id, keyId, label } = platformKey
     expect(label).toBe('support desk in Kyōto')
-    expect(auditEntry).toMatchObject({ action: 'platform_key.create', target: id, actorLabel: null })
-    expect(JSON.parse(auditEntry.after)).toMatchObject({ role: 'operator', label })
+    expect(auditEntry).toMatchObject({ action: 'platform_key.create', target: keyId, actorLabel: null })
+    expect(JSON.parse(auditEntry.afterText)).toMatchObject({ role: 'operator', label })
     await unban(made.answer.key)
     const revoked = await act(game.platformKey, 'revokePlatformKey', { id })
-    expect(revoked.answer.auditEntry).toMatchObject({ action: 'platform_key.revoke', target: id })
-    expect((await entriesOf(player.playerId))[0]).toMatchObject({ actor: `platform_key:${id}`, actorLabel: label })
+    expect(revoked.answer.auditEntry).toMatchObject({ action: 'platform_key.revoke', target: keyId })
+    expect((await entriesOf(player.playerId))[0]).toMatchObject({ actor: `platform_key:${keyId}`, actorLabel: label })
     const { data } = await game.graphql(
       game.platformKey,
       '{ platformKeys(first: 200) { edges { node { id label } } } sdkKeys(first: 200) { edges { node { id label } } } }',
@@ -206,11 +212,11 @@ describe('the audit log', () => {
       game.platformKey,
       'createSdkKey',
       { environment: 'production', label: 'iOS' },
-      'id label auditEntry { target }',
+      'sdkKey { keyId label } auditEntry { target }',
     )
-    expect(sdk.answer).toMatchObject({ label: 'iOS', auditEntry: { target: sdk.answer.id } })
+    expect(sdk.answer).toMatchObject({ sdkKey: { label: 'iOS' }, auditEntry: { target: sdk.answer.sdkKey.keyId } })
     for (const wrong of ['', 'x'.repeat(65), 'a\nb', ' a']) {
-      const { error } = await act(game.platformKey, 'createPlatformKey', { ...key, label: wrong }, 'id')
+      const { error } = await act(game.platformKey, 'createPlatformKey', { ...key, label: wrong }, 'key')
       expect([wrong, error]).toMatchObject([wrong, { code: 'INVALID_REQUEST', details: [{ path: 'label' }] }])
     }
   })
@@ -277,9 +283,9 @@ describe('every change of an operator answers its audit entry and what it wrote'
       expect(both[0]?.answer.auditEntry.id).toBeDefined()
       return both[0]?.answer
     }
-    const credit = await twice('creditWallet', money, 'currency amount balance reason reference')
-    expect(credit.entry).toMatchObject({ currency: 'gems', amount: '7', balance: '7', reason: 'adjustment' })
-    expect(credit.entry.reference).toBe(`support/${credit.auditEntry.id}`)
+    const credit = await twice('creditWallet', money, 'currency amount balance cause reference')
+    expect(credit.entry).toMatchObject({ currency: 'gems', amount: '7', balance: '7', cause: 'ADJUSTMENT' })
+    expect(credit.entry.reference).toBe(credit.auditEntry.id.replace('AuditLogEntry:', 'support/'))
     const grant = await twice('grantXp', xp, 'amount source')
     expect(grant.entry).toMatchObject({ amount: '1500', source: 'support' })
     expect(await entriesOf(rich.playerId)).toHaveLength(2)

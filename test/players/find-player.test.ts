@@ -6,6 +6,7 @@ import { type Game, startGame } from '../support/game.ts'
 /** More than are put in order, all of them old, since behind them come more than are looked through. */
 const CROWD = 10_076
 const NEWCOMERS = 20_100
+const PIECE = 4_000
 
 interface Known {
   readonly id: string
@@ -19,19 +20,24 @@ let known: Known[]
 
 beforeAll(async () => {
   game = await startGame()
-  const { rows } = await game.app.pool.query<Known>(
-    `INSERT INTO players (environment_id, id, nickname, status)
-     SELECT $1, (lpad(to_hex(n), 12, '0') || '7000a000000000000000')::uuid,
-       CASE WHEN n > $3::int THEN 'Newcomer ' WHEN n % 400 = 0 THEN 'Lonely ' WHEN n % 2 = 0 THEN 'Crowd ' ELSE 'CROWD ' END || n,
-       CASE WHEN n % 50 = 7 THEN 'banned' WHEN n % 5000 = 3 THEN 'deleted' ELSE 'active' END
-     FROM generate_series(1, $2::int) AS n RETURNING id, nickname, status`,
-    [game.environmentId, CROWD + NEWCOMERS, CROWD],
-  )
-  known = rows.sort((a, b) => (a.id < b.id ? 1 : -1))
+  // In pieces, each of which is within the time that a statement has.
+  const made: Known[] = []
+  for (let from = 1; from <= CROWD + NEWCOMERS; from += PIECE) {
+    const { rows } = await game.app.pool.query<Known>(
+      `INSERT INTO players (environment_id, id, nickname, status)
+       SELECT $1, (lpad(to_hex(n), 12, '0') || '7000a000000000000000')::uuid,
+         CASE WHEN n > $4::int THEN 'Newcomer ' WHEN n % 400 = 0 THEN 'Single ' WHEN n % 2 = 0 THEN 'Crowd ' ELSE 'CROWD ' END || n,
+         CASE WHEN n % 50 = 7 THEN 'banned' WHEN n % 5000 = 3 THEN 'deleted' ELSE 'active' END
+       FROM generate_series($2::int, $3::int) AS n RETURNING id, nickname, status`,
+      [game.environmentId, from, Math.min(from + PIECE - 1, CROWD + NEWCOMERS), CROWD],
+    )
+    made.push(...rows)
+  }
+  known = made.sort((a, b) => (a.id < b.id ? 1 : -1))
   // A stranger to the crowd whose subject is what others are called, and one of another environment.
   await game.app.pool.query(
     `INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, 'custom', 'crowd', $2)`,
-    [game.environmentId, known.find(({ nickname }) => nickname.startsWith('Lonely'))?.id],
+    [game.environmentId, known.find(({ nickname }) => nickname.startsWith('Single'))?.id],
   )
   await game.app.pool.query("INSERT INTO players (environment_id, id, nickname) VALUES ($1, $2, 'Crowd of staging')", [
     game.stagingId,
@@ -73,7 +79,7 @@ describe('a search of players', () => {
     ['nothing, of the deleted', null, 'deleted'],
     ['nothing', null, null],
   ] as const)('finds by %s whom it should, the newest first, page after page', async (_what, text, status) => {
-    const bySubject = known.find(({ nickname }) => nickname.startsWith('Lonely'))
+    const bySubject = known.find(({ nickname }) => nickname.startsWith('Single'))
     const expected = known.filter(
       (player) =>
         (text === null ||
