@@ -798,7 +798,7 @@ describe('the body of a 200', () => {
       await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [player.playerId])
       expect((await game.login({ index: 0 }, { provider: 'body' })).status).toBe(403)
       expect(await notesOf('noted')).toEqual(
-        ['player_banned', 'custom_auth_invalid_data', 'ok'].map((outcome) => ({
+        ['PLAYER_BANNED', 'CUSTOM_AUTH_INVALID_DATA', 'OK'].map((outcome) => ({
           outcome,
           notes: ['nickname ignored'],
         })),
