@@ -188,7 +188,12 @@ describe('an operator token', () => {
     const again = await create(token, 'viewer')
     expect(again.errors?.[0]?.extensions).toMatchObject({
       code: 'FORBIDDEN',
-      details: [{ path: 'authorization', message: 'must be a platform key: an operator token makes no tokens' }],
+      details: [
+        {
+          path: 'authorization',
+          message: 'must be a platform key: an operator token makes neither tokens nor platform keys',
+        },
+      ],
     })
     expect(again.data).toBeNull()
     // The same attempt of a person and of nobody is nobody's, unless a minute has ended between them.
