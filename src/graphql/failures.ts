@@ -48,7 +48,9 @@ function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
   const told = error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
   const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(told) ?? []
   if (variable === undefined) return fault
-  const [, below = ''] = / at "\w+([\w.[\]]*)"$/.exec(told) ?? []
+  // In two steps, each of which looks at a character once, however long the value is.
+  const [, place = variable] = / at "(\w[\w.[\]]*)"$/.exec(told) ?? []
+  const below = place.replace(/^\w+/, '')
   const message = withoutSuggestion(fault.message)
   // As in the faults of an input, which do not name the input itself.
   const path = `${placeOf(variable, (error as GraphQLError).source)}${below}`.replace(/^input\./, '')
