@@ -31,6 +31,8 @@ export const REFUSALS = {
   xpLimitExceeded: [409, 'xp limit exceeded'],
   balanceLimitExceeded: [409, 'balance limit exceeded'],
   insufficientFunds: [409, 'insufficient funds'],
+  unknownCurrency: [409, 'unknown currency'],
+  creditLimitExceeded: [409, 'credit limit exceeded'],
   premiumTiersClaimed: [409, 'premium tiers claimed'],
   premiumNotAvailable: [409, 'premium not available'],
   environmentExists: [409, 'environment already exists'],

@@ -10,6 +10,8 @@ export const MAX_HANDLE = 64
 export const MAX_TYPE = 64
 /** Currencies and items. */
 export const MAX_ASSET = 64
+/** Currencies of an environment that admins added or gave a limit. */
+export const MAX_CURRENCIES = 1_000
 /** The label of where xp came from. */
 export const MAX_SOURCE = 64
 export const MAX_IDEMPOTENCY_KEY = 255

@@ -2,6 +2,7 @@
 import './audit/graphql.ts'
 import './auth/graphql.ts'
 import './battlepass/graphql.ts'
+import './catalogue/graphql.ts'
 import './events/graphql.ts'
 import './insight/graphql.ts'
 import './liveops/graphql.ts'

@@ -12,7 +12,7 @@ const LEVELS = {
   ground: /^(errors|ids|json|limits|metrics|turns)\.ts$|^request\//,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql\.ts)/,
   features:
-    /^(audit|auth|battlepass|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,
+    /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql\.ts|key-ring\.ts)/,
   startUp: /^(config|log|db\/open|auth\/key-ring)\.ts$/,
   service: /^service\.ts$/,
   mechanics: /^http\/(?!health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,

@@ -15,4 +15,7 @@ export const ACTIONS = {
   renameProject: 'project.rename',
   readAuditLog: 'audit_log.read',
   exportPlayers: 'players.export',
+  addCurrency: 'currency.add',
+  removeCurrency: 'currency.remove',
+  setCreditLimit: 'currency.set_credit_limit',
 } as const

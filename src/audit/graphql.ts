@@ -7,6 +7,7 @@ import { NodeType, nodesOf } from '../graphql/node.ts'
 import { namesOf, pageOf } from '../graphql/page.ts'
 import { jsonOrNull } from '../graphql/scalars.ts'
 import { argsOf } from '../graphql/shapes.ts'
+import { idsAround } from '../ids.ts'
 import { MAX_OPERATOR } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { checkSpan, environment, span } from '../request/common.ts'
@@ -139,7 +140,7 @@ builder.queryField('auditLog', (t) =>
           ...(operator !== null && { operator }),
           ...((from || to) && {
             createdAt: { ...(from && { gte: from }), ...(to && { lt: to }) },
-            AND: idsAround(from, to),
+            AND: between(idsAround(from, to)),
           }),
         }
         return context.prisma.auditLogEntry.findMany({ ...page, where })
@@ -171,7 +172,7 @@ export interface Audited {
   readonly audit: { readonly projectId: string; readonly id: string } | null
 }
 
-/** Names an entry by its id, in the log of whoever caused it. */
+/** The entry with this id, in the log of the caller's project. */
 export const auditRef = ({ projectId }: PlatformCaller, auditId: string | null | undefined): Audited['audit'] =>
   typeof auditId === 'string' ? { projectId, id: auditId } : null
 
@@ -193,19 +194,6 @@ export function addAuditEntry<T extends Audited>(payload: Payload<T>, descriptio
 /** Nothing is older, and Prisma writes years that Postgres does not have. */
 const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)
 
-const DAY_MS = 86_400_000
-
-/** Ids are in the order of the clocks that made them: a day around a range they bound what has to be looked at. */
-function idsAround(from: Date | null, to: Date | null) {
-  const first = from && firstIdAt(from.getTime() - DAY_MS)
-  const last = to && firstIdAt(to.getTime() + DAY_MS)
-  return { id: { ...(first && { gte: first }), ...(last && { lt: last }) } }
-}
-
-/** No id (UUIDv7) of a moment is below this one. */
-function firstIdAt(milliseconds: number): string {
-  const hex = Math.min(Math.max(milliseconds, 0), 2 ** 48 - 1)
-    .toString(16)
-    .padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
-}
+const between = ({ first, last }: ReturnType<typeof idsAround>) => ({
+  id: { ...(first && { gte: first }), ...(last && { lt: last }) },
+})

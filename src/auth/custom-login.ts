@@ -97,7 +97,7 @@ export async function rehearseLogin(
     return { status: 200, outcome: 'ok', subject: answer.subject, attempts, notes }
   } catch (error) {
     const outcome = error instanceof Refusal && LOGIN_OUTCOMES.find((known) => known === error.code)
-    // What is away is away for the operator, too.
+    // Not an outcome of a login, such as a database that cannot be reached.
     if (!outcome) throw error
     return { status: error.status, outcome, subject: null, attempts, notes }
   }

@@ -114,7 +114,14 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
   }),
 })
 
-export const LOGIN_NOTES_DESCRIPTION = `What of the webhook's answer was left alone, since it is too long or cannot be stored: ${LOGIN_NOTES.map((note) => `\`${note}\``).join(', ')}. The player keeps what it has.`
+export const LoginNoteType = enumType('LoginNote', LOGIN_NOTES, {
+  description: "A part of the webhook's answer that was not stored. The player keeps what it has.",
+  values: {
+    'nickname ignored': 'The nickname is too long or cannot be stored.',
+    'avatar ignored': 'The address of the avatar is too long or cannot be stored.',
+  },
+})
+export const LOGIN_NOTES_DESCRIPTION = "The parts of the webhook's answer that were not stored."
 
 const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
   interfaces: [NodeType],
@@ -144,7 +151,8 @@ const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
       type: [WebhookAttemptType],
       resolve: ({ attempts }) => JSON.parse(attempts) as Attempt[],
     }),
-    notes: t.stringList({
+    notes: t.field({
+      type: [LoginNoteType],
       description: LOGIN_NOTES_DESCRIPTION,
       resolve: ({ notes }) => JSON.parse(notes) as LoginNote[],
     }),
@@ -202,7 +210,7 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
   ),
 )
 
-const keyLabelDescription = 'What it is for, in the words of whoever made it; null without any.'
+const keyLabelDescription = 'What the key is for, as its creator put it. Null for a key without a label.'
 const keyActor = '`platform_key:` and its id; null when it was done on the command line.'
 
 builder.prismaObject('SdkKey', {

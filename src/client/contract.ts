@@ -241,6 +241,8 @@ export type RefusalCode =
   | 'xp_limit_exceeded'
   | 'balance_limit_exceeded'
   | 'insufficient_funds'
+  | 'unknown_currency'
+  | 'credit_limit_exceeded'
   | 'premium_tiers_claimed'
   | 'premium_not_available'
   | 'environment_already_exists'

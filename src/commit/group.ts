@@ -176,6 +176,16 @@ export class Group implements Holder {
     this.appended.push({ table, player, row })
   }
 
+  /** How many rows were appended so far, for `appendedSince`. */
+  get appendedCount(): number {
+    return this.appended.length
+  }
+
+  /** The rows that one command appended to a table: those behind the count that it noted before. */
+  appendedSince<Row>(count: number, table: Table<Row>): Row[] {
+    return this.appended.slice(count).flatMap((entry) => (entry.table === table ? [entry.row as Row] : []))
+  }
+
   ask(slot: Slot): void {
     if (this.mode === 'proves' && slot instanceof One && slot.read.isMostlyAbsent) {
       slot.note(null)

@@ -1,6 +1,7 @@
 import { requirePlatform } from '../auth/access.ts'
 import { findPlayer } from '../players/find-player.ts'
 import { admitPlayer, type PlayerRef } from '../players/standing.ts'
+import { findEnvironment } from '../projects/projects.ts'
 import type { Context } from './context.ts'
 import { orNull } from './node.ts'
 
@@ -15,4 +16,10 @@ export async function findReadable(context: Context, playerId: string): Promise<
   }
   const { projectId } = await requirePlatform(context, 'viewer')
   return orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
+}
+
+/** An environment of the operator's project, by its name. Null for any other. */
+export async function findOwnEnvironment(context: Context, environment: string): Promise<string | null> {
+  const { projectId } = await requirePlatform(context, 'viewer')
+  return orNull(findEnvironment(context.service.pool, projectId, environment), 'environmentNotFound')
 }

@@ -4,7 +4,7 @@ import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
-import type { Status } from '../players/standing.ts'
+import type { ProfileRow } from '../players/read-player.ts'
 import { type PlayerSearch, searchPlayers } from './search-players.ts'
 import type { PlayerPlace } from './statements.ts'
 
@@ -21,16 +21,9 @@ export interface Export {
   readonly reason: string | null
 }
 
-interface Row {
+interface Row extends ProfileRow {
   readonly id: string
-  readonly status: Status
-  readonly nickname: string | null
-  readonly avatar_url: string | null
-  readonly region: string | null
-  readonly language: string | null
-  readonly created_at: Date
   readonly logged_in_at: Date | null
-  readonly identities: [provider: string, subject: string][]
   readonly level: number | null
   readonly xp: string | null
   readonly premium_owned: boolean | null

@@ -1,13 +1,16 @@
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { findTarget, requirePlatform } from '../auth/access.ts'
-import { type ClaimResult, track } from '../battlepass/claim-tier.ts'
+import { track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
+import { readCreditRules } from '../catalogue/currencies.ts'
+import { currency } from '../catalogue/requests.ts'
 import type { Command } from '../commit/command.ts'
+import { Refusal } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
 import { bareId } from '../graphql/global-id.ts'
-import { inputOf, type Sent } from '../graphql/shapes.ts'
-import { MAX_ASSET, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
+import { enumType, inputOf, type Sent } from '../graphql/shapes.ts'
+import { MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
 import { findPlayer } from '../players/find-player.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
 import type { PlayerRef } from '../players/standing.ts'
@@ -15,6 +18,7 @@ import { inScenario, nodeId, playerId, reason, requiredKey, runId, scenarioId } 
 import {
   described,
   type Fields,
+  flag,
   int32,
   int64,
   optional,
@@ -32,6 +36,7 @@ import {
   deletePlayer,
   deletePlayerStorage,
   endSessions,
+  type GrantedTier,
   type GrantedXp,
   grantPremium,
   grantTier,
@@ -43,7 +48,10 @@ import {
   resetReward,
   resetTier,
   revokePremium,
+  SUPPORT_ERRORS,
+  type SupportError,
   setPlayerStorage,
+  UnknownCurrency,
   unbanPlayer,
   unlinkIdentity,
 } from './support.ts'
@@ -56,12 +64,33 @@ interface Asked {
   readonly source?: string
 }
 
-/** What an action of support leaves: the player, and what it came to. */
+/** What an action of support leaves: the player, and what it came to. An action that was refused has no outcome. */
 interface Payload<Outcome = unknown> extends Audited {
   readonly player: PlayerRef
-  readonly outcome: Outcome
+  readonly outcome: Outcome | null
+  readonly error: SupportError | null
+  readonly refusal: Refusal | null
   readonly asked: Asked
 }
+
+const ERRORS: Readonly<Record<SupportError, string>> = {
+  'player banned': 'The player is banned. Unban it first.',
+  'player deleted': 'The player is deleted.',
+  'run not active': 'The player has no active run of the scenario, or the run has ended.',
+  'season closed': 'Xp can be added from `startsAt` to `endsAt`.',
+  'xp limit exceeded': 'The xp would pass the largest 64-bit integer.',
+  'balance limit exceeded': 'The balance would pass the largest 64-bit integer.',
+  'insufficient funds': 'The wallet has less than the amount.',
+  'unknown currency': 'The environment does not know the currency.',
+  'credit limit exceeded': 'The amount is above the credit limit, and the caller is not an admin.',
+  'premium tiers claimed': 'Premium tiers are claimed. Reset them first.',
+  'premium not available': 'The pass sells no premium.',
+}
+
+const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
+  description: 'Why an action of support was refused.',
+  values: ERRORS,
+})
 
 /** Whose rows of a ledger are meant. Answers that were stored without an id name none: it is the latest like it. */
 const ownerOf = ({ environmentId, playerId }: PlayerRef) => ({ environmentId, playerId })
@@ -75,9 +104,22 @@ const payload = <Outcome>(name: string, description?: string) => {
         resolve: (query, { player: { environmentId, playerId: id } }, _args, { prisma }) =>
           prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } }),
       }),
+      error: t.expose('error', {
+        type: SupportErrorType,
+        nullable: true,
+        description: 'Why the action was refused. Nothing has changed then. Null when it was done.',
+      }),
+      message: t.string({
+        nullable: true,
+        description: 'The same as a sentence for the operator.',
+        resolve: ({ error, refusal }) => error && (refusal?.faults[0]?.message ?? ERRORS[error]),
+      }),
     }),
   })
-  addAuditEntry(ref, 'A key that comes again answers the same; null where its answer was stored before it had one.')
+  addAuditEntry(
+    ref,
+    'Null for an action that was refused. A repeated key answers the first entry, or null where its answer was stored before answers had one.',
+  )
   return ref
 }
 
@@ -90,19 +132,33 @@ const ChangePayload = payload<Changed>(
 builder.objectField(ChangePayload, 'changed', (t) =>
   t.boolean({
     description: 'There was something to do, and it is done.',
-    resolve: ({ outcome }) => outcome.changed,
+    resolve: ({ outcome }) => outcome?.changed ?? false,
   }),
 )
 
 const WalletPayload = payload<Moved>('WalletPayload', 'What `creditWallet` and `debitWallet` leave.')
 builder.objectField(WalletPayload, 'balance', (t) =>
-  t.field({ type: 'Int64', description: 'The balance after it.', resolve: ({ outcome }) => outcome.balance }),
+  t.field({
+    type: 'Int64',
+    nullable: true,
+    description: 'The balance after it. Null when it was refused.',
+    resolve: ({ outcome }) => outcome?.balance,
+  }),
+)
+builder.objectField(WalletPayload, 'nearest', (t) =>
+  t.stringList({
+    description: 'For `UNKNOWN_CURRENCY` the known names that are most like it, the most alike first. Else empty.',
+    resolve: ({ refusal }) => (refusal instanceof UnknownCurrency ? [...refusal.nearest] : []),
+  }),
 )
 builder.objectField(WalletPayload, 'entry', (t) =>
   t.prismaField({
     type: 'WalletEntry',
-    description: 'The row of the ledger that it wrote.',
-    resolve: (query, { player, outcome: { entryId, balance }, asked: { currency } }, _args, { prisma }) => {
+    nullable: true,
+    description: 'The row of the ledger that it wrote. Null when it was refused.',
+    resolve: (query, { player, outcome, asked: { currency } }, _args, { prisma }) => {
+      if (!outcome) return null
+      const { entryId, balance } = outcome
       const owner = ownerOf(player)
       const id = { ...owner, id: entryId ?? '' }
       if (entryId !== undefined)
@@ -115,13 +171,21 @@ builder.objectField(WalletPayload, 'entry', (t) =>
 
 const GrantXpPayload = payload<GrantedXp>('GrantXpPayload')
 builder.objectField(GrantXpPayload, 'result', (t) =>
-  t.field({ type: AddXpPayloadType, resolve: ({ outcome }) => outcome }),
+  t.field({
+    type: AddXpPayloadType,
+    nullable: true,
+    description: "The same result that the player's own call returns. Null when it was refused.",
+    resolve: ({ outcome }) => outcome,
+  }),
 )
 builder.objectField(GrantXpPayload, 'entry', (t) =>
   t.prismaField({
     type: 'XpEntry',
-    description: 'The row of the xp ledger that it wrote.',
-    resolve: (query, { player, outcome: { entryId }, asked: { scenarioId, amount, source } }, _args, { prisma }) => {
+    nullable: true,
+    description: 'The row of the xp ledger that it wrote. Null when it was refused.',
+    resolve: (query, { player, outcome, asked: { scenarioId, amount, source } }, _args, { prisma }) => {
+      if (!outcome) return null
+      const { entryId } = outcome
       const owner = ownerOf(player)
       const id = { ...owner, id: entryId ?? '' }
       if (entryId !== undefined)
@@ -132,10 +196,29 @@ builder.objectField(GrantXpPayload, 'entry', (t) =>
   }),
 )
 
-const GrantTierPayload = payload<ClaimResult>('GrantTierPayload')
+const GrantTierPayload = payload<GrantedTier>('GrantTierPayload')
 builder.objectField(GrantTierPayload, 'result', (t) =>
-  t.field({ type: ClaimTierPayloadType, resolve: ({ outcome }) => outcome }),
+  t.field({
+    type: ClaimTierPayloadType,
+    nullable: true,
+    description:
+      "The same result that the player's own call returns, with an `error` of its own. Null when it was refused.",
+    resolve: ({ outcome }) => outcome,
+  }),
 )
+
+// What xp and tiers pay beside their own rows.
+for (const ref of [GrantXpPayload, GrantTierPayload] as unknown as [typeof GrantTierPayload])
+  builder.objectField(ref, 'walletEntries', (t) =>
+    t.prismaField({
+      type: ['WalletEntry'],
+      description: 'The rows of the wallet that it wrote, in their order. Empty when it paid no currency.',
+      resolve: (query, { player, outcome }, _args, { prisma }) => {
+        const where = { ...ownerOf(player), id: { in: [...(outcome?.walletEntryIds ?? [])] } }
+        return prisma.walletEntry.findMany({ ...query, where, orderBy: { id: 'asc' } })
+      },
+    }),
+  )
 
 /** What every action of support takes. */
 const whom = { playerId, reason }
@@ -145,9 +228,13 @@ const level = int32('A level of the pass.', { min: 0 })
 const playerRequest = shape(whom)
 const moneyRequest = shape({
   ...whom,
-  currency: text('A currency, as the scenario and its prices name it.', { max: MAX_ASSET }),
+  currency,
   amount,
   idempotencyKey: requiredKey,
+})
+const creditRequest = shape({
+  ...moneyRequest.fields,
+  allowNew: optional(flag('Credit a currency that the environment does not know. False unless given.'), false),
 })
 const passRequest = shape({ ...whom, ...inScenario })
 const rewardRequest = shape({ ...whom, scenarioId, nodeId: described(nodeId, 'A reward node of the scenario.') })
@@ -174,13 +261,17 @@ type SupportFields = Fields & typeof whom
 /**
  * The input and the resolver of an action of support on a player of the operator's project. Every fault is told at once.
  * An operator without the role is refused before anything is read. Another project's player is one that does not exist.
- * Both attempts are in the audit log.
+ * Both attempts are in the audit log. What an operator can act on is data of the payload.
  */
 function support<F extends SupportFields, Outcome>(
   name: string,
   action: string,
   request: Shape<F>,
-  run: (call: KeyedCall, input: RequestOf<Shape<F>>) => Command<Outcome & Recorded>,
+  run: (
+    call: KeyedCall,
+    input: RequestOf<Shape<F>>,
+    service: Context['service'],
+  ) => Command<Outcome & Recorded> | Promise<Command<Outcome & Recorded>>,
 ) {
   return {
     args: inputOf(name, request),
@@ -191,8 +282,17 @@ function support<F extends SupportFields, Outcome>(
       const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
       const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
       const call = { caller, reason, idempotencyKey, player: await findTarget(context, caller, attempt, find) }
-      const outcome = await context.service.run(run(call, input))
-      return { player: call.player, outcome, asked: input as Asked, audit: auditRef(caller, outcome.auditId) }
+      const done = { player: call.player, asked: input as Asked }
+      try {
+        const outcome = await context.service.run(await run(call, input, context.service))
+        return { ...done, outcome, error: null, refusal: null, audit: auditRef(caller, outcome.auditId) }
+      } catch (refusal) {
+        const error = refusal instanceof Refusal && SUPPORT_ERRORS.find((known) => known === refusal.message)
+        if (!error) throw refusal
+        // The role was too low, as far as the amount is concerned.
+        if (error === 'credit limit exceeded') await context.auditDenied(caller, attempt.action, call.player.playerId)
+        return { ...done, outcome: null, error, refusal, audit: null }
+      }
     },
   }
 }
@@ -228,8 +328,11 @@ builder.mutationFields((t) => ({
   }),
   creditWallet: t.field({
     type: WalletPayload,
-    description: 'Gives money to a player.',
-    ...support('CreditWalletInput', 'credit_wallet', moneyRequest, creditWallet),
+    description:
+      'Gives money to a player. A currency that the environment does not know is refused unless `allowNew` is true, and an amount above the credit limit takes an admin.',
+    ...support('CreditWalletInput', 'credit_wallet', creditRequest, async (call, input, { operatorPool }) =>
+      creditWallet(call, input, await readCreditRules(operatorPool, call.player.environmentId, input.currency)),
+    ),
   }),
   debitWallet: t.field({
     type: WalletPayload,

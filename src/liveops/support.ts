@@ -1,15 +1,16 @@
 import { AuditLog } from '../audit/audit-log.ts'
-import type { PlatformCaller } from '../auth/callers.ts'
+import { type PlatformCaller, roleIncludes } from '../auth/callers.ts'
 import { askOwner, type IdentityRef, removeIdentity } from '../auth/identities.ts'
 import { RefreshTokens } from '../auth/refresh-tokens.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
 import { type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
 import { newPass } from '../battlepass/decide.ts'
 import { askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
+import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
-import { Refusal } from '../errors.ts'
+import { type REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { type Json, MAX_INT64 } from '../json.ts'
 import type { StorageValues } from '../players/requests.ts'
@@ -19,7 +20,7 @@ import { type Track, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askPlan, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
-import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
+import { askWallet, balanceOf, move, walletLedger } from '../wallet/holdings.ts'
 import { Erasures } from './erase.ts'
 
 // What support does to a player: the same engine, locks and rules as the player's own calls, and one audit row for each.
@@ -40,6 +41,22 @@ export interface TierInput extends NodeInput {
   readonly level: number
   readonly track: Track
 }
+
+/** Refusals that an operator can act on. Payloads tell them as data; any other refusal is an error of the request. */
+export const SUPPORT_ERRORS = [
+  'player banned',
+  'player deleted',
+  'run not active',
+  'season closed',
+  'xp limit exceeded',
+  'balance limit exceeded',
+  'insufficient funds',
+  'unknown currency',
+  'credit limit exceeded',
+  'premium tiers claimed',
+  'premium not available',
+] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
+export type SupportError = (typeof SUPPORT_ERRORS)[number]
 
 /** What every action answers, beside its own. */
 export interface Recorded {
@@ -181,10 +198,30 @@ export interface Moved extends Recorded {
   readonly entryId?: string
 }
 
+/** What a grant paid. Answers that were stored before this was have none. */
+interface Paid extends Recorded {
+  /** The rows of the wallet's ledger, in their order. */
+  readonly walletEntryIds?: readonly string[]
+}
+
 /** Xp that an operator gave. */
-export interface GrantedXp extends AddXpResult, Recorded {
+export interface GrantedXp extends AddXpResult, Paid {
   /** The row of the xp ledger. Answers that were stored before this was have none. */
   readonly entryId?: string
+}
+
+/** A tier that an operator gave. */
+export type GrantedTier = ClaimResult & Paid
+
+/** A currency that the environment does not know is most often a mistyped one. */
+export class UnknownCurrency extends Refusal {
+  readonly nearest: readonly string[]
+
+  constructor(currency: string, nearest: readonly string[]) {
+    const message = `\`${currency}\` ${unknownMessage(nearest)}. To credit it all the same, send \`allowNew: true\`.`
+    super('unknownCurrency', { faults: [{ path: 'currency', message }] })
+    this.nearest = nearest
+  }
 }
 
 export interface MoneyInput {
@@ -193,8 +230,22 @@ export interface MoneyInput {
   readonly amount: bigint
 }
 
-export const creditWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
-  moveMoney(call, 'credit_wallet', input, input.amount)
+/**
+ * Credits a player. With rules, refuses a currency that is not known unless it is said to be new, and an amount above the
+ * limit unless the caller is an admin.
+ */
+export const creditWallet = (
+  call: KeyedCall,
+  input: MoneyInput & { readonly allowNew?: boolean },
+  rules: CreditRules | null = null,
+): Command<Moved> =>
+  moveMoney(call, 'credit_wallet', input, input.amount, () => {
+    if (rules && !rules.isKnown && !input.allowNew) throw new UnknownCurrency(input.currency, rules.nearest)
+    const limit = rules?.creditLimit ?? null
+    if (limit === null || input.amount <= limit || roleIncludes(call.caller.role, 'admin')) return
+    const message = `The amount is above ${limit}, the largest that an operator can credit. An admin can credit more.`
+    throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
+  })
 
 /** Refuses what is more than the player has. */
 export const debitWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
@@ -205,11 +256,13 @@ function moveMoney(
   name: 'credit_wallet' | 'debit_wallet',
   { currency }: MoneyInput,
   amount: bigint,
+  check?: () => void,
 ): Command<Moved> {
   const action: Action<Moved> = {
     name,
     ask: askWallet,
     decide(player, group, auditId) {
+      check?.()
       const before = balanceOf(player, currency)
       const balance = before + amount
       if (balance < 0n) throw new Refusal('insufficientFunds')
@@ -234,36 +287,44 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
       const definition = group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId })
       const pass = askPass(player, definition, input)
       const earlier = pass?.isKnown ? pass.current : null
-      // A node that is none is refused here.
+      const count = group.appendedCount
       const entryId = newId()
+      // A node that is none is refused here.
       const result = addXp(call.player, { ...input, runId }, entryId).decide(group)
       if (result === LATER) return LATER
       const { xp, level } = result
       const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
       const before = { ...at, xp: earlier?.xp ?? 0n, level: earlier?.level ?? 0 }
-      return { outcome: { ...result, entryId }, before, after: { ...at, xp, level, source } }
+      const walletEntryIds = paidSince(group, count)
+      return { outcome: { ...result, entryId, walletEntryIds }, before, after: { ...at, xp, level, source } }
     },
   }
   return once(call, action, { scenarioId, nodeId, amount, source })
 }
 
 /** Claims a tier for the player, also one that it has not reached. Premium tiers need premium. */
-export function grantTier(call: KeyedCall, input: TierInput): Command<ClaimResult & Recorded> {
+export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTier> {
   const { scenarioId, nodeId, level, track } = input
-  const action: Action<ClaimResult> = {
+  const action: Action<GrantedTier> = {
     name: 'grant_tier',
     ask: (player, group) => askRunOf(player, group, scenarioId),
     decide(player, group) {
       const runId = requireRun(player, group, scenarioId)
-      const outcome = giveTier(group, call.player, { ...input, runId })
-      if (outcome === LATER) return LATER
+      const count = group.appendedCount
+      const result = giveTier(group, call.player, { ...input, runId })
+      if (result === LATER) return LATER
       const tier = { scenarioId, nodeId, level, track }
-      const after = { ...tier, success: outcome.success, error: outcome.error, granted: outcome.granted }
-      return { outcome, before: { ...tier, claimed: outcome.alreadyClaimed }, after }
+      const { success, error, granted, alreadyClaimed: claimed } = result
+      const outcome = { ...result, walletEntryIds: paidSince(group, count) }
+      return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted } }
     },
   }
   return once(call, action, { scenarioId, nodeId, level, track }, ({ success }) => success)
 }
+
+/** The rows that were added to the wallet's ledger since a count of appended rows. */
+const paidSince = (group: Group, count: number): string[] =>
+  group.appendedSince(count, walletLedger).map(({ id }) => id)
 
 /** Makes a claimed tier claimable again. What it granted stays with the player. */
 export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {

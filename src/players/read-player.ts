@@ -16,16 +16,20 @@ export type PlayerView = {
   readonly identities: readonly { readonly provider: string; readonly subject: string }[]
 }
 
-interface PlayerRow {
+/** A player's own columns, with its identities in the order of their names. */
+export interface ProfileRow {
   readonly status: Status
   readonly nickname: string | null
   readonly avatar_url: string | null
   readonly region: string | null
   readonly language: string | null
   readonly created_at: Date
+  readonly identities: [provider: string, subject: string][]
+}
+
+interface PlayerRow extends ProfileRow {
   readonly wallet: [currency: string, balance: string][]
   readonly inventory: [itemId: string, amount: string][]
-  readonly identities: [provider: string, subject: string][]
 }
 
 /** Reads a player with all that it holds, at one moment. Refuses one that is banned, deleted or unknown. */

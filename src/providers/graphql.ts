@@ -2,7 +2,7 @@ import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../auth/access.ts'
 import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
-import { LOGIN_NOTES_DESCRIPTION, LoginOutcomeType, WebhookAttemptType } from '../auth/graphql.ts'
+import { LOGIN_NOTES_DESCRIPTION, LoginNoteType, LoginOutcomeType, WebhookAttemptType } from '../auth/graphql.ts'
 import type { LoginOutcome } from '../auth/login-log.ts'
 import {
   type Latency,
@@ -149,7 +149,11 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
       type: [WebhookAttemptType],
       resolve: ({ attempts }) => [...attempts],
     }),
-    notes: t.stringList({ description: LOGIN_NOTES_DESCRIPTION, resolve: ({ notes }) => [...notes] }),
+    notes: t.field({
+      type: [LoginNoteType],
+      description: LOGIN_NOTES_DESCRIPTION,
+      resolve: ({ notes }) => [...notes],
+    }),
   }),
 })
 

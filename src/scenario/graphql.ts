@@ -9,7 +9,7 @@ import type { Context } from '../graphql/context.ts'
 import { globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../graphql/page.ts'
-import { findReadable } from '../graphql/readable.ts'
+import { findOwnEnvironment, findReadable } from '../graphql/readable.ts'
 import { jsonOrNull } from '../graphql/scalars.ts'
 import { argsOf, enumType, inputOf, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { MAX_INT32, RawJson } from '../json.ts'
@@ -48,7 +48,7 @@ import {
 import { RUN_CAUSES, RUN_STATUSES, type RunCause, type RunStatus } from './runs.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { type StartResult, startRunCall } from './start-run.ts'
-import { diffVersions, listVersions, type VersionSummary } from './versions.ts'
+import { countVersions, diffVersions, listVersions, type VersionSummary } from './versions.ts'
 
 const CrossedHandleType = builder.objectRef<{ nodeId: string; handle: string }>('CrossedHandle').implement({
   description: 'A handle that was crossed.',
@@ -690,10 +690,22 @@ builder.queryFields((t) => ({
         const { size, after, ...place } = readList(scenarioRequest, args, readVersionCursor)
         const scenario = await findScenario(context, projectId, place)
         const found = await listVersions(context.service.operatorPool, scenario, { after, limit: size + 1 })
-        return forwardPage(found, { size, after }, ({ version }) => printCursor('version', version))
+        const page = forwardPage(found, { size, after }, ({ version }) => printCursor('version', version))
+        return { ...page, scenario }
       },
     },
-    ...namesOf('ScenarioVersionSummary'),
+    {
+      ...namesOf('ScenarioVersionSummary')[0],
+      fields: (t) => ({
+        totalCount: t.field({
+          type: 'Count',
+          description: 'How many versions there are, on all pages.',
+          resolve: (connection, _args, { service }) =>
+            countVersions(service.operatorPool, (connection as unknown as { scenario: ScenarioRef }).scenario),
+        }),
+      }),
+    },
+    namesOf('ScenarioVersionSummary')[1],
   ),
   scenarioDiff: t.field({
     type: DiffType,
@@ -866,9 +878,3 @@ nodesOf('ScenarioVersion', ['name', 'name', 'number'], async (context, parts) =>
   const found = await orNull(readScenario(context.service.operatorPool, ref, Number(version)), 'scenarioNotFound')
   return found && { environment, ...found }
 })
-
-/** An environment of the operator's project, by its name. */
-async function findOwnEnvironment(context: Context, environment: string): Promise<string | null> {
-  const { projectId } = await requirePlatform(context, 'viewer')
-  return orNull(findEnvironment(context.service.pool, projectId, environment), 'environmentNotFound')
-}

@@ -45,6 +45,15 @@ export async function listVersions(pool: Pool, ref: ScenarioRef, page: VersionPa
   )
 }
 
+/** How many versions a scenario has. */
+export async function countVersions(pool: Pool, { environmentId, scenarioId }: ScenarioRef): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>(
+    'SELECT count(*) FROM scenario_versions WHERE environment_id = $1 AND scenario_id = $2',
+    [environmentId, scenarioId],
+  )
+  return Number(rows[0]?.count)
+}
+
 /**
  * What differs between two versions of a scenario. Refuses a scenario that is not there, and names each version that is
  * unknown.

@@ -780,9 +780,9 @@ describe('the body of a 200', () => {
       expect(await playersOf(subject)).toMatchObject([{ nickname: 'Countess', avatar: 'https://a.example' }])
       const [third, second, first, ...none] = await notesOf(subject)
       expect([none.length, first?.notes]).toEqual([1, []])
-      expect(none[0]).toEqual({ outcome: 'OK', notes: ['nickname ignored', 'avatar ignored'] })
+      expect(none[0]).toEqual({ outcome: 'OK', notes: ['NICKNAME_IGNORED', 'AVATAR_IGNORED'] })
       // These two came at once.
-      expect([second?.notes, third?.notes].sort()).toEqual([['avatar ignored'], ['nickname ignored']])
+      expect([second?.notes, third?.notes].sort()).toEqual([['AVATAR_IGNORED'], ['NICKNAME_IGNORED']])
       expect(await storageOf(subject)).toEqual({ a: '1' })
     })
 
@@ -800,7 +800,7 @@ describe('the body of a 200', () => {
       expect(await notesOf('noted')).toEqual(
         ['PLAYER_BANNED', 'CUSTOM_AUTH_INVALID_DATA', 'OK'].map((outcome) => ({
           outcome,
-          notes: ['nickname ignored'],
+          notes: ['NICKNAME_IGNORED'],
         })),
       )
       const { data } = await game.graphql(
@@ -808,7 +808,7 @@ describe('the body of a 200', () => {
         'mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { status notes } }',
         { input: { environment: 'production', provider: 'body', customData: { index: 0 } } },
       )
-      expect(data.testAuthProvider).toEqual({ status: 200, notes: ['nickname ignored'] })
+      expect(data.testAuthProvider).toEqual({ status: 200, notes: ['NICKNAME_IGNORED'] })
     })
   })
 

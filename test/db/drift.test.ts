@@ -46,6 +46,12 @@ type Row = Readonly<Record<string, unknown>>
 const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
   ['projects_name_check', 'projects', { id: ID, name: 'n' }, { name: '' }, { name: 'n'.repeat(129) }],
   ['environments_name_check', 'environments', { id: ID, project_id: PROJECT, name: 'staging' }, { name: 'A' }],
+  [
+    'currencies_credit_limit_check',
+    'currencies',
+    { environment_id: ENVIRONMENT, name: 'gems', credit_limit: 0 },
+    { credit_limit: -1 },
+  ],
   ['sdk_keys_hash_check', 'sdk_keys', { id: ID, environment_id: ENVIRONMENT, prefix: 'p', hash: HASH }, { hash: '' }],
   ...each(
     'platform_keys',

@@ -161,7 +161,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         row.position > position &&
         (field === 'events' ||
           row.handle === field ||
-          row.type === field.replace('playerC', 'PLAYER_C').toUpperCase()) &&
+          row.type === (field === 'playerCreated' ? 'PLAYER_CREATED' : field)) &&
         (typeof playerId !== 'string' || row.playerId === playerId.toLowerCase()) &&
         (typeof scenarioId !== 'string' || row.scenarioId === scenarioId) &&
         (typeof nodeId !== 'string' || row.nodeId === nodeId) &&

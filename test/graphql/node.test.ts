@@ -1,3 +1,4 @@
+import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProject } from '../../src/projects/projects.ts'
 import { schema } from '../../src/schema.ts'
@@ -17,9 +18,11 @@ const WAYS: Readonly<Record<string, string>> = {
   AuditLogEntry: 'auditLog(last: 1) { nodes { ID } }',
   BattlePass: 'player(id: "PLAYER") { passes { ID } }',
   CompleteEvent: 'events(environment: "production", handles: ["onComplete"]) { nodes { ID } }',
+  Currency: 'currencies(environment: "production") { nodes { ID } }',
   Environment: 'environments { ID }',
   HandleCrossedEvent: 'events(environment: "production", handles: ["onStart"]) { nodes { ID } }',
   InventoryItem: 'player(id: "PLAYER") { inventory { ID } }',
+  Item: 'items(environment: "production") { nodes { ID } }',
   LevelUpEvent: 'events(environment: "production", handles: ["onLevelUp"]) { nodes { ID } }',
   LoginLogEntry: 'player(id: "PLAYER") { loginLog { nodes { ID } } }',
   MaxLevelEvent: 'events(environment: "production", handles: ["onMaxLevel"]) { nodes { ID } }',
@@ -170,5 +173,32 @@ describe('global ids (decisions 11.11)', () => {
     expect((await game.graphql(game.platformKey, `{ player(id: "${id}") { playerId } }`)).data).toEqual({
       player: { playerId: player.playerId },
     })
+  })
+
+  it('let a normalised cache keep each object once, without keys of its own', async () => {
+    const cache = new InMemoryCache()
+    const headers = { authorization: `Bearer ${game.platformKey}` }
+    const client = new ApolloClient({ cache, link: new HttpLink({ uri: `${game.baseUrl}/graphql`, headers }) })
+    for (const way of Object.values(WAYS)) {
+      const selection = way.replace('player(id: "PLAYER") {', `player(id: "${player.playerId}") { id`)
+      const document = `{ ${selection.replaceAll('passes {', 'passes { id').replaceAll('ID', 'id')} }`
+      await client.query({ query: gql(document) })
+    }
+    const list = gql('{ players(environment: "production") { nodes { id status } } }')
+    const id = `Player:${player.playerId}`
+    const shown = (): unknown =>
+      client.readQuery<{ players: { nodes: { id: string; status: string }[] } }>({ query: list })?.players.nodes
+    await client.query({ query: list })
+    expect(shown()).toContainEqual({ __typename: 'Player', id, status: 'ACTIVE' })
+    const ban = gql('mutation ($id: ID!) { banPlayer(input: { playerId: $id, reason: "z" }) { player { id status } } }')
+    await client.mutate({ mutation: ban, variables: { id } })
+    // The list has changed, and nobody has read it again.
+    expect(shown()).toContainEqual({ __typename: 'Player', id, status: 'BANNED' })
+    const kept = cache.extract()
+    for (const [name, one] of ids) expect(Object.keys(kept)).toContain(`${name}:${one}`)
+    await game.graphql(
+      game.platformKey,
+      `mutation { unbanPlayer(input: { playerId: "${id}", reason: "z" }) { player { id } } }`,
+    )
   })
 })

@@ -19,7 +19,7 @@ const connections = Object.values(schema.getTypeMap())
   .map(({ parent, name }) => ({ parent, name, path: `${parent}.${name}` }))
 
 /** These are paged from their beginning only. */
-const FORWARD = ['Query.players', 'Query.scenarioVersions', 'Player.storageKeys']
+const FORWARD = ['Query.currencies', 'Query.items', 'Query.players', 'Query.scenarioVersions', 'Player.storageKeys']
 
 let game: Game
 let webhook: Operator
@@ -56,6 +56,10 @@ beforeAll(async () => {
       game.platformKey,
       `mutation { unbanPlayer(input: { playerId: "${player.playerId}", reason: "${reason}" }) { player { id } } }`,
     )
+  await ask(
+    game.platformKey,
+    'mutation { addCurrency(input: { environment: "production", currency: "coins", reason: "x" }) { auditEntry { id } } }',
+  )
   for (const name of ['one', 'two', 'three'])
     await ask(
       game.platformKey,

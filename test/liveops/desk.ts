@@ -71,7 +71,10 @@ export async function newOperator(pool: Pool, projectId: string, role: Role = 'o
   return { key, actor: `platform_key:${id}`, caller: { kind: 'platform', keyId: id, projectId, role } }
 }
 
-/** One action, with the payload as it came, or the refusal. */
+/**
+ * One action, with the payload as it came, or the refusal: the payload's own `error`, or an error of the request. Credits
+ * may be of any currency unless the input says otherwise.
+ */
 export async function support(
   game: Game,
   credentials: string | null,
@@ -79,14 +82,19 @@ export async function support(
   input: Input,
 ): Promise<Outcome> {
   const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
-  const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${SELECTIONS[mutation]} } }`
+  const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { error ${SELECTIONS[mutation]} } }`
   // Int64 travel as strings in variables.
   const sent = JSON.parse(
-    JSON.stringify(inEnums(input), (_key, value) => (typeof value === 'bigint' ? String(value) : value)),
+    JSON.stringify(inEnums({ ...(mutation === 'creditWallet' && { allowNew: true }), ...input }), (_key, value) =>
+      typeof value === 'bigint' ? String(value) : value,
+    ),
   )
   const { data, errors } = await game.graphql(credentials, document, { input: sent })
   const [error] = errors ?? []
-  if (!error) return { ok: inWords(data[mutation]) }
+  if (!error) {
+    const { error: no, ...answer } = data[mutation]
+    return no === null ? { ok: inWords(answer) } : { code: no, message: String(inWords(no, 'error')) }
+  }
   const { code, details } = error.extensions
   return { code, message: error.message, ...(details && { details }) }
 }

@@ -152,6 +152,15 @@ describe('scenarioVersions', () => {
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false, startCursor: edges[0].cursor })
   })
 
+  it('counts all of them on every page', async () => {
+    const { edges } = (await versions('paged')).data.scenarioVersions
+    for (const cursor of [edges[0].cursor, edges.at(-1).cursor]) {
+      const list = `scenarioVersions(environment: "production", scenarioId: "paged", first: 2, after: "${cursor}")`
+      const { data } = await game.graphql(game.platformKey, `{ ${list} { totalCount } }`)
+      expect(data.scenarioVersions).toEqual({ totalCount: 7 })
+    }
+  })
+
   it('pages without a gap or a duplicate, also while more are published', async () => {
     await publish('growing', season({ levels: [0, 1] }))
     await publish('growing', season({ levels: [0, 2] }))

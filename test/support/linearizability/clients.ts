@@ -300,6 +300,7 @@ async function support(
   const { kind: _, scenario, node, key, run, ...more } = { ...request } as Record<string, unknown>
   const input = {
     playerId: client.playerId,
+    ...(request.kind === 'credit' && { allowNew: true }),
     ...inEnums(more),
     ...('amount' in more && { amount: String(more.amount) }),
     ...(node !== undefined && { scenarioId: scenario, nodeId: node }),
@@ -311,7 +312,7 @@ async function support(
     'POST',
     { authorization: `Bearer ${platformKey}` },
     {
-      query: `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${selection} } }`,
+      query: `mutation ($input: ${type}!) { ${mutation}(input: $input) { error ${selection} } }`,
       variables: { input },
     },
   )
@@ -319,6 +320,7 @@ async function support(
   const [error] = response.body?.errors ?? []
   if (!error) {
     const payload = response.body.data[mutation]
+    if (payload.error !== null) return { no: payload.error.toLowerCase() }
     return { ok: resultOf(request, inWords(payload.result ?? payload)) }
   }
   const code = String(error.extensions?.code).toLowerCase()

@@ -1,0 +1,186 @@
+import { distance } from 'fastest-levenshtein'
+import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import type { PlatformCaller } from '../auth/callers.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { invalidRequest } from '../errors.ts'
+import { MAX_CURRENCIES } from '../limits.ts'
+import { readAssets, type Uses } from './assets.ts'
+
+/** A currency that an environment knows: a current scenario names it, or an admin added it. */
+export interface Currency {
+  readonly name: string
+  readonly isAdded: boolean
+  /** The largest credit of an operator; null without a limit. */
+  readonly creditLimit: bigint | null
+  /** The scenarios whose current version names it, by id. */
+  readonly scenarioIds: readonly string[]
+}
+
+/** An item that a current scenario of an environment grants. */
+export interface Item {
+  readonly itemId: string
+  readonly scenarioIds: readonly string[]
+}
+
+/** What admins said about a currency. */
+interface Entry {
+  readonly isAdded: boolean
+  readonly creditLimit: bigint | null
+}
+
+const NO_ENTRY: Entry = { isAdded: false, creditLimit: null }
+
+/** The currencies that an environment knows, by name. */
+export async function listCurrencies(pool: Pool, environmentId: string): Promise<Currency[]> {
+  const [{ currencies }, entries] = await Promise.all([
+    readAssets(pool, environmentId),
+    readEntries(pool, environmentId),
+  ])
+  const added = [...entries].flatMap(([name, { isAdded }]) => (isAdded ? [name] : []))
+  return [...new Set([...currencies.keys(), ...added])].sort().map((name) => currencyOf(name, currencies, entries))
+}
+
+/** The items that current scenarios of an environment grant, by id. */
+export async function listItems(pool: Pool, environmentId: string): Promise<Item[]> {
+  const { items } = await readAssets(pool, environmentId)
+  return [...items].map(([itemId, scenarioIds]) => ({ itemId, scenarioIds })).sort(byItemId)
+}
+
+const byItemId = (a: Item, b: Item): number => (a.itemId < b.itemId ? -1 : 1)
+
+function currencyOf(name: string, uses: Uses, entries: ReadonlyMap<string, Entry>): Currency {
+  return { name, ...(entries.get(name) ?? NO_ENTRY), scenarioIds: uses.get(name) ?? [] }
+}
+
+/** What decides whether an operator can credit a currency. */
+export interface CreditRules {
+  readonly isKnown: boolean
+  readonly creditLimit: bigint | null
+  /** The known names that are most like it, the most alike first. Empty for a known currency. */
+  readonly nearest: readonly string[]
+}
+
+export async function readCreditRules(pool: Pool, environmentId: string, name: string): Promise<CreditRules> {
+  const [{ currencies }, entries] = await Promise.all([
+    readAssets(pool, environmentId),
+    readEntries(pool, environmentId),
+  ])
+  const { isAdded, creditLimit } = entries.get(name) ?? NO_ENTRY
+  const isKnown = isAdded || currencies.has(name)
+  const names = [...currencies.keys(), ...[...entries].flatMap(([known, entry]) => (entry.isAdded ? [known] : []))]
+  return { isKnown, creditLimit, nearest: isKnown ? [] : nearestOf(name, names) }
+}
+
+const MAX_NEAREST = 3
+
+/** The names that take the fewest changed letters to become this one. Letter case counts last. */
+export function nearestOf(name: string, names: readonly string[]): string[] {
+  const lower = name.toLowerCase()
+  return [...new Set(names)]
+    .map((known) => ({ known, far: distance(lower, known.toLowerCase()) }))
+    .sort((a, b) => a.far - b.far || (a.known < b.known ? -1 : 1))
+    .slice(0, MAX_NEAREST)
+    .map(({ known }) => known)
+}
+
+/** A change of the catalogue. The audit entry is null when nothing changed. */
+export interface Changed {
+  readonly name: string
+  readonly auditId: string | null
+}
+
+interface Change {
+  readonly environmentId: string
+  readonly currency: string
+  readonly reason: string
+}
+
+/** Makes a currency known that no scenario names. Adding one again changes nothing. */
+export const addCurrency = (pool: Pool, caller: PlatformCaller, change: Change): Promise<Changed> =>
+  changeEntry(pool, caller, change, ACTIONS.addCurrency, (entry) => ({ ...entry, isAdded: true }))
+
+/** Takes an added currency back. Its credit limit stays, and so do the balances of players. */
+export const removeCurrency = (pool: Pool, caller: PlatformCaller, change: Change): Promise<Changed> =>
+  changeEntry(pool, caller, change, ACTIONS.removeCurrency, (entry) => ({ ...entry, isAdded: false }))
+
+/** Sets the largest credit of an operator; null removes the limit. Refuses to limit a currency that is not known. */
+export async function setCreditLimit(
+  pool: Pool,
+  caller: PlatformCaller,
+  { limit, ...change }: Change & { readonly limit: bigint | null },
+): Promise<Changed> {
+  const { environmentId, currency } = change
+  if (limit !== null) {
+    const { isKnown, nearest } = await readCreditRules(pool, environmentId, currency)
+    if (!isKnown) throw invalidRequest({ path: 'currency', message: unknownMessage(nearest) })
+  }
+  return changeEntry(pool, caller, change, ACTIONS.setCreditLimit, (entry) => ({ ...entry, creditLimit: limit }))
+}
+
+/** What is wrong with a currency that the environment does not know. */
+export function unknownMessage(nearest: readonly string[]): string {
+  const like = nearest.length === 0 ? 'it has none yet' : `the nearest are ${nearest.join(', ')}`
+  return `is not a currency of this environment: ${like}`
+}
+
+async function changeEntry(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, currency: name, reason }: Change,
+  action: string,
+  change: (entry: Entry) => Entry,
+): Promise<Changed> {
+  return inTransaction(pool, async (client) => {
+    // Changes of one catalogue follow each other. What refers to the environment, such as a login, need not wait.
+    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    const entries = await readEntries(client, environmentId)
+    const before = entries.get(name) ?? NO_ENTRY
+    const after = change(before)
+    if (after.isAdded === before.isAdded && after.creditLimit === before.creditLimit) return { name, auditId: null }
+    if (!entries.has(name) && entries.size >= MAX_CURRENCIES)
+      throw invalidRequest({ path: 'currency', message: `is one too many: the catalogue holds ${MAX_CURRENCIES}` })
+    await writeEntry(client, { environmentId, name, ...after })
+    const auditId = await writeAudit(client, caller, {
+      environmentId,
+      action,
+      target: name,
+      before: { ...before },
+      after: { ...after },
+      reason,
+    })
+    return { name, auditId }
+  })
+}
+
+async function readEntries(client: ClientBase | Pool, environmentId: string): Promise<Map<string, Entry>> {
+  const { rows } = await client.query<{ name: string; is_added: boolean; credit_limit: string | null }>({
+    name: 'currencies',
+    text: 'SELECT name, is_added, credit_limit::text FROM currencies WHERE environment_id = $1',
+    values: [environmentId],
+  })
+  return new Map(
+    rows.map(({ name, is_added: isAdded, credit_limit: limit }) => [
+      name,
+      { isAdded, creditLimit: limit === null ? null : BigInt(limit) },
+    ]),
+  )
+}
+
+interface Row extends Entry {
+  readonly environmentId: string
+  readonly name: string
+}
+
+async function writeEntry(client: ClientBase, { environmentId, name, isAdded, creditLimit }: Row): Promise<void> {
+  if (!isAdded && creditLimit === null) {
+    await client.query('DELETE FROM currencies WHERE environment_id = $1 AND name = $2', [environmentId, name])
+    return
+  }
+  await client.query(
+    `INSERT INTO currencies (environment_id, name, is_added, credit_limit) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (environment_id, name) DO UPDATE SET is_added = excluded.is_added, credit_limit = excluded.credit_limit`,
+    [environmentId, name, isAdded, creditLimit],
+  )
+}

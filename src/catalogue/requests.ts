@@ -1,0 +1,24 @@
+import { MAX_ASSET } from '../limits.ts'
+import { environment, reason } from '../request/common.ts'
+import { described, int64, optional, shape, text } from '../request/shape.ts'
+
+export const currency = text('A currency, as scenarios and prices name it.', { max: MAX_ASSET })
+
+export const assetsRequest = shape({ environment })
+export const addCurrencyRequest = shape({
+  environment,
+  currency: described(currency, 'The name of the currency, as wallets have it.'),
+  reason,
+})
+export const removeCurrencyRequest = shape({ environment, currency, reason })
+export const creditLimitRequest = shape({
+  environment,
+  currency,
+  limit: optional(
+    int64(
+      'The largest amount that an operator can credit in one call; only admins credit more. 0 leaves every credit to admins. Null removes the limit.',
+      { min: 0n },
+    ),
+  ),
+  reason,
+})

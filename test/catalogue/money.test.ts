@@ -1,0 +1,474 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nearestOf } from '../../src/catalogue/currencies.ts'
+import { type Json, print } from '../../src/json.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { auditRows, countAudit, type Input, newOperator, type Operator, payload, support } from '../liveops/desk.ts'
+import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+
+// Money that cannot be mistyped: what an environment knows, what operators can credit, and how much of it.
+
+let game: Game
+let operator: Operator
+let admin: Operator
+let player: TestPlayer
+
+beforeAll(async () => {
+  game = await startGame()
+  operator = await newOperator(game.app.pool, game.projectId)
+  admin = await newOperator(game.app.pool, game.projectId, 'admin')
+  await game.publish('season', season())
+  player = await game.player()
+})
+afterAll(() => game?.stop())
+
+let count = 0
+const fresh = (name = 'coin') => `${name}-${++count}`
+
+/** A mutation of the catalogue, by the admin unless told otherwise. */
+async function change(mutation: string, input: Input, key = admin.key) {
+  const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
+  const selection =
+    'currency { name isAdded creditLimit scenarioIds } auditEntry { id action target reason before after }'
+  const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${selection} } }`
+  const sent = { environment: 'production', reason: 'test', ...input }
+  const { data, errors } = await game.graphql(key, document, { input: sent })
+  return { answer: data?.[mutation], error: errors?.[0]?.extensions }
+}
+
+async function credit(input: Input, key = operator.key, to = player) {
+  const selection = 'error message nearest balance entry { amount } auditEntry { action } player { playerId }'
+  const document = `mutation ($input: CreditWalletInput!) { creditWallet(input: $input) { ${selection} } }`
+  const sent = { playerId: to.playerId, reason: 'test', idempotencyKey: fresh('key'), amount: '5', ...input }
+  const { data, errors } = await game.graphql(key, document, { input: sent })
+  return { answer: data?.creditWallet, error: errors?.[0]?.extensions }
+}
+
+async function list(field: 'currencies' | 'items', args: Input = {}, key = operator.key) {
+  const sent = Object.entries({ environment: 'production', ...args }).map(
+    ([name, value]) => `${name}: ${JSON.stringify(value)}`,
+  )
+  const entry = field === 'items' ? 'itemId scenarioIds' : 'name isAdded creditLimit scenarioIds'
+  const page = `totalCount nodes { ${entry} } pageInfo { hasNextPage endCursor }`
+  const { data, errors } = await game.graphql(key, `{ ${field}(${sent.join(', ')}) { ${page} } }`)
+  return { page: data?.[field], error: errors?.[0]?.extensions }
+}
+
+async function publishInStaging(scenarioId: string, definition: Json) {
+  const document =
+    'mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { scenario { version } } }'
+  const input = { environment: 'staging', scenarioId, definition: print(definition), reason: 'test' }
+  expect((await game.graphql(admin.key, document, { input })).errors).toBeUndefined()
+}
+
+const balanceOf = async (currency: string, of = player) => {
+  const { data } = await game.graphql(operator.key, `{ player(id: "${of.playerId}") { wallet { currency balance } } }`)
+  return data.player.wallet.find((wallet: { currency: string }) => wallet.currency === currency)?.balance ?? null
+}
+
+describe('currencies and items', () => {
+  it('are those of the current version of every scenario, by name, each with the scenarios that name it', async () => {
+    const node = (type: string, data: object) => ({ id: fresh('node'), type, data }) as never
+    const brought = { free: [{ currency: 'brought', amount: 1 }] }
+    await publishInStaging(
+      'event',
+      scenario(
+        [
+          passNode('pass', {
+            price: { currency: 'tickets', amount: 1 },
+            tiers: [tier(1, 'free', [gold(1), item('hat')])],
+          }),
+          node('battle-pass-level', { levelNumber: 2, passNodeId: 'pass', rewards: brought }),
+          node('reward', {
+            rewards: [
+              { currency: 'shards', amount: 3 },
+              { itemId: 'scarf', amount: 1 },
+            ],
+          }),
+          // What the client's own nodes have is not the service's to read.
+          node('shop', { rewards: [{ currency: 'dollars', amount: 1 }], price: { currency: 'euros' } }),
+        ],
+        [],
+      ),
+    )
+    const known = await list('currencies', { environment: 'staging' })
+    expect(known.page.nodes).toEqual(
+      ['brought', 'gold', 'shards', 'tickets'].map((name) => ({
+        name,
+        isAdded: false,
+        creditLimit: null,
+        scenarioIds: ['event'],
+      })),
+    )
+    expect(known.page.totalCount).toBe(4)
+    expect((await list('items', { environment: 'staging' })).page).toMatchObject({
+      totalCount: 2,
+      nodes: [
+        { itemId: 'hat', scenarioIds: ['event'] },
+        { itemId: 'scarf', scenarioIds: ['event'] },
+      ],
+    })
+    // A name that an edit corrected is not known any more.
+    await publishInStaging('event', season({ price: { currency: 'gems', amount: 1 } }))
+    await publishInStaging('Event 2', season({ price: null, tiers: [tier(1, 'free')] }))
+    const { page } = await list('currencies', { environment: 'staging' })
+    expect(
+      page.nodes.map(({ name, scenarioIds }: { name: string; scenarioIds: string[] }) => [name, scenarioIds]),
+    ).toEqual([
+      ['gems', ['event']],
+      ['gold', ['Event 2', 'event']],
+    ])
+  })
+
+  it('come in pages whose ends meet, for any size of them', async () => {
+    const all = (await list('items')).page.nodes
+    expect(all).toHaveLength(5)
+    for (const first of [1, 2, 4, 5, 6]) {
+      const met = []
+      for (let after: string | null = null; ; ) {
+        const { page }: { page: { nodes: object[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } =
+          await list('items', { first, ...(after !== null && { after }) })
+        met.push(...page.nodes)
+        after = page.pageInfo.endCursor
+        if (!page.pageInfo.hasNextPage) break
+      }
+      expect(met).toEqual(all)
+    }
+    const foreign = Buffer.from('currency:gems').toString('base64url')
+    expect((await list('items', { after: foreign })).error).toEqual({
+      code: 'INVALID_REQUEST',
+      details: [{ path: 'after', message: 'must be a cursor that this service gave' }],
+    })
+  })
+
+  it('are those of one environment of the own project alone', async () => {
+    const { projectId } = await createProject(game.app.pool, {
+      name: 'Other',
+      environments: ['production', 'elsewhere'],
+    })
+    const stranger = await newOperator(game.app.pool, projectId, 'admin')
+    expect((await list('currencies', {}, stranger.key)).page.nodes).toEqual([])
+    const currency = fresh()
+    expect((await change('addCurrency', { currency }, stranger.key)).answer.currency.name).toBe(currency)
+    expect((await list('currencies', { environment: 'elsewhere' }, stranger.key)).page.nodes).toEqual([])
+    const { page } = await list('currencies')
+    expect(page.nodes.map(({ name }: { name: string }) => name)).not.toContain(currency)
+    expect((await list('currencies', { environment: 'elsewhere' })).error?.code).toBe('ENVIRONMENT_NOT_FOUND')
+    expect((await change('addCurrency', { currency, environment: 'elsewhere' })).error?.code).toBe(
+      'ENVIRONMENT_NOT_FOUND',
+    )
+  })
+})
+
+describe('creditWallet', () => {
+  it('refuses a currency that the environment does not know, names the nearest, and changes nothing', async () => {
+    const before = await countAudit(game.app.pool)
+    const { answer, error } = await credit({ currency: 'gmes' })
+    expect(error).toBeUndefined()
+    expect(answer).toEqual({
+      error: 'UNKNOWN_CURRENCY',
+      message:
+        '`gmes` is not a currency of this environment: the nearest are gems, gold. To credit it all the same, send `allowNew: true`.',
+      nearest: ['gems', 'gold'],
+      balance: null,
+      entry: null,
+      auditEntry: null,
+      player: { playerId: player.playerId },
+    })
+    expect(await balanceOf('gmes')).toBeNull()
+    expect(await countAudit(game.app.pool)).toBe(before)
+  })
+
+  it('credits it all the same with allowNew, which makes it no more known than before', async () => {
+    const currency = fresh()
+    expect((await credit({ currency, allowNew: true })).answer).toMatchObject({
+      error: null,
+      message: null,
+      balance: '5',
+    })
+    expect((await credit({ currency })).answer).toMatchObject({ error: 'UNKNOWN_CURRENCY', balance: null })
+    expect((await credit({ currency, allowNew: null })).answer).toMatchObject({ error: 'UNKNOWN_CURRENCY' })
+    expect((await credit({ currency, allowNew: true })).answer).toMatchObject({ error: null, balance: '10' })
+  })
+
+  it('answers a repeated key as before, whether or not the currency is known by then', async () => {
+    const currency = fresh()
+    await change('addCurrency', { currency })
+    const sent = { currency, idempotencyKey: fresh('key') }
+    const first = await credit(sent)
+    expect(first.answer).toMatchObject({ error: null, balance: '5' })
+    await change('removeCurrency', { currency })
+    await change('setCreditLimit', { currency: 'gems', limit: '1' })
+    expect(await credit(sent)).toEqual(first)
+    await change('setCreditLimit', { currency: 'gems', limit: null })
+    expect(await balanceOf(currency)).toBe('5')
+    // A refusal is not kept: with the same key the call can be made right.
+    const wrong = { currency: fresh(), idempotencyKey: fresh('key') }
+    expect((await credit(wrong)).answer.error).toBe('UNKNOWN_CURRENCY')
+    expect((await credit({ ...wrong, allowNew: true })).answer).toMatchObject({ error: null, balance: '5' })
+  })
+
+  it('says so where the environment has no currency at all', async () => {
+    const { projectId } = await createProject(game.app.pool, { name: 'Empty', environments: ['production'] })
+    const key = (await newOperator(game.app.pool, projectId, 'admin')).key
+    const limit = await change('setCreditLimit', { currency: 'gems', limit: '1' }, key)
+    expect(limit.error).toMatchObject({
+      code: 'INVALID_REQUEST',
+      details: [{ path: 'currency', message: 'is not a currency of this environment: it has none yet' }],
+    })
+  })
+
+  it('leaves debits alone: a player may hold what is not known any more', async () => {
+    const currency = fresh()
+    payload(
+      await support(game, operator.key, 'creditWallet', {
+        playerId: player.playerId,
+        reason: 'x',
+        currency,
+        amount: '5',
+        idempotencyKey: currency,
+      }),
+    )
+    const debit = { playerId: player.playerId, reason: 'x', currency, amount: '2', idempotencyKey: `${currency}-` }
+    expect(payload(await support(game, operator.key, 'debitWallet', debit)).balance).toBe('3')
+  })
+})
+
+describe('addCurrency and removeCurrency', () => {
+  it('make a currency known and take it back, each written down once, also when sent twice at once', async () => {
+    const currency = fresh()
+    const both = await Promise.all([1, 2].map(() => change('addCurrency', { currency, reason: 'sale' })))
+    for (const { answer } of both)
+      expect(answer.currency).toEqual({ name: currency, isAdded: true, creditLimit: null, scenarioIds: [] })
+    expect(both.map(({ answer }) => answer.auditEntry).filter(Boolean)).toEqual([
+      {
+        id: expect.stringMatching(/^AuditLogEntry:/),
+        action: 'currency.add',
+        target: currency,
+        reason: 'sale',
+        before: { isAdded: false, creditLimit: null },
+        after: { isAdded: true, creditLimit: null },
+      },
+    ])
+    expect((await credit({ currency })).answer.error).toBeNull()
+    const removed = await Promise.all([1, 2].map(() => change('removeCurrency', { currency })))
+    for (const { answer } of removed) expect(answer.currency).toBeNull()
+    expect(removed.map(({ answer }) => answer.auditEntry?.action).filter(Boolean)).toEqual(['currency.remove'])
+    expect((await credit({ currency })).answer.error).toBe('UNKNOWN_CURRENCY')
+    expect(await balanceOf(currency)).toBe('5')
+    const rows = await auditRows(game.app.pool, game.projectId, currency)
+    expect(rows.map(({ action, environmentId }) => [action, environmentId])).toEqual([
+      ['currency.add', game.environmentId],
+      ['currency.remove', game.environmentId],
+    ])
+  })
+
+  it('leave a currency of a scenario known', async () => {
+    await change('addCurrency', { currency: 'gems' })
+    const { answer } = await change('removeCurrency', { currency: 'gems' })
+    expect(answer.currency).toEqual({ name: 'gems', isAdded: false, creditLimit: null, scenarioIds: ['season'] })
+  })
+
+  it('are for admins, and what others try is in the audit log', async () => {
+    const currency = fresh()
+    for (const mutation of ['addCurrency', 'removeCurrency', 'setCreditLimit'])
+      expect((await change(mutation, { currency }, operator.key)).error?.code).toBe('FORBIDDEN')
+    const rows = await auditRows(game.app.pool, game.projectId, currency)
+    expect(rows.map(({ action, actor }) => [action, actor])).toEqual(
+      ['add', 'remove', 'set_credit_limit'].map((name) => [`currency.${name}.denied`, operator.actor]),
+    )
+  })
+})
+
+describe('setCreditLimit', () => {
+  it('is the largest credit of an operator; an admin can credit more', async () => {
+    const currency = fresh()
+    await change('addCurrency', { currency })
+    const limited = await change('setCreditLimit', { currency, limit: '100' })
+    expect(limited.answer.currency).toMatchObject({ name: currency, creditLimit: '100' })
+    expect(limited.answer.auditEntry).toMatchObject({
+      action: 'currency.set_credit_limit',
+      before: { isAdded: true, creditLimit: null },
+      after: { isAdded: true, creditLimit: 100 },
+    })
+    expect((await credit({ currency, amount: '100' })).answer).toMatchObject({ error: null, balance: '100' })
+    const target = await game.player()
+    const above = { currency, amount: '101', idempotencyKey: fresh('key') }
+    expect((await credit(above, operator.key, target)).answer).toEqual({
+      error: 'CREDIT_LIMIT_EXCEEDED',
+      message: 'The amount is above 100, the largest that an operator can credit. An admin can credit more.',
+      nearest: [],
+      balance: null,
+      entry: null,
+      auditEntry: null,
+      player: { playerId: target.playerId },
+    })
+    // As any attempt of a role that is too low.
+    expect(await auditRows(game.app.pool, game.projectId, target.playerId)).toMatchObject([
+      { action: 'player.credit_wallet.denied', actor: operator.actor },
+    ])
+    expect((await credit(above, admin.key, target)).answer).toMatchObject({ error: null, balance: '101' })
+    // It was done by then.
+    expect((await credit(above, operator.key, target)).answer).toMatchObject({ error: null, balance: '101' })
+  })
+
+  it('of 0 leaves every credit to admins, and null removes it', async () => {
+    const currency = fresh()
+    await change('addCurrency', { currency })
+    await change('setCreditLimit', { currency, limit: '0' })
+    expect((await credit({ currency, amount: '1' })).answer.error).toBe('CREDIT_LIMIT_EXCEEDED')
+    expect((await credit({ currency, amount: '1' }, admin.key)).answer.error).toBeNull()
+    const again = await change('setCreditLimit', { currency, limit: '0' })
+    expect(again.answer.auditEntry).toBeNull()
+    const removed = await change('setCreditLimit', { currency })
+    expect(removed.answer.currency.creditLimit).toBeNull()
+    expect((await credit({ currency, amount: '1' })).answer.error).toBeNull()
+  })
+
+  it('stays when the currency is not known any more, so that nobody gets around it', async () => {
+    const currency = fresh()
+    await change('addCurrency', { currency })
+    await change('setCreditLimit', { currency, limit: '9223372036854775806' })
+    await change('removeCurrency', { currency })
+    const most = { currency, amount: '9223372036854775807', allowNew: true }
+    expect((await credit(most)).answer.error).toBe('CREDIT_LIMIT_EXCEEDED')
+    expect((await credit({ ...most, allowNew: false })).answer.error).toBe('UNKNOWN_CURRENCY')
+    // Clearing it takes no currency that is known.
+    expect((await change('setCreditLimit', { currency, limit: null })).answer.currency).toBeNull()
+  })
+
+  it('refuses to limit a currency that is mistyped', async () => {
+    const { error } = await change('setCreditLimit', { currency: 'gmes', limit: '5' })
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: 'currency' }] })
+  })
+})
+
+describe('input of the catalogue', () => {
+  it.each([
+    ['an empty name', { currency: '' }, 'currency', 'must be 1 to 64 characters'],
+    ['a name of 65 characters', { currency: 'x'.repeat(65) }, 'currency', 'must be 1 to 64 characters'],
+    ['a NUL', { currency: 'a\u0000' }, 'currency', 'must not contain NUL or a lone surrogate'],
+    ['a lone surrogate', { currency: 'a\ud800' }, 'currency', 'must not contain NUL or a lone surrogate'],
+    ['a reason that is empty', { currency: 'x', reason: '' }, 'reason', 'must be 1 to 500 characters'],
+    ['a limit below 0', { currency: 'gems', limit: '-1' }, 'limit', 'must be 0 to 9223372036854775807'],
+  ])('with %s is refused, and changes nothing', async (_what, input, path, message) => {
+    const before = await countAudit(game.app.pool)
+    for (const mutation of 'limit' in input ? ['setCreditLimit'] : ['addCurrency', 'removeCurrency', 'setCreditLimit'])
+      expect((await change(mutation, input)).error).toMatchObject({
+        code: 'INVALID_REQUEST',
+        details: [{ path, message }],
+      })
+    expect(await countAudit(game.app.pool)).toBe(before)
+  })
+
+  it.each([
+    ['no name', { currency: null }],
+    ['a number for a name', { currency: 5 }],
+    ['a limit of 2^63', { currency: 'gems', limit: '9223372036854775808' }],
+    ['a limit with a point', { currency: 'gems', limit: 1.5 }],
+  ])('with %s is a fault of the request', async (_what, input) => {
+    expect((await change('setCreditLimit', input)).error?.code).toBe('INVALID_REQUEST')
+  })
+
+  it('with every fault at once names them all', async () => {
+    const { error } = await change('setCreditLimit', { currency: '', limit: '-1', reason: '' })
+    expect(error).toMatchObject({
+      details: [{ path: 'currency' }, { path: 'limit' }, { path: 'reason' }],
+    })
+  })
+
+  it('above a thousand names is refused', async () => {
+    const { pool } = game.app
+    await pool.query(
+      `INSERT INTO currencies (environment_id, name, is_added)
+       SELECT id, 'n' || n, true FROM environments, generate_series(1, 1000) n WHERE project_id = $1 AND name = 'staging'`,
+      [game.projectId],
+    )
+    const full = await change('addCurrency', { environment: 'staging', currency: 'one more' })
+    expect(full.error).toMatchObject({
+      details: [{ path: 'currency', message: 'is one too many: the catalogue holds 1000' }],
+    })
+    const inside = await change('setCreditLimit', { environment: 'staging', currency: 'n7', limit: '3' })
+    expect(inside.answer.currency.creditLimit).toBe('3')
+  })
+})
+
+describe('what support granted', () => {
+  it('grantTier and grantXp answer the wallet rows that they wrote, also when the key comes again', async () => {
+    const reward = {
+      id: 'bonus',
+      type: 'reward',
+      data: { rewards: [gold(7), item('hat'), { currency: 'gems', amount: 2 }], repeat: 'always' },
+    }
+    const definition = scenario(
+      [
+        passNode('pass', {
+          tiers: [tier(1, 'free', [gold(1), { currency: 'gems', amount: 3 }]), tier(2, 'free', [item('hat')])],
+        }),
+        reward,
+      ] as never,
+      [
+        { from: 'start', handle: 'onStart', to: 'pass' },
+        { from: 'pass', handle: 'onLevelUp', to: 'bonus' },
+      ],
+    )
+    await game.publish('paying', JSON.parse(print(definition)))
+    const target = await game.player()
+    await target.start('paying')
+    const grant = async (mutation: string, input: Input) => {
+      const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
+      const rows = 'error result { __typename } walletEntries { currency amount balance cause reference }'
+      const sent = { playerId: target.playerId, reason: 'x', scenarioId: 'paying', nodeId: 'pass', ...input }
+      const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${rows} } }`
+      const ask = async () => (await game.graphql(operator.key, document, { input: sent })).data[mutation]
+      const both = await Promise.all([ask(), ask()])
+      expect(both[1]).toEqual(both[0])
+      return both[0]
+    }
+    const tierOne = await grant('grantTier', { level: 1, track: 'FREE', idempotencyKey: 'a' })
+    expect(tierOne.walletEntries).toEqual([
+      { currency: 'gold', amount: '1', balance: '1', cause: 'TIER_CLAIM', reference: 'paying/pass/free/1' },
+      { currency: 'gems', amount: '3', balance: '3', cause: 'TIER_CLAIM', reference: 'paying/pass/free/1' },
+    ])
+    const items = await grant('grantTier', { level: 2, track: 'FREE', idempotencyKey: 'b' })
+    expect(items).toMatchObject({ error: null, walletEntries: [] })
+    const claimed = await grant('grantTier', { level: 1, track: 'FREE', idempotencyKey: 'c' })
+    expect(claimed.walletEntries).toEqual([])
+    const xp = await grant('grantXp', { amount: '100', idempotencyKey: 'd' })
+    expect(xp.walletEntries).toMatchObject([
+      { currency: 'gold', amount: '7', balance: '8', cause: 'REWARD_NODE' },
+      { currency: 'gems', amount: '2', balance: '5', cause: 'REWARD_NODE' },
+    ])
+    const stranger = await game.player()
+    const none = await grant('grantXp', { playerId: stranger.playerId, amount: '1', idempotencyKey: 'e' })
+    expect(none).toEqual({ error: 'RUN_NOT_ACTIVE', result: null, walletEntries: [] })
+  })
+})
+
+describe('the nearest names', () => {
+  it('are at most three of those that there are, each once, the same name first in any letter case', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 1, maxLength: 64 }),
+        fc.array(fc.string({ minLength: 1, maxLength: 64 })),
+        (name, others) => {
+          const names = [...others, name.toUpperCase()]
+          const nearest = nearestOf(name, names)
+          expect(nearest.length).toBe(Math.min(3, new Set(names).size))
+          expect(new Set(nearest).size).toBe(nearest.length)
+          for (const one of nearest) expect(names).toContain(one)
+          expect(nearest.map((one) => one.toLowerCase())).toContain(name.toUpperCase().toLowerCase())
+        },
+      ),
+    )
+  })
+
+  it.each([
+    ['gmes', ['gold', 'gems', 'silver'], 'gems'],
+    ['GEMS', ['gold', 'gems', 'games'], 'gems'],
+    ['diamond', ['gold', 'diamonds', 'gems'], 'diamonds'],
+  ])('%s: the first of %j is %s', (name, names, first) => {
+    expect(nearestOf(name, names)[0]).toBe(first)
+  })
+})
