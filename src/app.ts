@@ -23,6 +23,7 @@ import { readPersistedOperations } from './graphql/persisted-operations.ts'
 import { createGraphql } from './graphql/yoga.ts'
 import { docsRoutes } from './http/docs.ts'
 import { createHealth } from './http/health.ts'
+import { inTurn } from './http/in-turn.ts'
 import { type PlayableDemo, playRoutes } from './http/play.ts'
 import type { Route } from './http/route.ts'
 import { createWayIn, lacksHost, type WayIn } from './http/way-in.ts'
@@ -287,7 +288,9 @@ function openServer(
   serve: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const limits = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false }
-  return createServer(limits, serve).on('clientError', serveError).on('checkExpectation', serveExpectation)
+  return createServer(limits, inTurn(serve))
+    .on('clientError', serveError)
+    .on('checkExpectation', inTurn(serveExpectation))
 }
 
 function listenOn(server: Server, port: number, host: string): Promise<number> {

@@ -81,6 +81,8 @@ export function createSocketServer(options: SocketOptions) {
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
+    // A flood of messages on one socket takes turns with everything else.
+    allowSynchronousEvents: false,
     autoPong: false,
     handleProtocols,
   })

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, times } from '../support/game.ts'
+import { approve, type Operator, startOperator } from '../support/operator.ts'
+import { until } from '../support/until.ts'
+
+const PROGRESS = '/sdk/v1/battlepass/progress'
+const pass = { scenarioId: 'season', nodeId: 'pass' }
+
+let game: Game
+
+beforeAll(async () => {
+  game = await startGame()
+  expect((await game.publish('season', season())).status).toBe(200)
+})
+afterAll(() => game?.stop())
+
+async function isAlive(): Promise<void> {
+  expect((await fetch(`${game.baseUrl}/livez`)).status).toBe(200)
+}
+
+/** A connection of its own, and what it heard. */
+async function open(): Promise<{ socket: Socket; heard: () => string }> {
+  const { hostname, port } = new URL(game.baseUrl)
+  const socket = connect(Number(port), hostname).setEncoding('latin1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  // A connection that is cut may be cut by a reset.
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return { socket, heard: () => text }
+}
+
+const request = (method: string, path: string, headers: Record<string, string> = {}, body = '') =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'Host: game.example',
+    ...Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(body) }).map((header) => header.join(': ')),
+    '',
+    body,
+  ].join('\r\n')
+
+const answersIn = (text: string): number => text.split('HTTP/1.1 ').length - 1
+
+describe('a flood of messages on one WebSocket', () => {
+  it('takes turns with other calls: ten of them are answered before a tenth of 20,000 messages is', async () => {
+    const messages = 20_000
+    const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    await once(socket, 'open')
+    const acknowledged = once(socket, 'message')
+    socket.send(JSON.stringify({ type: 'connection_init' }))
+    await acknowledged
+    let answered = 0
+    socket.on('message', () => {
+      answered += 1
+    })
+    for (const _ of times(messages, () => 0)) socket.send('{"type":"ping"}')
+    for (const _ of times(10, () => 0)) await isAlive()
+    expect(answered).toBeLessThan(messages / 10)
+    socket.terminate()
+  })
+})
+
+describe('pipelined requests', () => {
+  it('are answered in their order, forty ahead', async () => {
+    const { socket, heard } = await open()
+    const paths = times(40, (index) => (index % 2 === 0 ? '/livez' : `/none-${index}`))
+    socket.write(paths.map((path) => request('GET', path)).join(''))
+    await until('all are answered', () => answersIn(heard()) === paths.length)
+    expect([...heard().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(
+      paths.map((path) => (path === '/livez' ? '200' : '404')),
+    )
+    socket.destroy()
+  })
+
+  it('take no effect before the answer of the request that came before them', async () => {
+    let release = (): void => undefined
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let asked = false
+    const webhook: Operator = await startOperator(async (hit, response) => {
+      asked = true
+      await isReleased
+      await approve({ subject: 'ada' })(hit, response)
+    })
+    const { url, secret } = webhook
+    expect((await game.setProviders({ default: { enabled: true, url, secret } })).status).toBe(200)
+    const player = await game.player()
+    const runId = await player.start('season')
+    const { socket, heard } = await open()
+    const xp = { ...pass, runId, amount: 150, source: 'match' }
+    const login = request(
+      'POST',
+      '/sdk/v1/authorization/custom',
+      { 'X-SDK-Key': game.sdkKey },
+      JSON.stringify({ customData: {} }),
+    )
+    const grant = request(
+      'POST',
+      '/sdk/v1/battlepass/xp',
+      { Authorization: `Bearer ${player.token}` },
+      JSON.stringify(xp),
+    )
+    socket.write(login + grant)
+    await until('the webhook is asked', () => asked)
+    for (const _ of times(5, () => 0)) expect((await player.post(PROGRESS, pass)).body.xp).toBe(0)
+    expect(heard()).toBe('')
+    release()
+    await until('both are answered', () => answersIn(heard()) === 2)
+    expect(heard().indexOf('accessToken')).toBeLessThan(heard().lastIndexOf('HTTP/1.1 '))
+    expect((await player.post(PROGRESS, pass)).body.xp).toBe(150)
+    socket.destroy()
+    await webhook.close()
+  })
+
+  it('end the connection when there are thousands: few are answered, and nobody else waits for them', async () => {
+    const { socket, heard } = await open()
+    const closed = once(socket, 'close')
+    socket.write(request('GET', '/livez').repeat(10_000))
+    await isAlive()
+    await closed
+    expect(answersIn(heard())).toBeLessThan(1_000)
+    await isAlive()
+  })
+
+  it('whose answers the client does not read end their connection: they are not kept in memory', async () => {
+    const connections = await Promise.all(times(20, open))
+    for (const { socket } of connections) socket.pause()
+    await until('all are cut', () => {
+      const alive = connections.filter(({ socket }) => !socket.destroyed)
+      // A client that does not read learns of the end by what it writes.
+      for (const { socket } of alive) socket.write(request('GET', '/openapi.json').repeat(500))
+      return alive.length === 0
+    })
+    await isAlive()
+  })
+})
