@@ -11,8 +11,9 @@ export default defineConfig({
     // Statements wait for disks and for neighbours on a busy machine; the limits are for what hangs.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // They share one Postgres, and each may have several instances of the service, with ten connections and more.
-    maxWorkers: Math.max(1, Math.min(4, availableParallelism() - 1)),
+    // Many files wait for clocks, so there are more workers than cores. All share one Postgres, and each file may have
+    // several instances of the service, with ten connections and more.
+    maxWorkers: Math.min(4, availableParallelism() + 1),
     reporters: ['default', './test/support/closing-line.ts'],
   },
 })
