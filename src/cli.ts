@@ -16,7 +16,7 @@ import { generateSecretsKey } from './providers/secrets.ts'
 import { keyLabel } from './request/common.ts'
 import { shape } from './request/shape.ts'
 import { InputSource } from './request/source.ts'
-import { readDemo } from './seed.ts'
+import { requireDemo } from './seed.ts'
 
 const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
 const json = () => new Option('--json', 'print one JSON object')
@@ -109,6 +109,22 @@ key
   })
 
 program
+  .command('env')
+  .description('print the address and the keys of the running demo, for a shell: eval "$(npx tierway env)"')
+  .addOption(json())
+  .action(async (options) => {
+    const demo = await requireDemo(readConfig(process.env).dataDir)
+    const variables = {
+      TIERWAY_URL: demo.baseUrl,
+      TIERWAY_KEY: demo.platformKey,
+      SDK_KEY: demo.sdkKey,
+      PROJECT_ID: demo.projectId,
+    }
+    const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`)
+    report(options, variables, lines.join('\n'))
+  })
+
+program
   .command('schema')
   .description('print the GraphQL schema, for code generators and editors')
   .addOption(json())
@@ -130,8 +146,7 @@ program
   .addOption(json())
   .action(async (options) => {
     const config = readConfig(process.env)
-    const projectId = options.project ?? (await readDemo(config.dataDir))?.projectId
-    if (projectId === undefined) throw new Error('There is no demo project: start the service once, or give --project.')
+    const projectId = options.project ?? (await requireDemo(config.dataDir)).projectId
     const credits = (options.credit ?? []).map(readCredit)
     const { playerId, token } = await withDevelopmentPlayers(config, projectId, options.environment, (create) =>
       create({ nickname: options.nickname, credits }),
@@ -159,8 +174,7 @@ program
     if (config.production && !options.force) {
       throw new Error('Seeded players cannot be told from real ones: with NODE_ENV=production this needs --force.')
     }
-    const projectId = options.project ?? (await readDemo(config.dataDir))?.projectId
-    if (projectId === undefined) throw new Error('There is no demo project: start the service once, or give --project.')
+    const projectId = options.project ?? (await requireDemo(config.dataDir)).projectId
     const { ensureScenario, seedSeason } = await import('./seed-season.ts')
     const { createProgressBar } = await import('./progress-bar.ts')
     const bar = createProgressBar()

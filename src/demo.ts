@@ -3,7 +3,7 @@ import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { Tierway, type Track } from './client/index.ts'
 import { readConfig } from './config.ts'
-import { type Demo, readDemo } from './seed.ts'
+import { type Demo, requireDemo } from './seed.ts'
 
 // Plays the demo season beside a running service, with the client library, while a listener sees it live.
 
@@ -29,8 +29,7 @@ const heard: number[] = []
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  const demo = await readDemo(config.dataDir)
-  if (!demo) throw new Error('There is no demo project yet: run `npm start` in another terminal first.')
+  const demo = await requireDemo(config.dataDir)
   const ready = await fetch(`${demo.baseUrl}/readyz`).catch(() => undefined)
   if (!ready?.ok) {
     const found = ready ? `The service at ${demo.baseUrl} is not ready` : `Nothing answers at ${demo.baseUrl}`

@@ -32,6 +32,16 @@ export async function readDemo(dataDir: string): Promise<Demo | undefined> {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
+/** The demo, or an error that says how to find it. */
+export async function requireDemo(dataDir: string): Promise<Demo> {
+  const demo = await readDemo(dataDir)
+  if (demo) return demo
+  throw new Error(
+    `There is no demo in ${dataDir}: run \`npm start\` in another terminal first. ` +
+      'If the service runs with another TIERWAY_DATA_DIR, set the same one here.',
+  )
+}
+
 export interface SeedOptions {
   readonly pool: Pool
   readonly secrets: Secrets

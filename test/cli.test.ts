@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,8 @@ beforeAll(async () => {
   game = await startGame()
   keys = await generateKeys()
   dataDir = await mkdtemp(join(tmpdir(), 'tierway-cli-'))
+  const { baseUrl, projectId, platformKey, sdkKey } = game
+  await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ baseUrl, projectId, platformKey, sdkKey }))
 })
 afterAll(async () => {
   await game?.stop()
@@ -105,12 +108,36 @@ describe('the command line', () => {
   })
 })
 
+describe('what needs the demo', () => {
+  test('env gives a shell its address and its keys', async () => {
+    const { code, out } = await tierway(['env'])
+    expect(code).toBe(0)
+    const { stdout } = spawnSync('sh', ['-euc', `${out}\nenv`], { encoding: 'utf8', env: {} })
+    const { baseUrl, projectId, platformKey, sdkKey } = game
+    const variables = { TIERWAY_URL: baseUrl, TIERWAY_KEY: platformKey, SDK_KEY: sdkKey, PROJECT_ID: projectId }
+    for (const [name, value] of Object.entries(variables)) expect(stdout.split('\n')).toContain(`${name}=${value}`)
+  })
+
+  test.each([['env'], ['seed'], ['player', 'token']])(
+    '%s %s says how to find it when it is not there',
+    async (...args) => {
+      const { code, out, error } = await tierway(args, { TIERWAY_DATA_DIR: join(dataDir, 'other') })
+      expect([code, out]).toEqual([1, ''])
+      expect(error).toBe(
+        `There is no demo in ${join(dataDir, 'other')}: run \`npm start\` in another terminal first. ` +
+          'If the service runs with another TIERWAY_DATA_DIR, set the same one here.\n',
+      )
+    },
+  )
+})
+
 describe('--json prints one JSON object', () => {
   /** What each command prints, but for `serve`, which goes on. */
   const PRINTED: Record<string, () => readonly [args: readonly string[], printed: object]> = {
     migrate: () => [[], { applied: [] }],
     'project create': () => [['Mine'], { projectId: id, environments: { production: id } }],
     'key create': () => [['--kind', 'sdk', '--project', game.projectId], { id, key: expect.stringMatching(/^twsdk_/) }],
+    env: () => [[], { TIERWAY_URL: game.baseUrl, SDK_KEY: game.sdkKey }],
     schema: () => [[], { schema: expect.stringContaining('type Query {') }],
     'key token': () => [[], { tokenKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: some, x: some, d: some }] }],
     'key secrets': () => [[], { secretsKeys: [{ kid: some, key: some }] }],

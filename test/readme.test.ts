@@ -1,15 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { RawJson } from '../src/json.ts'
 import { demoSeason } from '../src/season.ts'
 import { startGame } from './support/game.ts'
+import { startPageShell } from './support/page-shell.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -54,11 +51,12 @@ describe('the pages', () => {
   })
 })
 
-test('the README and .env.example have every variable that the configuration reads, and no other', () => {
+test('docs/operations.md and .env.example have every variable that the configuration reads, and no other', () => {
   const reads = read('src/config.ts').matchAll(/\b(?:text|flag|integer|oneOf)\(\s*'([A-Z_]+)'/g)
   const known = [...new Set([...reads].map(([, name]) => name))]
   expect(known.length).toBeGreaterThan(20)
-  const table = readme.slice(readme.indexOf('| variable |')).split('\n\n')[0] ?? ''
+  const operations = read('docs/operations.md')
+  const table = operations.slice(operations.indexOf('| variable |')).split('\n\n')[0] ?? ''
   const first = table.split('\n').map((row) => row.split('|')[1] ?? '')
   const told = first.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name))
   expect(told.toSorted()).toEqual(known.toSorted())
@@ -68,20 +66,13 @@ test('the README and .env.example have every variable that the configuration rea
 
 test.skipIf(withoutCurl !== '')(`the README's first calls run as they stand${withoutCurl}`, async () => {
   const game = await startGame()
-  const home = await mkdtemp(join(tmpdir(), 'tierway-readme-'))
+  const shell = await startPageShell({ demo: game })
   try {
     await game.publish('season-1', new RawJson(demoSeason()))
     const { token } = await game.player({ wallet: { gems: 1000n } })
-    await mkdir(join(home, '.tierway'))
-    await writeFile(join(home, '.tierway/demo.json'), JSON.stringify({ sdkKey: game.sdkKey }))
     const [, commands = ''] = /### A first call\n\n```sh\n([\s\S]*?)^```$/m.exec(readme) ?? []
     // The login is that of the demo studio, which runs with `npm start` alone.
-    const script = commands
-      .replace(/^TOKEN=.*\n.*$/m, `TOKEN=${token}`)
-      .replaceAll('http://127.0.0.1:4000', game.baseUrl)
-    const shell = spawn('sh', ['-eu'], { cwd: home, stdio: ['pipe', 'pipe', 'inherit'] })
-    shell.stdin.end(script)
-    const [printed] = await Promise.all([text(shell.stdout), once(shell, 'close')])
+    const printed = await shell.run(commands.replace(/^TOKEN=.*\n.*$/m, `TOKEN=${token}`))
     const answers = printed
       .trim()
       .split('\n')
@@ -89,6 +80,6 @@ test.skipIf(withoutCurl !== '')(`the README's first calls run as they stand${wit
     expect(answers).toMatchObject([{ level: 1 }, { xp: 1200, leveledUp: true }, { success: true }, { success: true }])
   } finally {
     await game.stop()
-    await rm(home, { recursive: true, force: true })
+    await shell.close()
   }
 })

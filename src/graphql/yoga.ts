@@ -202,7 +202,7 @@ function jsonOnly(): Plugin {
 
 const DEFAULT_QUERY = `# Put a token into the headers below:
 # {"authorization": "Bearer …"}
-# Keys of the demo are in .tierway/demo.json;
+# "npx tierway env" prints the keys of the demo;
 # a player's token comes from a login.
 
 subscription Live {

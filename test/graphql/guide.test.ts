@@ -1,7 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
@@ -12,6 +12,7 @@ import { RawJson } from '../../src/json.ts'
 import { demoSeason } from '../../src/season.ts'
 import { type Game, type GraphqlAnswer, startGame } from '../support/game.ts'
 import { type Operator, startOperator } from '../support/operator.ts'
+import { startPageShell } from '../support/page-shell.ts'
 
 const page = readFileSync(new URL('../../docs/graphql.md', import.meta.url), 'utf8')
 const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
@@ -203,15 +204,13 @@ describe.each(['as text', 'by hash, where nothing else is taken'])('the page for
 
   if (byHash) return
   it.skipIf(withoutCurl !== '')(`shows a first command that runs as it stands${withoutCurl}`, async () => {
-    const { baseUrl, platformKey } = world.game
-    await mkdir(join(home, '.tierway'))
-    await writeFile(join(home, '.tierway/demo.json'), JSON.stringify({ platformKey }))
-    const command = /^```sh\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? ''
-    const shell = spawn('sh', ['-eu'], { cwd: home, stdio: ['pipe', 'pipe', 'inherit'] })
-    shell.stdin.end(command.replaceAll('http://127.0.0.1:4000', baseUrl))
-    let printed = ''
-    for await (const chunk of shell.stdout) printed += chunk
-    expect(JSON.parse(printed)).toEqual({ data: { streamCursor: expect.any(String) } })
+    const shell = await startPageShell({ demo: world.game })
+    try {
+      const printed = await shell.run(/^```sh\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
+      expect(JSON.parse(printed)).toEqual({ data: { streamCursor: expect.any(String) } })
+    } finally {
+      await shell.close()
+    }
   })
 })
 

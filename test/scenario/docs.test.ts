@@ -1,13 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame } from '../support/game.ts'
 import { type Operator, startOperator } from '../support/operator.ts'
+import { type PageShell, startPageShell } from '../support/page-shell.ts'
 
 const page = readFileSync(new URL('../../docs/scenarios.md', import.meta.url), 'utf8')
 const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
@@ -23,35 +20,26 @@ const steps = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?
 describe('the page for designers', () => {
   let game: Game
   let operator: Operator
-  let home: string
+  let shell: PageShell
 
   beforeAll(async () => {
     game = await startGame()
     operator = await startOperator()
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
-    home = await mkdtemp(join(tmpdir(), 'tierway-page-'))
-    await mkdir(join(home, '.tierway'))
-    const { platformKey, projectId, sdkKey } = game
-    await writeFile(join(home, '.tierway/demo.json'), JSON.stringify({ platformKey, projectId, sdkKey }))
+    shell = await startPageShell({ demo: game })
   })
   afterAll(async () => {
     await game?.stop()
     await operator?.close()
-    if (home) await rm(home, { recursive: true })
+    await shell?.close()
   })
 
   it.skipIf(withoutCurl !== '')(
     `shows commands that run as they stand, and what they answer${withoutCurl}`,
     async () => {
       const mark = '---- next'
-      const script = steps
-        .map(({ commands }) => `${commands}\nprintf '\\n${mark}\\n'`)
-        .join('\n')
-        .replaceAll('http://127.0.0.1:4000', game.baseUrl)
-      const shell = spawn('sh', ['-eu'], { cwd: home, stdio: ['pipe', 'pipe', 'inherit'] })
-      shell.stdin.end(script)
-      const [printed, [status]] = await Promise.all([text(shell.stdout), once(shell, 'close')])
-      expect([status, printed]).toEqual([0, printed])
+      const script = steps.map(({ commands }) => `${commands}\nprintf '\\n${mark}\\n'`).join('\n')
+      const printed = await shell.run(script)
       const answers = printed.split(mark)
       expect(steps.filter(({ answer }) => answer !== undefined).length).toBeGreaterThan(5)
       for (const [at, { commands, answer }] of steps.entries()) {
@@ -60,7 +48,7 @@ describe('the page for designers', () => {
       }
       // What the page says in words: published again it is the same version; Ada has earned and claimed.
       expect(printed).toContain('\n200\n')
-      const published = JSON.parse(readFileSync(join(home, 'published.json'), 'utf8'))
+      const published = JSON.parse(readFileSync(join(shell.home, 'published.json'), 'utf8'))
       expect(published).toMatchObject({ scenarioId: 'summer', version: 1 })
       const { rows } = await game.app.pool.query(
         `SELECT p.xp, c.level FROM passes p JOIN tier_claims c USING (player_id, scenario_id, node_id)`,
