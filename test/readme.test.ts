@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { RawJson } from '../src/json.ts'
 import { demoSeason } from '../src/season.ts'
@@ -11,6 +12,7 @@ import { startPageShell } from './support/page-shell.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const readme = read('README.md')
+const schema = buildSchema(read('schema.graphql'))
 const pages = [
   'README.md',
   'CHANGELOG.md',
@@ -43,6 +45,12 @@ describe('the pages', () => {
       .split('\n')
       .filter((line) => line.length > 120 && !line.startsWith('|'))
     expect(long).toEqual([])
+  })
+
+  test.each(pages)('%s shows GraphQL documents that are valid', (page) => {
+    for (const [, document = ''] of read(page).matchAll(/^```graphql\n([\s\S]*?)^```$/gm)) {
+      expect([document, validate(schema, parse(document))]).toEqual([document, []])
+    }
   })
 
   // The name is nobody's there: whoever took it would be asked for by those who follow the page.
