@@ -4,11 +4,22 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  getNamedType,
+  isInterfaceType,
+  isObjectType,
+  parse,
+  type SelectionSetNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql'
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { REFUSALS } from '../../src/errors.ts'
 import { RawJson } from '../../src/json.ts'
+import { schema } from '../../src/schema.ts'
 import { demoSeason } from '../../src/season.ts'
 import { type Game, type GraphqlAnswer, startGame } from '../support/game.ts'
 import { type Operator, startOperator } from '../support/operator.ts'
@@ -221,6 +232,23 @@ describe('the page for dashboards', () => {
     const named = [...table.matchAll(/`([A-Z_]{5,})`/g)].map(([, code]) => code ?? '')
     expect(named.length).toBeGreaterThan(15)
     expect(named.filter((code) => !codes.has(code))).toEqual([])
+  })
+
+  it('has operations that ask for the id of everything that has one', () => {
+    for (const { name, document } of steps) {
+      const info = new TypeInfo(schema)
+      const without: string[] = []
+      const ids = {
+        SelectionSet({ selections }: SelectionSetNode) {
+          const type = getNamedType(info.getType())
+          if (!isObjectType(type) && !isInterfaceType(type)) return
+          const names = selections.map((selection) => ('name' in selection ? selection.name?.value : undefined))
+          if ('id' in type.getFields() && !names.includes('id')) without.push(type.name)
+        },
+      }
+      visit(parse(document), visitWithTypeInfo(info, ids))
+      expect([name, without]).toEqual([name, []])
+    }
   })
 
   it('leads to headings and files that are there', () => {

@@ -1,4 +1,7 @@
 import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client'
+import { Client, fetchExchange } from '@urql/core'
+import { type CacheExchangeOpts, cacheExchange } from '@urql/exchange-graphcache'
+import { type IntrospectionType, introspectionFromSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProject } from '../../src/projects/projects.ts'
 import { schema } from '../../src/schema.ts'
@@ -196,6 +199,53 @@ describe('global ids (decisions 11.11)', () => {
     expect(shown()).toContainEqual({ __typename: 'Player', id, status: 'BANNED' })
     const kept = cache.extract()
     for (const [name, one] of ids) expect(Object.keys(kept)).toContain(`${name}:${one}`)
+    await game.graphql(
+      game.platformKey,
+      `mutation { unbanPlayer(input: { playerId: "${id}", reason: "z" }) { player { id } } }`,
+    )
+  })
+
+  it("let urql's Graphcache keep each object once, which warns of nothing when it knows which types are values", async () => {
+    const introspection = introspectionFromSchema(schema)
+    const isValue = (type: IntrospectionType) =>
+      type.kind === 'OBJECT' && !type.fields.some(({ name }) => name === 'id')
+    const values = introspection.__schema.types.filter(isValue).map(({ name }) => [name, () => null])
+    const warnings: string[] = []
+    const client = new Client({
+      url: `${game.baseUrl}/graphql`,
+      preferGetMethod: false,
+      fetchOptions: { headers: { authorization: `Bearer ${game.platformKey}` } },
+      exchanges: [
+        cacheExchange({
+          schema: introspection as unknown as NonNullable<CacheExchangeOpts['schema']>,
+          keys: Object.fromEntries(values),
+          logger: (severity, message) => {
+            if (severity !== 'debug') warnings.push(message)
+          },
+        }),
+        fetchExchange,
+      ],
+    })
+    const ask = async (document: string) => {
+      const { data, error } = await client.query(document, {}).toPromise()
+      expect([document, error]).toEqual([document, undefined])
+      return data
+    }
+    const everything = `player(id: "${player.playerId}") { id status environment identities { provider subject }
+      wallet { id balance } walletLedger { nodes { id amount } pageInfo { endCursor } } inventory { id amount }
+      passes { id claims { level granted { currency amount } } xpLedger { nodes { id } } } storage { key value }
+      runs { nodes { id status } } loginLog { nodes { id attempts { status } } }
+      events { nodes { id ... on LevelUpEvent { toLevel } } } }`
+    await ask(`{ ${everything} }`)
+    const list = '{ players(environment: "production") { nodes { id status } } }'
+    const id = `Player:${player.playerId}`
+    expect((await ask(list)).players.nodes).toContainEqual({ id, status: 'ACTIVE' })
+    const ban = 'mutation ($id: ID!) { banPlayer(input: { playerId: $id, reason: "z" }) { player { id status } } }'
+    expect((await client.mutation(ban, { id }).toPromise()).error).toBeUndefined()
+    // The list has changed, and nobody has read it again.
+    const kept = await client.query(list, {}, { requestPolicy: 'cache-only' }).toPromise()
+    expect(kept.data.players.nodes).toContainEqual({ id, status: 'BANNED' })
+    expect(warnings).toEqual([])
     await game.graphql(
       game.platformKey,
       `mutation { unbanPlayer(input: { playerId: "${id}", reason: "z" }) { player { id } } }`,
