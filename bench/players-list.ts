@@ -132,7 +132,7 @@ async function measure(task: (sample: number) => Promise<unknown>): Promise<{ p5
 async function deepPlace(pool: Pool, search: PlayerSearch, page: Partial<PlayerPage>): Promise<PlayerPlace | null> {
   const { sortBy = 'created', direction = 'descending' } = page
   if (search.text != null) return null
-  const found = await searchPlayers(pool, search, { after: null, limit: 20_000, sortBy, direction })
+  const { places: found } = await searchPlayers(pool, search, { after: null, limit: 20_000, sortBy, direction })
   return found.length < 2 * PAGE ? null : (found[found.length >> 1] ?? null)
 }
 

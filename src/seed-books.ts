@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import { identities } from './auth/identities.ts'
+import { lastLogins } from './auth/last-logins.ts'
 import { loginLog } from './auth/login-log.ts'
 import { passes, tierClaims, xpLedger } from './battlepass/passes.ts'
 import { type CopyValue, copyInto, copyLine } from './db/copy.ts'
@@ -17,6 +18,7 @@ import { inventory, walletLedger, wallets } from './wallet/holdings.ts'
 const COLUMNS = {
   players: profiles.names('status', 'created_at'),
   identities: identities.names('created_at'),
+  last_logins: lastLogins.names('logged_in_at'),
   player_storage: storage.names('updated_at'),
   runs: runs.names('started_at'),
   passes: passes.names(),

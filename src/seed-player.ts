@@ -184,6 +184,7 @@ class SeededPlayer {
   private readonly careless: boolean
   private readonly buysAtLevel: number
   private weekOfChallenge = -1
+  private lastLogin = ''
 
   constructor(
     season: SeededSeason,
@@ -318,6 +319,7 @@ class SeededPlayer {
     this.tick(this.random.between(10, 400))
     const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
     const { totals, nowMs } = this
+    if (outcome === 'ok') this.lastLogin = this.stamp()
     const level = latencyStep(milliseconds)
     for (const measure of ['login', 'login_day'] as const) {
       totals.add(PROVIDER, measure, nowMs, { level, detail: outcome, amount: BigInt(milliseconds) })
@@ -437,6 +439,7 @@ class SeededPlayer {
     const { region, language } = locale
     const status = isBanned ? 'banned' : 'active'
     books.add('players', [playerId, this.nickname, avatar, region, language, status, created])
+    books.add('last_logins', [playerId, this.lastLogin])
     const { scenarioId, nodeId } = this.place
     const plan = this.last && this.whole ? freeze(planOf(this.runId, this.last)) : null
     books.add('runs', [playerId, this.runId, scenarioId, 'active', JSON.stringify(this.active), plan, null, created])

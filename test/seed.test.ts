@@ -159,6 +159,18 @@ describe('a seeded season', () => {
     )
   })
 
+  test('tells when each player logged in last, as its log of logins does', async () => {
+    const { rows } = await game.app.pool.query(
+      `SELECT count(*)::int AS players, count(l.logged_in_at)::int AS known,
+         count(*) FILTER (WHERE l.logged_in_at < p.created_at OR l.logged_in_at > now())::int AS outside,
+         count(*) FILTER (WHERE g.at IS NOT NULL AND g.at <> l.logged_in_at)::int AS other, count(g.at)::int AS logged
+       FROM players p LEFT JOIN last_logins l ON l.player_id = p.id
+       LEFT JOIN LATERAL (SELECT max(created_at) AS at FROM login_log g WHERE g.player_id = p.id AND g.outcome = 'ok') g ON true`,
+    )
+    expect(rows[0]).toMatchObject({ players: PLAYERS, known: PLAYERS, outside: 0, other: 0 })
+    expect(rows[0].logged).toBeGreaterThan(0)
+  })
+
   test('tells dashboards what the books say', async () => {
     const to = new Date()
     const { data, errors } = await game.graphql(

@@ -5,7 +5,7 @@ import type { PlatformCaller } from '../auth/callers.ts'
 import { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 import type { ProfileRow } from '../players/read-player.ts'
-import { type PlayerSearch, searchPlayers } from './search-players.ts'
+import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
 import type { PlayerPlace } from './statements.ts'
 
 /** So many players are read at once. Nothing of the database is held while they are on their way to the client. */
@@ -43,13 +43,13 @@ export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIte
   return pagesOf(pool, asked, first)
 }
 
-async function* pagesOf(pool: Pool, { caller, search }: Export, first: PlayerPlace[]): AsyncGenerator<string> {
-  for (let places = first; places.length > 0; ) {
-    yield await linesOf(pool, search, places)
-    const after = places.at(-1)
-    if (!after || places.length < PAGE) return
+async function* pagesOf(pool: Pool, { caller, search }: Export, first: FoundPlayers): AsyncGenerator<string> {
+  for (let { places, stoppedAt } = first; ; ) {
+    if (places.length > 0) yield await linesOf(pool, search, places)
+    const after = stoppedAt ?? (places.length === PAGE ? places.at(-1) : undefined)
+    if (!after) return
     await requireKey(pool, caller)
-    places = await searchPlayers(pool, search, { after, limit: PAGE })
+    ;({ places, stoppedAt } = await searchPlayers(pool, search, { after, limit: PAGE }))
   }
 }
 
@@ -58,7 +58,11 @@ async function requireKey(pool: Pool, { keyId }: PlatformCaller): Promise<void> 
   if (rows.length === 0) throw new Refusal('invalidToken')
 }
 
-async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, places: PlayerPlace[]): Promise<string> {
+async function linesOf(
+  pool: Pool,
+  { environmentId, pass }: PlayerSearch,
+  places: readonly PlayerPlace[],
+): Promise<string> {
   const { rows } = await pool.query<Row>({
     name: 'export-players',
     text: `SELECT p.id, p.status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,

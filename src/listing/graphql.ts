@@ -17,6 +17,7 @@ import {
   NICKNAME_SEARCHES,
   type NicknameSearch,
   nicknameSearchOf,
+  type PlayerCount,
   searchPlayers,
 } from './search-players.ts'
 import { DIRECTIONS, PLAYER_SORTS, type PlayerPlace, type PlayerSort } from './statements.ts'
@@ -43,7 +44,7 @@ const NicknameSearchType = enumType('NicknameSearch', NICKNAME_SEARCHES, {
 
 /** What a page of players tells beside its players, once it is asked for. */
 interface AboutList {
-  readonly count: () => Promise<number>
+  readonly count: () => Promise<PlayerCount>
   readonly nicknameSearch: () => Promise<NicknameSearch | null>
 }
 
@@ -71,7 +72,7 @@ builder.queryFields((t) => ({
     {
       type: PlayerType,
       description:
-        'The players of an environment, the newest first unless it is said otherwise. Pages go on behind a place, not behind a player: one that moves past it meanwhile, by a login or a level, may be met twice or not at all.',
+        'The players of an environment, the newest first unless it is said otherwise. A page continues behind a place, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. While `hasNextPage` is true a page may have fewer players than asked for, or none: ask for the next.',
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')
@@ -82,7 +83,9 @@ builder.queryFields((t) => ({
         const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
         const pool = context.service.operatorPool
         const search = searchOf(filter, environmentId)
-        const found = await searchPlayers(pool, search, { after, limit: size + 1, sortBy, direction })
+        const { places: found, stoppedAt } = await searchPlayers(pool, search, {
+          ...{ after, limit: size + 1, sortBy, direction },
+        })
         const places = found.slice(0, size)
         const ids = places.map(({ id }) => id)
         // What is asked of the players is read with them.
@@ -101,7 +104,11 @@ builder.queryFields((t) => ({
         }
         return {
           edges: page.edges.map(({ cursor, node }) => ({ cursor, node: node.row })),
-          pageInfo: { ...page.pageInfo, hasNextPage: found.length > size },
+          pageInfo: {
+            ...page.pageInfo,
+            hasNextPage: found.length > size || stoppedAt !== null,
+            ...(stoppedAt && { endCursor: printPlace(sortBy, stoppedAt) }),
+          },
           about,
         }
       },
@@ -112,11 +119,11 @@ builder.queryFields((t) => ({
         totalCount: t.field({
           type: 'Count',
           description: `How many players the list has, on all pages: counted up to ${MAX_COUNT.toLocaleString('en')}.`,
-          resolve: async (connection) => Math.min(await aboutOf(connection).count(), MAX_COUNT),
+          resolve: async (connection) => Math.min((await aboutOf(connection).count()).count, MAX_COUNT),
         }),
         totalCountIsExact: t.boolean({
-          description: 'False when there are more than were counted.',
-          resolve: async (connection) => (await aboutOf(connection).count()) <= MAX_COUNT,
+          description: 'False when there may be more than were counted.',
+          resolve: async (connection) => (await aboutOf(connection).count()).isExact,
         }),
         nicknameSearch: t.field({
           type: NicknameSearchType,

@@ -69,28 +69,34 @@ const moment = (at: Date): string => `${literal(bounded(at).toISOString())}::tim
 /** As they stand in the database, whatever a caller says that it is. */
 const STATUSES = { active: 'active', banned: 'banned', deleted: 'deleted' } as const satisfies Record<Status, Status>
 
+/** The ids that players of the filter's times have, of the column `id`. */
+function ofTimes({ createdFrom, createdTo, lastLoginTo }: PlayerFilter, id: string): string[] {
+  // Nobody logs in before it is created.
+  const ends = [createdTo, lastLoginTo].flatMap((at) => (at ? [bounded(at)] : []))
+  const ids = idsAround(
+    createdFrom ? bounded(createdFrom) : null,
+    ends.sort((a, b) => a.getTime() - b.getTime())[0] ?? null,
+  )
+  // Ids are in the order of time, but for the clocks that made them.
+  return [...(ids.first ? [`${id} >= ${uuid(ids.first)}`] : []), ...(ids.last ? [`${id} < ${uuid(ids.last)}`] : [])]
+}
+
 /** What is asked of the row of `players` itself, which `player` names. */
 export function ofPlayers(filter: PlayerFilter, player: string): string[] {
-  const { environmentId, status, region, language, createdFrom, createdTo, lastLoginTo } = filter
-  const from = createdFrom && bounded(createdFrom)
-  const to = createdTo && bounded(createdTo)
-  // Nobody logs in before it is created.
-  const latest = [to, lastLoginTo && bounded(lastLoginTo)].filter((at) => at instanceof Date)
-  const ids = idsAround(from ?? null, latest.sort((a, b) => a.getTime() - b.getTime())[0] ?? null)
+  const { environmentId, status, region, language, createdFrom, createdTo } = filter
   return [
     `${player}.environment_id = ${uuid(environmentId)}`,
     ...(status ? [`${player}.status = '${STATUSES[status]}'`] : []),
     ...(region ? [`${player}.region = ${literal(region)}`] : []),
     ...(language ? [`${player}.language = ${literal(language)}`] : []),
-    ...(from ? [`${player}.created_at >= ${moment(from)}`] : []),
-    ...(to ? [`${player}.created_at < ${moment(to)}`] : []),
-    // Ids are in the order of time, but for the clocks that made them.
-    ...(ids.first ? [`${player}.id >= ${uuid(ids.first)}`] : []),
-    ...(ids.last ? [`${player}.id < ${uuid(ids.last)}`] : []),
+    ...(createdFrom ? [`${player}.created_at >= ${moment(createdFrom)}`] : []),
+    ...(createdTo ? [`${player}.created_at < ${moment(createdTo)}`] : []),
+    ...ofTimes(filter, `${player}.id`),
   ]
 }
 
-function ofPass({ environmentId, pass, premium, levelFrom, levelTo }: PlayerFilter): string[] {
+function ofPass(filter: PlayerFilter): string[] {
+  const { environmentId, pass, premium, levelFrom, levelTo } = filter
   if (!pass) throw new Error('a list by what players have on a pass names the pass')
   return [
     `s.environment_id = ${uuid(environmentId)}`,
@@ -100,14 +106,17 @@ function ofPass({ environmentId, pass, premium, levelFrom, levelTo }: PlayerFilt
     ...(premium === false ? ['NOT s.premium_owned'] : []),
     ...(isGiven(levelFrom) ? [`s.level >= ${levelFrom}`] : []),
     ...(isGiven(levelTo) ? [`s.level <= ${levelTo}`] : []),
+    ...ofTimes(filter, 's.player_id'),
   ]
 }
 
-function ofLogins({ environmentId, lastLoginFrom, lastLoginTo }: PlayerFilter): string[] {
+function ofLogins(filter: PlayerFilter): string[] {
+  const { environmentId, lastLoginFrom, lastLoginTo } = filter
   return [
     `l.environment_id = ${uuid(environmentId)}`,
     ...(lastLoginFrom ? [`l.logged_in_at >= ${moment(lastLoginFrom)}`] : []),
     ...(lastLoginTo ? [`l.logged_in_at < ${moment(lastLoginTo)}`] : []),
+    ...ofTimes(filter, 'l.player_id'),
   ]
 }
 
@@ -141,16 +150,19 @@ export function selectPart(
 ): string {
   const { at, read, text, id } = KEYS[part]
   const [order, beyond] = direction === 'descending' ? ['DESC', '<'] : ['ASC', '>']
-  const place =
-    after === null || (part === 'never logged in' && after.at !== null)
-      ? []
-      : [
-          read && after.at !== null
-            ? `(${at}, ${id}) ${beyond} (${read(after.at)}, ${uuid(after.id)})`
-            : `${id} ${beyond} ${uuid(after.id)}`,
-        ]
   const hasPass = part === 'level' || isGiven(filter.premium) || isGiven(filter.levelFrom) || isGiven(filter.levelTo)
   const hasLogin = part === 'last login' || Boolean(filter.lastLoginFrom ?? filter.lastLoginTo)
+  const isBehind = after !== null && (part !== 'never logged in' || after.at === null)
+  // Said of each table, as Postgres does not carry a bound from one to another, and would read an index from its start.
+  const ids = [
+    id,
+    ...(id === 'p.id' ? [...(hasPass ? ['s.player_id'] : []), ...(hasLogin ? ['l.player_id'] : [])] : []),
+  ]
+  const place = !isBehind
+    ? []
+    : read && after.at !== null
+      ? [`(${at}, ${id}) ${beyond} (${read(after.at)}, ${uuid(after.id)})`]
+      : ids.map((column) => `${column} ${beyond} ${uuid(after.id)}`)
   const where = [
     ...ofPlayers(filter, 'p'),
     ...(hasPass ? ofPass(filter) : []),
