@@ -43,14 +43,14 @@ export interface AppOptions {
   readonly databaseUrl: string
   readonly tokenKeys: readonly TokenKey[]
   readonly secretsKeys: readonly SecretsKey[]
-  /** Where there is a demo, its season is to be played at `/play`. */
+  /** Set where there is a demo: its season can be played at `/play`. */
   readonly readDemo?: () => Promise<PlayableDemo | undefined>
 }
 
 export interface App {
   readonly service: Service
   readonly pool: Pool
-  /** The connections of groups of commands. */
+  /** The connections for groups of commands. */
   readonly groupPool: Pool
   readonly tokens: Tokens
   readonly subscriptions: Subscriptions
@@ -66,12 +66,18 @@ export interface App {
 
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
-/** Of the connections: for what operators ask and for lists in GraphQL, which may take long; and for groups of commands. */
+/**
+ * Shares of the connections: one for operators and for lists in GraphQL, which can be slow, and one for groups of
+ * commands.
+ */
 const OPERATORS_SHARE = 0.3
 const GROUPS_SHARE = 0.3
 const PURGE_EVERY_MS = 10 * 60_000
 
-/** Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faults of the files that it names. */
+/**
+ * Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faulty files that the configuration
+ * names.
+ */
 export async function createApp({
   config,
   log,
@@ -120,7 +126,7 @@ export async function createApp({
   const engines: Readonly<Record<Lane, GroupCommit>> = {
     game: createGroupCommit({ ...groups, memory, connections: 3, observe: observe('write'), committed }),
     reads: createGroupCommit({ ...groups, memory, readOnly: true, observe: observe('read') }),
-    // Answers may be long, so that few are made at once.
+    // Answers can be long, so few are made at once.
     storage: createGroupCommit({
       ...groups,
       readOnly: true,
@@ -128,7 +134,7 @@ export async function createApp({
       maxBatch: 16,
       observe: observe('storage'),
     }),
-    // Apart from the game's writes, since both lock players, each in an order of its own.
+    // Separate from the game's writes: both lock players, each in its own order.
     logins: createGroupCommit({ ...groups, observe: observe('login'), committed }),
   }
   const ended = createEndedAccess({
@@ -165,7 +171,7 @@ export async function createApp({
     metrics,
     tokens,
     config,
-    // Also when the stop came meanwhile.
+    // A stop may have begun while the database was read.
     isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0 && !stopping,
     isDegraded: () => !bus.isConnected(),
   })
@@ -217,7 +223,7 @@ export async function createApp({
 
   const folding = createFolding({ pool, onError: warn })
 
-  /** What leaves the database by its age. Each removes some rows, and says how many; hours leave for their days. */
+  /** Jobs that remove old rows. Each removes a bounded number and returns how many; hours are added to their days. */
   const purges: Record<string, (from: Pool) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
     'players whose access ended': purgeEndedAccess,
@@ -257,7 +263,7 @@ export async function createApp({
       clearInterval(purging)
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
-      // Browsers and balancers open some ahead. Node takes only those for idle that have had an answer.
+      // Browsers and balancers open connections ahead. Node counts only those as idle that have had an answer.
       for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
       metricsServer?.close()
       metricsServer?.closeAllConnections()
@@ -282,7 +288,9 @@ export async function createApp({
   }
 }
 
-/** What it cannot read is answered by the way in, too: a missing host, a faulty head, one that takes too long. */
+/**
+ * Requests that Node cannot read are answered by the way in, too: a missing host, a faulty head, one that is too slow.
+ */
 function openServer(
   { serveError, serveExpectation }: WayIn,
   serve: (request: IncomingMessage, response: ServerResponse) => void,

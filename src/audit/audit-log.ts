@@ -36,14 +36,14 @@ const auditLog = table('audit_log', {
   kind: 'append',
 })
 
-/** Who is written down. A player is only for what it tried and may not. */
+/** The actor of an entry. A player has entries only for refused attempts. */
 export type Actor = PlatformCaller | PlayerCaller
 
-/** How the log names who did something. */
+/** The actor's name in the log. */
 export const actorOf = (actor: Actor): string =>
   actor.kind === 'platform' ? `platform_key:${actor.keyId}` : `player:${actor.playerId}`
 
-/** The person behind a call, as the log has it: nobody for a player, and for a key whose call names none. */
+/** The person behind a call, as the log has it. Null for a player, and for a key whose call names no person. */
 export function operatorOf(actor: Actor): { operator: string | null; operatorIsClaimed: boolean } {
   const operator = actor.kind === 'platform' ? actor.operator : undefined
   return { operator: operator?.name ?? null, operatorIsClaimed: operator?.isClaimed ?? false }
@@ -64,14 +64,14 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
   }
 }
 
-/** Writes an entry in the transaction of the change that it tells of. Answers its id. */
+/** Writes an entry in the transaction of its change. Returns the entry's id. */
 export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry: AuditEntry): Promise<string> {
   const id = newId()
   for (const statement of auditLog.save([rowOf(caller, id, entry)])) await client.query(statement)
   return id
 }
 
-/** The entries of a group, written with what they tell of. */
+/** The entries of a group, written together with its changes. */
 export class AuditLog implements Part {
   static readonly stage = 'records'
   private readonly rows: ReturnType<typeof rowOf>[] = []

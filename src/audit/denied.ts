@@ -4,11 +4,11 @@ import { newId } from '../ids.ts'
 import { isCleanText } from '../json.ts'
 import { type Actor, actorOf, operatorOf } from './audit-log.ts'
 
-// What callers tried and may not. Whoever tries it without end fills neither the log nor the pool.
+// Refused attempts. A caller that repeats them without end fills neither the log nor the pool.
 
 /**
- * Rows that one key may cause in a minute, and that all players of a project together may: what is more is counted
- * without its target.
+ * Rows per minute for one key, and for all players of a project together. Further attempts are counted without a
+ * target.
  */
 const MAX_ROWS = 100
 /** As long as an id. */
@@ -23,16 +23,16 @@ interface Row {
   readonly actor: string
   readonly action: string
   readonly target: string
-  /** Null where several people tried the same with one key. */
+  /** Null when several people made the attempt with one key. */
   operator: string | null
   operatorIsClaimed: boolean
   attempts: number
 }
 
-/** Whose rows are counted together: one key's, or those of a project's players. */
+/** The callers whose rows are counted together: one key, or all players of a project. */
 interface Source {
   readonly projectId: string
-  /** How its actors begin. */
+  /** The beginning of the names of its actors. */
   readonly actor: string
   readonly isPlayers: boolean
 }
@@ -44,8 +44,8 @@ interface Attempt {
 }
 
 /**
- * Writes down that a caller tried what it may not; nothing else was changed. The same thing tried again within a minute
- * is counted in the same row. Attempts that come while others of their source are written are written together.
+ * Writes down a refused attempt, which changed nothing else. The same attempt within a minute is counted in the same
+ * row. Attempts that arrive while others of their source are written are written together.
  */
 export type AuditDenied = (caller: Actor, action: string, target: string) => Promise<void>
 
@@ -62,7 +62,7 @@ export function createAuditDenied(pool: Pool): AuditDenied {
       environmentId: isPlayers ? caller.environmentId : null,
       actor: actorOf(caller),
       action: `${action}.denied`,
-      // It was read by nobody yet: what cannot be stored is left out.
+      // The target has not been validated: text that cannot be stored is left out.
       target: isCleanText(target) ? target.slice(0, MAX_TARGET) : '',
       ...operatorOf(caller),
       attempts: 1,
@@ -103,11 +103,11 @@ const COLUMNS = [
   ...(['operator', 'operatorIsClaimed'] as const),
 ] as const
 
-/** Whether the row that is there has the same person. */
+/** Whether the existing row has the same person. */
 const IS_SAME = `((audit_log.operator, audit_log.operator_is_claimed)
           IS NOT DISTINCT FROM (excluded.operator, excluded.operator_is_claimed))`
 
-/** Counts the same attempt again. Of different people it is nobody's. */
+/** Counts the same attempt again. Attempts of different people have no operator. */
 function add(row: Row, { operator, operatorIsClaimed, attempts }: Row): void {
   row.attempts += attempts
   if (row.operator === operator && row.operatorIsClaimed === operatorIsClaimed) return
@@ -116,7 +116,7 @@ function add(row: Row, { operator, operatorIsClaimed, attempts }: Row): void {
 }
 
 async function write(client: PoolClient, source: Source, attempts: readonly Row[]): Promise<void> {
-  // One after another, so that the rows of a minute can be counted. Minutes are those of the transaction's beginning.
+  // One at a time, so that the rows of a minute can be counted. A transaction belongs to the minute in which it began.
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [lockOf(source)])
   const { rows: written } = await client.query<Pick<Row, 'actor' | 'action' | 'target'>>({
     name: 'audit-denied-written',

@@ -33,7 +33,7 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
       nullable: true,
       description: 'The label of the platform key; null for one without, and for players.',
       select: { projectId: true, actor: true },
-      // Prisma asks for those of a page at once.
+      // Prisma loads all of a page at once.
       resolve: async ({ projectId, actor }, _args, { prisma }) => {
         const keyId = actor.startsWith(KEY_ACTOR) ? actor.slice(KEY_ACTOR.length) : null
         if (keyId === null) return null
@@ -58,7 +58,7 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
       description:
         'The environment in which it was done. Null for what concerns the whole project, and for what an operator was denied.',
       select: { environmentId: true },
-      // Prisma asks for those of a page at once.
+      // Prisma loads all of a page at once.
       resolve: async ({ environmentId }, _args, { prisma }) => {
         if (environmentId === null) return null
         return (await prisma.environment.findUnique({ where: { id: environmentId } }))?.name ?? null
@@ -167,7 +167,7 @@ builder.prismaObjectField('Player', 'auditLog', (t) =>
   ),
 )
 
-/** What a change leaves in the audit log; null when there was nothing to write down. */
+/** The audit entry of a change; null when nothing was written. */
 export interface Audited {
   readonly audit: { readonly projectId: string; readonly id: string } | null
 }
@@ -191,7 +191,7 @@ export function addAuditEntry<T extends Audited>(payload: Payload<T>, descriptio
   )
 }
 
-/** Nothing is older, and Prisma writes years that Postgres does not have. */
+/** No entry is older, and Prisma writes years that Postgres does not have. */
 const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)
 
 const between = ({ first, last }: ReturnType<typeof idsAround>) => ({

@@ -7,7 +7,7 @@ import { type ClientRef, type PlatformCaller, type PlayerCaller, type Role, role
 import { findClient, findPlatformCaller, isPlatformKey, requireKey } from './keys.ts'
 import type { Tokens } from './tokens.ts'
 
-// Who calls, and what it may do: the same for REST, GraphQL and sockets.
+// The caller and its rights: the same for REST, GraphQL and sockets.
 
 export type Caller = PlayerCaller | PlatformCaller
 
@@ -18,26 +18,26 @@ interface Registry {
   readonly auditDenied: AuditDenied
 }
 
-/** What came with a call. */
+/** The credentials that came with a call. */
 export interface Credentials {
   readonly authorization: string | null | undefined
   readonly sdkKey: string | null | undefined
-  /** Who calls with a platform key, as the call itself says: whatever was sent. Players' calls have no such thing. */
+  /** The person who acts with a platform key, as the call names it, unchecked. Ignored for players. */
   readonly operator?: unknown
 }
 
 /** A call whose credentials are looked at when they are asked for. */
 export interface Access {
-  /** Who calls, found once; refuses a call without credentials, or with ones that do not hold. */
+  /** The caller, looked up once. Refuses a call with missing or invalid credentials. */
   readonly caller: () => Caller | Promise<Caller>
-  /** What the SDK key names; refuses a call without one, or with one that does not hold. */
+  /** The environment of the SDK key. Refuses a call with a missing or invalid key. */
   readonly client: () => Promise<ClientRef>
   readonly auditDenied: AuditDenied
-  /** How a credential of the wrong kind is refused: the one thing in which the surfaces differ (decisions 10). */
+  /** The refusal for a credential of the wrong kind: the only difference between the surfaces (decisions 10). */
   readonly wrongKind: RefusalKind
 }
 
-/** What a call would change, as the audit log names it when it is denied. */
+/** The change that a call attempted, as the audit log names it when it is denied. */
 export interface Attempt {
   readonly action: string
   readonly target: string
@@ -59,7 +59,7 @@ export function accessOf(registry: Registry, credentials: Credentials, wrongKind
 
 const BEARER = /^Bearer +([^\s]+)$/i
 
-/** At once for a player's token that was seen before. */
+/** Returns at once for a player's token that was verified before. */
 function findCaller({ tokens, pool }: Registry, { authorization, operator }: Credentials): Caller | Promise<Caller> {
   if (!authorization) throw new Refusal('invalidToken')
   const known = tokens.known(authorization)
@@ -78,7 +78,7 @@ function findCaller({ tokens, pool }: Registry, { authorization, operator }: Cre
 const OPERATOR = 'X-Operator'
 const claim = shape({ [OPERATOR]: optional(operatorName) })
 
-/** The caller with the person that the call names. A token names one already, and no other. */
+/** The caller with the person that the call names. A token already names a person, and must not be given another. */
 function withOperator(caller: PlatformCaller, sent: unknown): PlatformCaller {
   const { [OPERATOR]: name = null } = claim.readInput({ [OPERATOR]: sent })
   if (name === null) return caller
@@ -88,8 +88,8 @@ function withOperator(caller: PlatformCaller, sent: unknown): PlatformCaller {
 }
 
 /**
- * The player that calls. Whether it is banned or deleted is read with the call itself. An operator is refused, and
- * written down with the action when it would have changed something.
+ * The player that calls. The command itself checks whether the player is banned or deleted. An operator is refused, and
+ * its attempt is in the audit log when the call would have changed something.
  */
 export function requirePlayer(access: Access, action?: string): PlayerCaller | Promise<PlayerCaller> {
   const attempt = action === undefined ? undefined : { action, target: 'players' }
@@ -99,7 +99,7 @@ export function requirePlayer(access: Access, action?: string): PlayerCaller | P
   return caller instanceof Promise ? caller.then(check) : check(caller)
 }
 
-/** The player that calls with an SDK key beside its token: both are of one environment. */
+/** The player that calls with an SDK key beside its token. Both must be of one environment. */
 export async function requireLink(
   access: Access,
   action: string,
@@ -111,8 +111,8 @@ export async function requireLink(
 }
 
 /**
- * The operator that calls. Its role includes the needed one, and its project is this one where one is named. Any other
- * caller is refused, and is in the audit log when the call would have changed something.
+ * The operator that calls. Its role must include the needed one, and its project must be this one where one is given.
+ * Any other caller is refused, and its attempt is in the audit log when the call would have changed something.
  */
 export async function requirePlatform(
   access: Access,
@@ -131,7 +131,7 @@ async function deny(access: Access, caller: Caller, kind: RefusalKind, attempt: 
   throw new Refusal(kind)
 }
 
-/** Refuses an operator what its role alone does not tell. It is told why, and written down. */
+/** Refuses an operator for a reason beyond its role. The answer has the reason, and the audit log the attempt. */
 export async function forbid(access: Access, caller: PlatformCaller, attempt: Attempt, why: Fault): Promise<never> {
   await access.auditDenied(caller, attempt.action, attempt.target)
   throw new Refusal('forbidden', { faults: [why] })
@@ -140,8 +140,8 @@ export async function forbid(access: Access, caller: PlatformCaller, attempt: At
 const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])
 
 /**
- * Looks for an object that an operator names by its id. One of another project is one that does not exist, to the
- * operator and to its own project's audit log, which has every such attempt.
+ * Looks up an object that an operator names by its id. An object of another project counts as missing, in the answer
+ * and in the audit log of the caller's own project, which has every such attempt.
  */
 export async function findTarget<T>(
   { auditDenied }: Access,

@@ -38,7 +38,7 @@ const privateV4 = blockList('ipv4', PRIVATE_V4)
 const publicV6 = blockList('ipv6', [PUBLIC_V6])
 const privateV6 = blockList('ipv6', PRIVATE_V6)
 
-/** Whether an IP address, as `net.isIP` takes it, is one of the public internet. */
+/** Whether an IP address, as `net.isIP` accepts it, is on the public internet. */
 export function isPublicAddress(address: string): boolean {
   if (!isIPv6(address)) return !privateV4.check(address, 'ipv4')
   const [bare = ''] = address.split('%', 1)

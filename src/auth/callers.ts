@@ -1,6 +1,6 @@
 import type { PlayerRef } from '../players/standing.ts'
 
-/** A player, as its access token names it. Its standing is read with every call. */
+/** A player, as its access token names it. Commands read its status. */
 export interface PlayerCaller extends PlayerRef {
   readonly kind: 'player'
   readonly projectId: string
@@ -24,17 +24,19 @@ export type Role = (typeof ROLES)[number]
 export interface Operator {
   /** A name or an e-mail address. */
   readonly name: string
-  /** The call says so itself. Otherwise its token does, for which a holder of the key has vouched. */
+  /** True when the call itself names the person. False when the token does: a holder of the key vouched for it. */
   readonly isClaimed: boolean
 }
 
-/** A platform key of one project: live-ops, support, tools. Or an operator token, which was made with that key. */
+/**
+ * A caller with a platform key of one project (live-ops, support, tools), or with an operator token made by such a key.
+ */
 export interface PlatformCaller {
   readonly kind: 'platform'
   readonly keyId: string
   readonly projectId: string
   readonly role: Role
-  /** Who acts with the key, if that is known. */
+  /** The person who acts with the key, if known. */
   readonly operator?: Operator
   /** When the token ends, in milliseconds since 1970. The key itself has none. */
   readonly expiresAt?: number

@@ -23,12 +23,12 @@ import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer 
 export type CustomCredentials = RequestOf<typeof linkCustomRequest>
 export type LoginCustom = RequestOf<typeof loginCustomRequest>
 
-/** What logins and links work with. */
+/** What logins and links need. */
 export interface LoginDesk extends TokenDesk {
   readonly pool: Pool
   readonly secrets: Secrets
   readonly webhook: Webhook
-  /** Told of a secret that cannot be opened, and of a log entry that could not be written. */
+  /** Called for a secret that cannot be decrypted, and for a log entry that could not be written. */
   readonly warn: (message: string, detail: unknown) => void
 }
 
@@ -36,7 +36,7 @@ export interface LoginDesk extends TokenDesk {
 interface Approval {
   readonly identity: IdentityRef
   readonly answer: WebhookAnswer
-  /** What the login log is to tell, but for the outcome and the player. */
+  /** The entry of the login log, without the outcome and the player. */
   readonly attempt: Omit<LoginAttempt, 'outcome' | 'playerId'>
 }
 
@@ -46,7 +46,7 @@ const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, Refu
   invalidResponse: 'customAuthInvalidResponse',
 }
 
-/** A custom login (spec 3): the webhook says who it is, and one transaction makes or finds the player. */
+/** A custom login (spec 3): the webhook names the subject, and one transaction creates or finds the player. */
 export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<TokenPair> {
   const approval = await askWebhook(desk, { operation: 'login', playerId: null }, client, input)
   return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
@@ -59,16 +59,16 @@ export async function linkCustom(
   player: PlayerRef,
   input: CustomCredentials,
 ): Promise<IdentityRef> {
-  // As with every other call of its player; the transaction looks again.
+  // Checked here to spare the webhook; the transaction checks again.
   await desk.run(admitPlayer(player))
   const approval = await askWebhook(desk, { operation: 'link', playerId: player.playerId }, client, input)
   settled(await desk.run(linkIdentity(approval, player)))
   return approval.identity
 }
 
-/** What a login would come to, and how each attempt went. */
+/** The result of a rehearsed login, with each attempt. */
 export interface Rehearsal {
-  /** The status that a client would get. */
+  /** The status that a client would receive. */
   readonly status: number
   readonly outcome: LoginOutcome
   /** The subject that the webhook named. */
@@ -77,7 +77,7 @@ export interface Rehearsal {
   readonly notes: readonly LoginNote[]
 }
 
-/** Asks a provider's webhook as a login would, and goes no further: no player is made, found or logged. */
+/** Calls a provider's webhook as a login would, and stops there: no player is created, looked up or logged. */
 export async function rehearseLogin(
   desk: LoginDesk,
   { projectId, environmentId }: Omit<ClientRef, 'keyId'>,
@@ -97,20 +97,22 @@ export async function rehearseLogin(
     return { status: 200, outcome: 'ok', subject: answer.subject, attempts, notes }
   } catch (error) {
     const outcome = error instanceof Refusal && LOGIN_OUTCOMES.find((known) => known === error.code)
-    // Not an outcome of a login, such as a database that cannot be reached.
+    // A failure that is no outcome of a login, such as an unreachable database.
     if (!outcome) throw error
     return { status: error.status, outcome, subject: null, attempts, notes }
   }
 }
 
-/** What the webhook said; refuses whatever is no approval (spec 7.1). */
+/** Reads the webhook's answer. Refuses every answer that is no approval (spec 7.1). */
 function readApproval(result: WebhookResult): WebhookAnswer {
   if (result.kind === 'answered') return readWebhookAnswer(result.text)
   const { status = null, error = null } = result.attempts.at(-1) ?? {}
   throw new Refusal(MEANINGS[result.kind], { cause: error ?? `status ${status}` })
 }
 
-/** Asks the provider's webhook, with nothing of the database held meanwhile. Refuses whatever is no approval. */
+/**
+ * Calls the provider's webhook while no connection to the database is held. Refuses every answer that is no approval.
+ */
 async function askWebhook(
   desk: LoginDesk,
   { operation, playerId }: Pick<LoginAttempt, 'operation' | 'playerId'>,
@@ -136,7 +138,7 @@ async function askWebhook(
     return { identity, answer, attempt: { ...attempt, subject, notes } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    // The client is answered as the webhook decided, whether or not that can be written down.
+    // The client receives the webhook's decision even when it cannot be logged.
     const entry = { ...attempt, subject, notes, playerId, outcome: error.code }
     await desk.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
     const about = { project: projectId, environment: environmentId, provider: name }
@@ -144,7 +146,7 @@ async function askWebhook(
   }
 }
 
-/** Why a transaction made nothing of an approval; it has written that into the login log. */
+/** The transaction's result. On a refusal it has already written the login log. */
 type Settled<T> = T | Refusal
 
 function settled<T>(outcome: Settled<T>): T {
@@ -152,7 +154,7 @@ function settled<T>(outcome: Settled<T>): T {
   return outcome
 }
 
-/** Asks for a player, whose storage counts when there is something to put into it. */
+/** Asks for a player, with its storage only when there is something to write. */
 function askPlayer(group: Group, ref: PlayerRef, { data }: WebhookAnswer): Player {
   const player = group.player(ref)
   askStanding(player)
@@ -171,7 +173,7 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
       const ref = askOwner(group, identity)
       const owner = ref && askPlayer(group, ref, answer)
       if (group.waits) return LATER
-      // The limits of `data` itself were checked before: what is new to a player's storage always fits a new player's.
+      // The limits of `data` itself were checked before, and a new player's storage is empty.
       const refusal = owner && refusalOf(() => admit(owner, answer))
       if (refusal) return log(group, approval, owner, refusal)
 
@@ -219,7 +221,7 @@ function linkIdentity(approval: Approval, ref: PlayerRef): Command<Settled<void>
   }
 }
 
-/** Refuses a player that may not log in, or whose storage has no room: before anything is changed. */
+/** Refuses a player that cannot log in or whose storage is full, before anything is changed. */
 function admit(player: Player, { data }: WebhookAnswer): void {
   requireActive(player)
   if (!hasRoomFor(player, data)) throw new Refusal('customAuthInvalidData')

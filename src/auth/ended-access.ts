@@ -3,35 +3,35 @@ import { purge } from '../db/purge.ts'
 import { ACCESS_TOKEN_SECONDS } from './tokens.ts'
 
 /**
- * Whose access ended lately, by a logout, a reused refresh token, support, a ban or a deletion: on any instance, or by a
- * person in psql. Read from Postgres once a second, so that no signal can be lost.
+ * Access that ended lately: by a logout, a reused refresh token, support, a ban or a deletion, on any instance or by
+ * hand in psql. Read from Postgres once a second, so that no signal can be lost.
  */
 export interface EndedAccess {
   /**
-   * Whether a login has ended, as of the last look. Its access tokens end with it. Those of a deleted player do not: their
-   * calls are told that the player is deleted.
+   * Whether a login had ended at the last read. Its access tokens end with it. Access tokens of a deleted player do
+   * not: their calls answer that the player is deleted.
    */
   readonly isEnded: (familyId: string | null) => boolean
-  /** Calls `listener` after each look with the players whose access ended since the look before. */
+  /** Calls `listener` after each read with the players whose access ended since the previous one. */
   onLook(listener: (playerIds: readonly string[]) => Promise<void>): void
-  /** Looks for the first time, and from then on each second. */
+  /** Reads for the first time, and from then on every second. */
   start(): Promise<void>
   close(): void
 }
 
 export interface EndedAccessOptions {
   readonly pool: Pool
-  /** Milliseconds between two looks; 1,000 unless given. */
+  /** Milliseconds between two reads. Default: 1,000. */
   readonly lookMs?: number
-  /** Called when the database could not be read. The next look tries again. */
+  /** Called when the database could not be read. The next read tries again. */
   readonly onError?: (error: unknown) => void
-  /** Called at the first look that succeeds after some that failed for so long. */
+  /** Called at the first successful read after failed ones, with the length of the outage. */
   readonly onBack?: (milliseconds: number) => void
 }
 
-/** An access token is good for a day after its login has ended. The rest is for clocks that differ. */
+/** An access token is valid for a day after its login has ended. The rest allows for clocks that differ. */
 const KEPT_SECONDS = ACCESS_TOKEN_SECONDS + 3_600
-/** Stands where a login would, in rows about the whole player. */
+/** The family id of rows that stand for the whole player. */
 const NO_FAMILY = '00000000-0000-0000-0000-000000000000'
 
 export function createEndedAccess({
@@ -40,19 +40,19 @@ export function createEndedAccess({
   onError = () => {},
   onBack = () => {},
 }: EndedAccessOptions): EndedAccess {
-  /** Logins that ended, and when that was read, in milliseconds since 1970. In the order of these. */
+  /** Ended logins with the time when they were read, in milliseconds since 1970, oldest first. */
   const families = new Map<string, number>()
   const listeners: ((playerIds: readonly string[]) => Promise<void>)[] = []
-  /** Transactions before this one had ended at the last look. Null before the first. */
+  /** All transactions before this one had ended at the last read. Null before the first. */
   let horizon: bigint | null = null
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
-  /** The last look that succeeded, by the database's clock, and since when no look has succeeded. */
+  /** The last successful read by the database's clock, and the time since which no read has succeeded. */
   let lookedAt: Date | null = null
   let awaySince: number | null = null
 
   async function read(): Promise<readonly string[]> {
-    // What was away may come back as a standby that was behind: its transactions count on from an earlier one.
+    // The database may have come back as a lagging standby, whose transaction ids continue from an earlier one.
     const missed = awaySince === null ? null : lookedAt
     let ended = await readEnded(pool, horizon, missed)
     if (horizon === null || ended.horizon < horizon) {
@@ -70,7 +70,7 @@ export function createEndedAccess({
     return ended.playerIds
   }
 
-  /** Reads all logins that the table has, some at a time: each statement is short, however many there are. */
+  /** Reads all ended logins of the table in pages, so that each statement is short. */
   async function readAll(): Promise<void> {
     let last: Place | null = null
     do {
@@ -100,7 +100,7 @@ export function createEndedAccess({
     }
   }
 
-  /** Listeners take their time. The next look does not wait for them. */
+  /** Listeners may be slow. The next read does not wait for them. */
   function tell(playerIds: readonly string[]): void {
     for (const listener of listeners) listener(playerIds).catch(onError)
   }
@@ -117,24 +117,24 @@ export function createEndedAccess({
 }
 
 interface Ended {
-  /** The oldest transaction that was under way. */
+  /** The oldest transaction that was running. */
   readonly horizon: bigint
   readonly now: Date
   readonly playerIds: readonly string[]
   readonly familyIds: readonly string[]
 }
 
-/** Of a login alone, and not of a deleted player. One look into an index for each row. */
+/** Matches rows of a login, not of a deleted player. One index lookup for each row. */
 const IS_LOGIN = `e.family_id <> '${NO_FAMILY}' AND (
     SELECT p.status FROM players p WHERE p.environment_id = e.environment_id AND p.id = e.player_id
   ) IS DISTINCT FROM 'deleted'`
 
 /**
- * What ended in transactions that were under way at a look, or began after it; also what ended from ten minutes before a
- * moment on, where one is given. Nothing without a look: that is to be read as a whole.
+ * Reads what ended in transactions that were running at a read or began after it, and what ended within the ten minutes
+ * before a moment, where one is given. Without a previous read nothing is read here: the whole table is read instead.
  */
 async function readEnded(pool: Pool, since: bigint | null, missed: Date | null): Promise<Ended> {
-  // In the text, so that Postgres plans for the few rows that it names: of any number it would expect a third of them.
+  // A literal, so that Postgres plans for few rows. For a parameter it would expect a third of the table.
   const isNew = since === null ? 'false' : `e.xid >= ${since}`
   const isMissed = missed === null ? 'false' : `e.ended_at > $1::timestamptz - interval '10 minutes'`
   const { rows } = await pool.query<{ horizon: string; now: Date; player_ids: string[]; family_ids: string[] }>({
@@ -153,9 +153,9 @@ type Place = readonly [xid: string, environmentId: string, playerId: string, fam
 
 const PAGE = 10_000
 
-/** The logins of the rows behind a place, and the last of these rows; null when none follows. */
+/** The logins of the rows after a place, and the last of these rows. Null when no row follows. */
 async function readPage(pool: Pool, after: Place | null): Promise<{ familyIds: string[]; last: Place | null }> {
-  // In the text for the same reason as above. The place is one that Postgres gave.
+  // A literal for the same reason. The values came from Postgres.
   const place = (after ?? ['-1', NO_FAMILY, NO_FAMILY, NO_FAMILY]).map((part) => `'${part}'`).join(', ')
   const { rows } = await pool.query<[...Place, isLogin: boolean]>({
     text: `SELECT e.xid, e.environment_id, e.player_id, e.family_id, ${IS_LOGIN} FROM ended_access e

@@ -1,24 +1,24 @@
 /** Characters of a refusing answer that the login log keeps. */
 const MAX_CHARACTERS = 200
-/** Bytes that are looked at for them. */
+/** Bytes of the answer that are read for them. */
 export const EXCERPT_BYTES = 1_024
-/** A run of so many characters that the answer shares with a secret is left out. */
+/** A run of this many characters that the answer shares with a secret is left out. */
 const RUN = 8
-/** Shorter secrets say little, and stand in answers by chance. */
+/** Shorter secrets occur in answers by chance. */
 const MIN_SECRET = 6
-/** What is looked through for secrets, in characters. With more of them there is no excerpt. */
+/** Characters of secrets that are searched for. With more of them there is no excerpt. */
 const MAX_SECRETS = 64 * 1_024
 
 /**
- * The beginning of a webhook's answer, for the people who run the webhook. Null when it is no text. It can repeat what it
- * was sent, whole or in part: what it shares with a secret, or with a text or a long number of `customData`, which can be
- * credentials of the player, is replaced by `…`.
+ * The beginning of a webhook's answer, for the people who run the webhook. Null when it is not text. An answer can
+ * repeat the request: whatever it shares with a secret, or with a text or long number of `customData` (which can be
+ * credentials of the player), is replaced by `…`.
  */
 export function excerptOf(bytes: Uint8Array, customData: string, secrets: readonly string[]): string | null {
   if (bytes.length === 0) return null
   const isCut = bytes.length >= EXCERPT_BYTES
   const decoded = new TextDecoder().decode(bytes)
-  // At a cut there can be a part of a character, or the beginning of a secret that is too short to be told.
+  // The end of a cut text can hold part of a character, or the beginning of a secret too short to recognize.
   const text = isCut ? decoded.slice(0, -RUN) : decoded
   if (text.includes('\ufffd')) return null
   const forms = formsOf([...secrets, ...textsOf(JSON.parse(customData)), ...(customData.match(/\d{6,}/g) ?? [])])
@@ -53,7 +53,7 @@ function without(text: string, secrets: readonly string[]): string {
   return left
 }
 
-/** Secrets as an answer may have them: as they are, in a JSON string of either kind, and in an address. */
+/** The forms in which an answer may contain a secret: plain, in either kind of JSON string, and in a URL. */
 function formsOf(secrets: readonly string[]): string[] {
   const forms = secrets.flatMap((secret) => {
     const inJson = JSON.stringify(secret).slice(1, -1)

@@ -102,7 +102,7 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
       nullable: true,
       description:
         'The first 200 characters of an answer that refuses (4xx) with a text. What it repeats of secrets and of `customData` is replaced by `…`, and control characters by spaces. Null for any other answer.',
-      // Attempts that were logged before have none.
+      // Attempts that were logged by an earlier version have none.
       resolve: ({ excerpt }) => excerpt ?? null,
     }),
     hint: t.string({
@@ -447,7 +447,7 @@ builder.mutationFields((t) => ({
     args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, ACTIONS.createPlatformKey)
-      // A key would outlast the token by far.
+      // The key would outlive the token.
       const attempt = { action: ACTIONS.createPlatformKey, target: 'keys' }
       if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
       const asked = createPlatformKeyRequest.readInput(input)

@@ -22,21 +22,21 @@ export interface IdentityRef {
 export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
 
 /**
- * The subjects that a group locks. Each is locked before it is read, also while nobody owns it: of logins that come at
- * once with a new subject one creates the player, and the others find it.
+ * The subjects that a group locks. A subject is locked before it is read, even while it has no owner: of simultaneous
+ * logins with a new subject, one creates the player and the others find it.
  */
 class SubjectLocks implements Part {
   static readonly stage = 'locks'
   private readonly keys = new Set<string>()
 
-  /** Postgres takes no NUL: the length tells where a provider ends that has a slash. */
+  /** Postgres does not accept NUL as a separator, so the length says where the provider's name ends. */
   add({ environmentId, provider, subject }: IdentityRef): void {
     this.keys.add(`${environmentId}/${provider.length}/${provider}/${subject}`)
   }
 
   load(): Statement[] {
     if (this.keys.size === 0) return []
-    // In the order of the keys, which is the same in every group: two never wait for each other.
+    // Every group locks in the order of the keys, so two groups never wait for each other.
     const keys = [...this.keys].sort()
     this.keys.clear()
     return [
@@ -52,7 +52,7 @@ class SubjectLocks implements Part {
 const find = (group: Group, { environmentId, provider, subject }: IdentityRef): One<IdentityRef & PlayerRef> =>
   group.unowned.one(identity, keyOf(environmentId, provider, subject))
 
-/** Asks for a subject, which is locked. Its owner, once that is known. */
+/** Locks a subject and asks for its owner. Undefined while the owner is not known. */
 export function askOwner(group: Group, ref: IdentityRef): PlayerRef | undefined {
   const found = find(group, ref)
   if (found.isKnown) return found.value ?? undefined

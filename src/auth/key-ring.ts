@@ -4,12 +4,12 @@ import type { Config } from '../config.ts'
 import { generateSecretsKey, type SecretsKey } from '../providers/secrets.ts'
 import { generateTokenKey, type TokenKey } from './tokens.ts'
 
-/** The keys of the environment; without any, the one that development made for itself and keeps. */
+/** The keys of the environment. Without any, the key that development has created and stored. */
 export async function loadTokenKeys({ tokenKeys, dataDir }: Config): Promise<readonly TokenKey[]> {
   return tokenKeys ?? keptKeys(dataDir, 'token-keys.json', generateTokenKey)
 }
 
-/** The same for what providers' secrets are encrypted with. */
+/** The same for the keys that encrypt providers' secrets. */
 export async function loadSecretsKeys({ secretsKeys, dataDir }: Config): Promise<readonly SecretsKey[]> {
   return secretsKeys ?? keptKeys(dataDir, 'secrets-keys.json', generateSecretsKey)
 }
@@ -18,8 +18,8 @@ async function keptKeys<Key>(dataDir: string, name: string, make: () => Key | Pr
   const file = join(dataDir, name)
   await mkdir(dataDir, { recursive: true })
   if (!(await readFile(file, 'utf8').catch(() => undefined))) {
-    // Written beside its place and linked there whole: of several processes that start at once the first one's key
-    // stands, and nobody reads half of it.
+    // Written to a draft and linked to its place. Of several processes that start at once the first key wins, and no
+    // process reads half a key.
     const draft = `${file}.${process.pid}`
     await writeFile(draft, `${JSON.stringify([await make()])}\n`, { mode: 0o600 })
     await link(draft, file).catch(() => undefined)

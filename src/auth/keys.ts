@@ -4,17 +4,17 @@ import { Refusal } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { type ClientRef, type PlatformCaller, type Role, roleIncludes } from './callers.ts'
 
-/** A key just made: the only time that it is seen whole. */
+/** A new key. Its text is never available again. */
 export interface NewKey {
   readonly id: string
   readonly key: string
-  /** What of it is shown in lists. */
+  /** The beginning of the key, which lists show. */
   readonly prefix: string
 }
 
 const SDK_PREFIX = 'twsdk_'
 const PLATFORM_PREFIX = 'twplat_'
-/** Enough to tell keys apart in a list, and useless to an attacker. */
+/** Enough to tell keys apart in a list, and of no use to an attacker. */
 export const SHOWN_CHARACTERS = 12
 
 const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest()
@@ -24,11 +24,11 @@ function newKey(kind: string): NewKey & { hash: Buffer } {
   return { id: newId(), key, hash: hashKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) }
 }
 
-/** What is written down of a key. */
+/** Notes that are stored with a key. */
 export interface KeyNote {
-  /** How the audit log names who made it; null for the command line. */
+  /** The actor that made it, as the audit log names it; null for the command line. */
   readonly createdBy?: string | null
-  /** What it is for. */
+  /** Its purpose, in the words of the person who made it. */
   readonly label?: string | null
 }
 
@@ -63,7 +63,7 @@ export async function createPlatformKey(
   return { id, key, prefix }
 }
 
-/** The project and environment of an SDK key, read anew each time: a revoked key ends with its revocation. */
+/** The project and environment of an SDK key. Read for each call, so that a revocation counts at once. */
 export async function findClient(pool: Pool, key: string | null | undefined): Promise<ClientRef> {
   if (!key?.startsWith(SDK_PREFIX)) throw new Refusal('invalidSdkKey')
   const { rows } = await pool.query<{ id: string; project_id: string; environment_id: string }>({
@@ -79,7 +79,7 @@ export async function findClient(pool: Pool, key: string | null | undefined): Pr
 
 export const isPlatformKey = (token: string): boolean => token.startsWith(PLATFORM_PREFIX)
 
-/** The caller behind a platform key, read anew each time: a revoked key ends with its revocation. */
+/** The caller behind a platform key. Read for each call, so that a revocation counts at once. */
 export async function findPlatformCaller(pool: Pool, key: string): Promise<PlatformCaller> {
   const { rows } = await pool.query<{ id: string; project_id: string; role: Role }>({
     name: 'platform-key',
@@ -91,7 +91,7 @@ export async function findPlatformCaller(pool: Pool, key: string): Promise<Platf
   return { kind: 'platform', keyId: found.id, projectId: found.project_id, role: found.role }
 }
 
-/** The caller of an operator token, whose key is looked at anew each time: a token ends with its key. */
+/** The caller of an operator token. Its key is read for each call, so that the token ends with the key. */
 export async function requireKey(pool: Pool, caller: PlatformCaller): Promise<PlatformCaller> {
   const { rows } = await pool.query<{ role: Role }>({
     name: 'key-of-operator-token',

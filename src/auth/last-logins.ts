@@ -3,7 +3,7 @@ import { type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { table } from '../commit/table.ts'
 
-/** When each player was logged in last. A refreshed token is no login. */
+/** Each player's last login. A token refresh does not count. */
 export const lastLogins = table('last_logins', {
   key: {},
   columns: {},
@@ -12,12 +12,12 @@ export const lastLogins = table('last_logins', {
   isVersioned: false,
 })
 
-/** The players whom a group logs in: one statement for all of them. */
+/** The players that a group logs in, written by one statement. */
 export class LastLogins implements Part {
   static readonly stage = 'changes'
   private readonly players = new Map<string, PlayerRef>()
 
-  /** One that logs in twice within a group has one row. */
+  /** A player that logs in twice within a group has one row. */
   add({ environmentId, playerId }: PlayerRef): void {
     this.players.set(playerKey({ environmentId, playerId }), { environmentId, playerId })
   }

@@ -1,9 +1,9 @@
-// Latencies are counted by steps, so that any number of logins is a few rows and percentiles of hours, days and
+// Latencies are counted in steps, so that any number of logins takes a few rows, and percentiles of hours, days and
 // providers can be added up. The steps are stored with the counts: they must never change.
 
-/** A step reaches from its first millisecond up to 5 % beyond it: single milliseconds below 40, then ever more. */
+/** A step covers 5 %: single milliseconds below 40, wider steps above. */
 const GROWTH = 1.05
-/** Three attempts of three seconds end below it; whatever takes longer counts in the last step. */
+/** Three attempts of three seconds end below it. Longer latencies count in the last step. */
 const MAX_MS = 20_000
 
 /** The first millisecond of each step. */
@@ -33,8 +33,8 @@ export interface StepCount {
 }
 
 /**
- * The latency that a share (0 to 1) of the counted ones did not exceed, in milliseconds: exact below 40, then at most
- * 5 % off. Within a step the latencies are taken to lie evenly. Undefined of none.
+ * The latency in milliseconds that a share (0 to 1) of the counted logins did not exceed: exact below 40, then within 5
+ * %. Assumes an even distribution within a step. Undefined without counts.
  */
 export function percentile(counts: readonly StepCount[], share: number): number | undefined {
   const ordered = counts.filter(({ count }) => count > 0).sort((a, b) => a.step - b.step)

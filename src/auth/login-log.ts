@@ -46,24 +46,24 @@ export const LOGIN_OUTCOMES = [
 ] as const
 export type LoginOutcome = (typeof LOGIN_OUTCOMES)[number]
 
-/** A login or link that asked a webhook, and its outcome. It holds no secret, and no text that `excerptOf` removes. */
+/** A login or link that called a webhook, and its outcome. It holds no secret, and no text that `excerptOf` removes. */
 export interface LoginAttempt {
   readonly environmentId: string
   readonly operation: (typeof LOGIN_OPERATIONS)[number]
   /** The provider's name, such as `default`. */
   readonly provider: string
-  /** Null while the webhook has not named one. */
+  /** Null unless the webhook named one. */
   readonly subject: string | null
   readonly playerId: string | null
   /** `ok`, or the code that the client received. */
   readonly outcome: string
   readonly milliseconds: number
   readonly attempts: readonly Attempt[]
-  /** What of a good answer was ignored. */
+  /** The parts of an approval that were ignored. */
   readonly notes: readonly LoginNote[]
 }
 
-/** The entries of a group, written with what they tell of. Logins are counted, too: the counts outlive the entries. */
+/** The entries of a group, written with its changes. Logins are also counted; the counts are kept longer. */
 export class LoginLog implements Part {
   static readonly stage = 'records'
   private readonly group: Group
@@ -73,13 +73,13 @@ export class LoginLog implements Part {
     this.group = group
   }
 
-  /** Of a deleted player nothing personal is written any more, nor what its studio calls it. */
+  /** Nothing personal of a deleted player is logged, nor its subject. */
   add(entry: LoginAttempt): void {
     this.entries.push(entry.outcome === 'player_deleted' ? { ...entry, subject: null } : entry)
     if (entry.operation === 'login') this.count(entry)
   }
 
-  /** The provider was asked, so it is one of the settings: clients cannot name what is counted. */
+  /** The provider was called, so it is in the settings: clients cannot invent names to count. */
   private count({ environmentId, provider, outcome, milliseconds, attempts }: LoginAttempt): void {
     const place = { environmentId, scenarioId: '', nodeId: provider }
     const login = { ...place, level: latencyStep(milliseconds), detail: outcome }
@@ -102,7 +102,7 @@ export class LoginLog implements Part {
   }
 }
 
-/** Writes an entry that stands alone: the webhook did not approve, so nothing else is written. */
+/** Writes a single entry: the webhook did not approve, so nothing else is written. */
 export function logAttempt(entry: LoginAttempt): Command<void> {
   const { environmentId, provider, subject } = entry
   const identity = subject === null ? null : { environmentId, provider: identityProvider(provider), subject }

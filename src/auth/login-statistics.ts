@@ -2,7 +2,8 @@ import type { Pool } from 'pg'
 import { ceilTo, floorTo, hoursKeptFrom, LENGTH_MS, type Range, type Step } from '../insight/range.ts'
 import { percentile, type StepCount } from './latency.ts'
 
-// How the logins of an environment went, from what is counted with each of them: a look at a million reads some rows.
+// Figures of an environment's logins, from counters that are written with each login. Reading a million logins takes a
+// few rows.
 
 export interface LoginStatisticsRef extends Range {
   readonly environmentId: string
@@ -15,9 +16,9 @@ export interface LoginFigures {
   readonly logins: number
   /** By `ok`, or the code that the client received; the most frequent first. */
   readonly outcomes: readonly { readonly outcome: string; readonly logins: number }[]
-  /** How many logins took how many attempts, from one on. */
+  /** How many logins took 1, 2 or 3 attempts. */
   readonly attempts: readonly { readonly attempts: number; readonly logins: number }[]
-  /** What the webhook took, all attempts of a login together. Null of none. */
+  /** Time that the webhook took, all attempts of a login together. Null without logins. */
   readonly latency: Latency | null
 }
 
@@ -30,15 +31,15 @@ export interface Latency {
 }
 
 export interface LoginStatistics {
-  /** The whole hours that are counted (UTC); whole days where they are more than 90 days ago. */
+  /** The counted range in whole hours (UTC); in whole days where it is more than 90 days ago. */
   readonly from: Date
   readonly to: Date
   readonly total: LoginFigures
-  /** Of each provider that had any, in the order of their names. */
+  /** Each provider with a login, by name. */
   readonly providers: readonly { readonly provider: string; readonly figures: LoginFigures }[]
 }
 
-/** The figures of an hour, or of a day as far as it is in the range. */
+/** The figures of an hour, or of the part of a day that is in the range. */
 export interface LoginTime {
   readonly at: Date
   readonly figures: LoginFigures
@@ -57,7 +58,7 @@ export async function readLoginStatistics(pool: Pool, ref: LoginStatisticsRef): 
   }
 }
 
-/** The figures of each hour or day of a range, those without a login too. */
+/** The figures of each hour or day of a range, including those without a login. */
 export async function readLoginTimes(pool: Pool, ref: LoginStatisticsRef, by: Step): Promise<LoginTime[]> {
   const { from, to } = wholeHours(ref)
   const known = new Map(groupBy(await readCounts(pool, by, ref), ({ at }) => at?.getTime() ?? 0))
@@ -69,7 +70,7 @@ export async function readLoginTimes(pool: Pool, ref: LoginStatisticsRef, by: St
   })
 }
 
-/** Whole hours, or days of a time whose hours are not kept. */
+/** Whole hours, or whole days where hours are no longer kept. */
 function wholeHours({ from, to }: Range): Range {
   const kept = hoursKeptFrom()
   const stepAt = (moment: Date): Step => (moment < kept ? 'day' : 'hour')
@@ -94,13 +95,13 @@ const KEYS = { provider: 'provider', hour: 'bucket AS at', day: "date_trunc('day
 
 async function readCounts(pool: Pool, by: keyof typeof KEYS, ref: LoginStatisticsRef): Promise<Counts[]> {
   const { from, to } = wholeHours(ref)
-  // Whole days are read from what is counted by day, unless hours are to be told apart.
+  // Whole days are read from the daily counts, unless hours are asked for.
   const days = { from: ceilTo('day', from), to: floorTo('day', to) }
   const whole = by === 'hour' || days.from >= days.to ? { from: to, to } : days
   const { rows } = await pool.query<Counts>({
     name: `login-statistics-${by}`,
-    // Providers are looked up one after another: then each is a few stretches of the totals, however old these are. The
-    // offset keeps Postgres from reading all of them at once.
+    // Providers are looked up one after another, so that each takes a few ranges of the index, however old the totals
+    // are. The offset keeps Postgres from reading all of them at once.
     text: `WITH RECURSIVE known AS (
         (SELECT node_id AS name FROM insight_totals WHERE environment_id = $1 AND scenario_id = '' ORDER BY 1 LIMIT 1)
         UNION ALL

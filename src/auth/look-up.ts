@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 
 const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
-/** Of one question. The second is the last, as whoever waits for a webhook has given up by then. */
+/** Timeout of one question. The second question is the last: by then the webhook's client has given up. */
 const ANSWER_TIMEOUT_MS = 1_500
 
 /**
- * Looks each name up as the system does, once at a time, and only while its name servers answer. The lookups of a process
- * share two threads: two names that nobody answers for would keep those of all others waiting.
+ * Resolves each name as the system does, once at a time, and only while its name servers answer. The lookups of a
+ * process share two threads: two names without an answer would block those of all others.
  */
 export function sharedLookup({ hostsFile = HOSTS_FILE } = {}): LookupFunction {
   type Answer = Parameters<Parameters<LookupFunction>[2]>
@@ -33,9 +33,11 @@ export function sharedLookup({ hostsFile = HOSTS_FILE } = {}): LookupFunction {
   }
 }
 
-/** Whether the system will know of a name, be it that there is none. Name servers are asked without a thread. */
+/**
+ * Whether the system's lookup will return soon, with an address or with none. Asks the name servers without a thread.
+ */
 async function isAnsweredFor(hostname: string, hostsFile: string): Promise<boolean> {
-  // Of these only the system knows.
+  // Only the system knows these names.
   if (!hostname.includes('.') || /(^|\.)localhost\.?$/i.test(hostname)) return true
   if (await isListed(hostname, hostsFile)) return true
   try {
@@ -44,12 +46,12 @@ async function isAnsweredFor(hostname: string, hostsFile: string): Promise<boole
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     return answers.every((answer) => answer.status === 'fulfilled' || answer.reason.code !== 'ETIMEOUT')
   } catch {
-    // Whatever cannot be asked this way is for the system to tell.
+    // Names that cannot be asked this way are left to the system.
     return true
   }
 }
 
-/** Whether the machine has a name in its own file, where no name server needs to answer for it. */
+/** Whether the machine's hosts file has the name. Then no name server needs to answer. */
 async function isListed(hostname: string, hostsFile: string): Promise<boolean> {
   const text = await readFile(hostsFile, 'utf8').catch(() => '')
   const namesOf = (line: string) => line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/).slice(1)

@@ -8,9 +8,9 @@ import { createPlatformKey, createSdkKey, type NewKey } from './keys.ts'
 import type { IssuedOperatorToken } from './operator-tokens.ts'
 import type { Tokens } from './tokens.ts'
 
-// What an admin does to the keys of its project, each with its audit row. A key is shown once, when it is made.
+// Changes of an admin to the keys of its project, each with its audit row. A key is shown once, when it is made.
 
-/** A key just made, and the entry in the audit log that tells of it. */
+/** A new key, and its entry in the audit log. */
 export interface AuditedKey extends NewKey {
   readonly label: string | null
   readonly auditId: string
@@ -43,7 +43,7 @@ export function issuePlatformKey(
   caller: PlatformCaller,
   { role, label, reason }: { role: Role; label: string | null; reason: string },
 ): Promise<AuditedKey> {
-  // A token of an operator is no way to a key that may more.
+  // An operator token must not lead to a key with a higher role.
   if (!roleIncludes(caller.role, role)) throw new Refusal('forbidden')
   return inTransaction(pool, async (client) => {
     const made = await createPlatformKey(client, caller.projectId, role, { createdBy: actorOf(caller), label })
@@ -59,7 +59,7 @@ export function issuePlatformKey(
   })
 }
 
-/** Whoever revoked it first did it. */
+/** The first revocation counts. */
 const FIRST = 'CASE WHEN k.revoked_at IS NULL THEN $3 ELSE k.revoked_by END'
 
 const REVOKE: Readonly<Record<KeyKind, string>> = {
@@ -70,8 +70,8 @@ const REVOKE: Readonly<Record<KeyKind, string>> = {
 }
 
 /**
- * Ends a key, and the tokens that were made with it: the next call is refused, on every instance, and what is open closes
- * within two seconds. Answers the id of the audit entry.
+ * Revokes a key and the tokens that were made with it. The next call is refused on every instance; open sockets and
+ * streams close within two seconds. Returns the id of the audit entry.
  */
 export function revokeKey(
   pool: Pool,
@@ -98,14 +98,14 @@ export function revokeKey(
 }
 
 export interface OperatorTokenRequest {
-  /** At most the key's own. */
+  /** At most the role of the key. */
   readonly role: Role
   readonly seconds: number
   readonly actor: string
   readonly reason: string
 }
 
-/** Makes a token for a person, by a key that vouches for them. It is answered once it is in the audit log. */
+/** Makes a token for a person, for whom the key vouches. Returns once the token is in the audit log. */
 export async function issueOperatorToken(
   { operatorPool, tokens }: { readonly operatorPool: Pool; readonly tokens: Tokens },
   caller: PlatformCaller,

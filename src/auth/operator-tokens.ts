@@ -5,13 +5,13 @@ import { Refusal } from '../errors.ts'
 import { type PlatformCaller, ROLES, type Role } from './callers.ts'
 import { isId, MAX_TOKEN_LENGTH, SIGNATURE_LENGTH, type TokenKind, type TokenRing } from './token-ring.ts'
 
-/** What an operator token is made of. */
+/** The contents of an operator token. */
 export interface NewOperatorToken {
   readonly projectId: string
-  /** The key that it is made with, and ends with. */
+  /** The key that makes it. The token ends with the key. */
   readonly keyId: string
   readonly role: Role
-  /** The person who acts with it. */
+  /** The person who will act with it. */
   readonly actor: string
   /** Its lifetime, in seconds. */
   readonly seconds: number
@@ -24,14 +24,14 @@ export interface IssuedOperatorToken {
   readonly expiresAt: Date
 }
 
-/** Tokens that a holder of a platform key makes for people: for pages of a browser, which cannot keep a key. */
+/** Tokens that a holder of a platform key makes for people, for pages in browsers, which cannot keep a key. */
 export interface OperatorTokens {
   issueOperatorToken(token: NewOperatorToken): Promise<IssuedOperatorToken>
-  /** Whether a text says of itself that it is such a token. */
+  /** Whether a text claims to be such a token. */
   isOperatorToken(token: string): boolean
   /**
-   * Who calls with a token. Refuses with `invalid token` whatever is not entirely as we issue it, or is over. Whether its
-   * key is still good is not known here.
+   * The caller of a token. Refuses every token with `invalid token` that we did not issue exactly so, or that has
+   * expired. Does not check whether its key is still valid.
    */
   verifyOperatorToken(token: string): Promise<PlatformCaller>
 }
@@ -40,7 +40,10 @@ const TYPE = 'op+jwt'
 /** Far more than the operators of one instance. */
 const CACHED_TOKENS = 1_000
 
-/** Makes and verifies operator tokens. Their type and audience are their own, so that no player's token passes for one. */
+/**
+ * Makes and verifies operator tokens. They have a type and an audience of their own, so that no player's token is
+ * accepted as one.
+ */
 export function createOperatorTokens(
   ring: TokenRing,
   { issuer, audience }: { readonly issuer: string; readonly audience: string },

@@ -10,7 +10,7 @@ import { askStanding, requireActive } from '../players/standing.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
 export const REFRESH_TOKEN_SECONDS = 604_800
-/** So long after its use a token answers the same pair again: a client may have lost the answer. */
+/** For this long after its use a token answers the same pair again, since the client may have lost the answer. */
 const REPLAY_MS = 10_000
 const PREFIX = 'twrt_'
 
@@ -33,10 +33,10 @@ const ownerOf = refreshTokens.one({ columns: ['playerId'] })
 const tokenByHash = refreshTokens.one()
 const REVOCATION = { name: 'revoke', set: 'revoked_at = now()', where: 't.revoked_at IS NULL' }
 
-/** What a pair of tokens is made from once the transaction is committed. */
+/** From this a pair of tokens is made once the transaction is committed. */
 export interface Session extends PlayerRef {
   readonly refreshToken: string
-  /** `jti` of the access token: the family of refresh tokens that it came with, and which of them. */
+  /** `jti` of the access token: its family of refresh tokens, and the one it came with. */
   readonly tokenId: string
   /** `iat` of the access token: seconds since 1970. */
   readonly issuedAt: number
@@ -59,12 +59,12 @@ const hashOf = (token: string): string => createHash('sha256').update(token).dig
 const newToken = (secret: Buffer): string => PREFIX + secret.toString('base64url')
 
 /**
- * The token that follows another. Made from the old token, which only its holder has, and a nonce, which only the
- * database has: so the same child can be answered again, and neither of the two can make it alone.
+ * The token that follows another. It is derived from the old token, which only its holder has, and a nonce, which only
+ * the database has: the same child can be answered again, and neither side can make it alone.
  */
 const childOf = (token: string, nonce: string): string => newToken(createHmac('sha256', token).update(nonce).digest())
 
-/** What a group makes of refresh tokens. */
+/** The changes of a group to refresh tokens. */
 export class RefreshTokens implements Part {
   static readonly stage = 'changes'
   private readonly group: Group
@@ -77,7 +77,7 @@ export class RefreshTokens implements Part {
     this.group = group
   }
 
-  /** Asks for a token: first whose it is, then, under that player's lock, what has become of it. */
+  /** Asks for a token: first for its player, then, under the player's lock, for its state. */
   ask(ref: TokenRef): RefreshToken | undefined {
     const owner = this.group.unowned.one(ownerOf, tokenKey(ref))
     if (!owner.isKnown || !owner.value) return undefined
@@ -91,7 +91,7 @@ export class RefreshTokens implements Part {
     return (token.isKnown && token.value) || undefined
   }
 
-  /** Begins a family: the first pair of a login. */
+  /** Begins a family with the first pair of a login. */
   begin(player: PlayerRef, issuedAt: number): Session {
     return this.add(player, newId(), newToken(randomBytes(32)), issuedAt)
   }
@@ -105,19 +105,22 @@ export class RefreshTokens implements Part {
     return this.add(token, token.familyId, childOf(text, childNonce), Math.floor(rotatedAt.getTime() / 1000))
   }
 
-  /** Ends a family: none of its tokens is good any more. */
+  /** Ends a family with all of its tokens. */
   revoke(token: RefreshToken): void {
     this.revoked.set(token.familyId, token)
   }
 
-  /** Ends every family of a player. Its row is locked: a new one begins before it, or after it and lives on. */
+  /**
+   * Ends every family of a player, whose row is locked: a new family either begins before, and ends, or begins after,
+   * and lives on.
+   */
   revokeAll({ environmentId, playerId }: PlayerRef): void {
     const player = playerKey({ environmentId, playerId })
     this.ended.set(player, { environmentId, playerId })
     for (const token of this.added) if (playerKey(token) === player) this.revoke(token)
   }
 
-  /** None that the group begins is asked for within it: nobody has it yet. */
+  /** Tokens that the group itself begins are never asked for within it: no client has them yet. */
   isRevoked(token: RefreshToken): boolean {
     return token.isRevoked || this.revoked.has(token.familyId) || this.ended.has(playerKey(token))
   }
@@ -142,7 +145,7 @@ export class RefreshTokens implements Part {
 
   save(): Statement[] {
     return [
-      // First: what began after it in this group lives on.
+      // First, so that families that began later in this group live on.
       ...refreshTokens.update([...this.ended.values()], ['environmentId', 'playerId'], REVOCATION),
       ...refreshTokens.save(this.added),
       ...refreshTokens.update(this.rotated, ['environmentId', 'hash'], {
@@ -162,14 +165,14 @@ function sessionOf(
   refreshToken: string,
   issuedAt: number,
 ): Session {
-  // Made from what is stored: the same pair can be answered again, to the byte.
+  // Derived from stored values, so that the same pair can be answered again, to the byte.
   return { environmentId, playerId, refreshToken, tokenId: `${familyId}.${hash.slice(0, 16)}`, issuedAt }
 }
 
 /**
- * Uses a refresh token up for a new pair. Inside 10 seconds the same token answers the same pair, as long as that has not
- * been used either. Any other use of a used token ends its whole family, and answers null: so must the caller not learn
- * more than `invalid token`, while the end of the family is committed.
+ * Exchanges a refresh token for a new pair. Within 10 seconds the same token answers the same pair, unless that pair
+ * has been used. Any other use of a used token ends its whole family and answers null, so that the end is committed
+ * while the caller learns only `invalid token`.
  */
 export function refresh(environmentId: string, text: string): Command<Session | null> {
   const ref = { environmentId, hash: hashOf(text) }
@@ -185,7 +188,7 @@ export function refresh(environmentId: string, text: string): Command<Session | 
       const childToken = child === null ? undefined : tokens.askHeld({ environmentId, hash: hashOf(child) })
       if (group.waits) return LATER
       if (token.isExpired) throw new Refusal('invalidToken')
-      // Before the end of its family: a deletion ends all of them, and is what the player is to be told.
+      // Checked before the family: a deletion ends all families, and the player should learn that it is deleted.
       requireActive(group.player(token))
       if (tokens.isRevoked(token)) throw new Refusal('invalidToken')
 
@@ -201,7 +204,7 @@ export function refresh(environmentId: string, text: string): Command<Session | 
   }
 }
 
-/** Ends the family of a refresh token. One that is unknown, expired or ended already is no fault. */
+/** Ends the family of a refresh token. An unknown, expired or ended token is no error. */
 export function endSession(environmentId: string, text: string): Command<void> {
   const ref = { environmentId, hash: hashOf(text) }
   return {

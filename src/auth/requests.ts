@@ -4,7 +4,7 @@ import { anyText, object, optional, shape, text, unlessEmpty } from '../request/
 /** What a client sends to the studio's webhook (spec 4.2). */
 export const credentials = {
   customData: object("Passed on to the studio's webhook, byte for byte. GraphQL takes an object, or its text."),
-  // A name that no provider can have is one that is not configured, however it reads.
+  // A name that no provider can have counts as not configured, not as an invalid request.
   provider: optional(anyText('The name of a custom provider; `default` unless given.')),
 }
 
@@ -16,7 +16,7 @@ export const loginCustomRequest = shape({
   language: unlessEmpty('The language of a new player, such as `pt-BR`.', MAX_TAG),
 })
 
-/** However long it is: one that is none of ours is an invalid token, not an invalid request. */
+/** Of any length: a foreign token is an invalid token, not an invalid request. */
 export const refreshRequest = shape({
   refreshToken: text('The refresh token of a login.', { max: Number.MAX_SAFE_INTEGER }),
 })

@@ -25,7 +25,7 @@ export async function issueTokenPair(
   return { accessToken: await tokens.issueAccessToken({ projectId, ...session }), refreshToken }
 }
 
-/** Exchanges a refresh token for a new pair. Refuses with `invalid token` whatever is not good for one. */
+/** Exchanges a refresh token for a new pair. Refuses any other token with `invalid token`. */
 export async function refreshTokens(
   { run, tokens }: TokenDesk,
   client: ClientRef,

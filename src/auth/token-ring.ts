@@ -12,9 +12,9 @@ import {
 import { Refusal } from '../errors.ts'
 
 const ALGORITHM = 'EdDSA'
-/** Ours are some 450 bytes, with a long name 1,300. Whatever is much longer is neither verified nor kept. */
+/** Our tokens have some 450 bytes, with a long name 1,300. Much longer ones are neither verified nor cached. */
 export const MAX_TOKEN_LENGTH = 4096
-/** Tokens are told apart by their signature: to hash one whole costs more than all the rest of finding its player. */
+/** The signature identifies a token. Hashing a whole token would cost more than the rest of finding its player. */
 export const SIGNATURE_LENGTH = 86
 /** An id as we write it. The database would fail on any other. */
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -28,13 +28,13 @@ export interface TokenKey {
   readonly d: string
 }
 
-/** What every token of a kind has. A verifier pins each of them, so that no kind passes for another. */
+/** The properties of a kind of token. A verifier checks each of them, so that no kind is accepted as another. */
 export interface TokenKind {
   /** `typ` of the header. */
   readonly type: string
   readonly issuer: string
   readonly audience: string
-  /** Claims that must be there, beside those of every kind. */
+  /** Required claims, beside those of every kind. */
   readonly claims: readonly string[]
 }
 
@@ -52,7 +52,10 @@ export interface NewToken {
 export interface TokenRing {
   /** Signs with the first key. */
   sign(kind: TokenKind, token: NewToken): Promise<string>
-  /** The claims of a token, by whichever key of the ring. Throws for whatever is not entirely of this kind, or is over. */
+  /**
+   * The claims of a token, verified with any key of the ring. Throws for a token of another kind, an expired one and
+   * any other fault.
+   */
   verify(kind: TokenKind, token: string): Promise<JWTPayload>
   /** The public keys. */
   readonly jwks: { readonly keys: readonly JWK[] }

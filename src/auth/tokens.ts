@@ -22,14 +22,16 @@ export const ACCESS_TOKEN_SECONDS = 86_400
 const CACHED_TOKENS = 50_000
 
 export interface Tokens extends OperatorTokens {
-  /** An access token for a player. The same `tokenId` and time make the same token, while the same key signs. */
+  /** An access token for a player. The same `tokenId` and time give the same token while the same key signs. */
   issueAccessToken(player: NewAccessToken): Promise<string>
   /**
-   * The player that a token names. Refuses with `invalid token` whatever is not entirely as we issue it. `sent` is the
-   * text that carried it, under which it is known from then on.
+   * The player that a token names. Refuses with `invalid token` every token that we did not issue exactly so. `sent` is
+   * the text that carried the token; `known` finds the player by it from then on.
    */
   verifyAccessToken(token: string, sent?: string): Promise<PlayerCaller>
-  /** The player of a text whose token was verified before and has not expired. Refuses one whose login has ended. */
+  /**
+   * The player of a text whose token was verified before and has not expired. Refuses a token whose login has ended.
+   */
   known(sent: string): PlayerCaller | undefined
   /** The public keys, for `/.well-known/jwks.json`. */
   readonly jwks: { readonly keys: readonly JWK[] }
@@ -44,7 +46,7 @@ export interface NewAccessToken extends PlayerRef {
 }
 
 export interface TokenOptions {
-  /** The first key signs, all verify: a new key is put in front, an old one removed a day later. */
+  /** The first key signs, all verify. To rotate, put a new key first and remove the old one a day later. */
   readonly keys: readonly TokenKey[]
   readonly issuer: string
   readonly audience: string
@@ -56,8 +58,8 @@ export interface TokenOptions {
 export async function createTokens({ keys, issuer, audience, isEnded = () => false }: TokenOptions): Promise<Tokens> {
   const ring = await createTokenRing(keys)
   const kind: TokenKind = { type: 'at+jwt', issuer, audience, claims: ['prj', 'env'] }
-  // One verification costs more than all the rest of a request. An entry never outlives its token, and a player's
-  // standing is no part of it: that is read with every call.
+  // One verification costs more than the rest of a request. An entry never outlives its token. The player's status is
+  // not part of it: each command reads it.
   const verified = new LRUCache<string, { readonly sent: string; readonly caller: PlayerCaller }>({
     max: CACHED_TOKENS,
   })

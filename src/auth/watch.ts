@@ -2,14 +2,14 @@ import type { Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller } from './callers.ts'
 import type { EndedAccess } from './ended-access.ts'
 
-/** Ends what callers have open once they may not call any more. */
+/** Closes open sockets and streams of callers that lose their access. */
 export interface Watch {
   /**
-   * Calls `end` once, within two seconds, when the caller is banned, deleted, logged out, or its key revoked: whoever did
-   * it, and on whichever instance. Call the answer to stop watching.
+   * Calls `end` once, within two seconds, when the caller is banned, deleted or logged out or its key is revoked, on
+   * any instance. Call the returned function to stop watching.
    */
   watch(caller: Watched, end: (reason: EndReason) => void): () => void
-  /** Why a caller may not have anything open now; undefined when it may. */
+  /** The reason why a caller must not have anything open now; undefined when it may. */
   check(caller: Watched): Promise<EndReason | undefined>
 }
 
@@ -21,11 +21,11 @@ export type EndReason = 'player banned' | 'player deleted' | 'logged out' | 'key
 export interface WatchOptions {
   readonly pool: Pool
   readonly ended: Pick<EndedAccess, 'onLook'>
-  /** Called when the database could not be read. The next look tries again. */
+  /** Called when the database could not be read. The next check tries again. */
   readonly onError?: (error: unknown) => void
 }
 
-/** Every caller is checked once in this many looks, also when no row reports that its access ended. */
+/** Every caller is checked once in this many rounds, even when no row reports that its access ended. */
 const SWEEP_LOOKS = 60
 
 interface Entry {
@@ -33,7 +33,7 @@ interface Entry {
   readonly end: (reason: EndReason) => void
 }
 
-/** A caller, and everything that it has open. */
+/** A caller, with everything that it has open. */
 interface Holder {
   readonly caller: Watched
   readonly entries: Set<Entry>
@@ -42,29 +42,28 @@ interface Holder {
 /** The player or the key that calls. */
 const idOf = (caller: Watched): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
 
-/** When the token of a caller ends, in milliseconds since 1970. Keys do not. */
+/** When the token of a caller expires, in milliseconds since 1970. Keys do not expire. */
 export const expiryOf = (caller: Watched): number =>
   (caller.kind === 'client' ? undefined : caller.expiresAt) ?? Number.POSITIVE_INFINITY
 
-/** Whether what ends one ends the other: logins of a player end by themselves. Tokens of a key end with it. */
+/** Whether both lose their access together. Each login of a player ends by itself; tokens of a key end with the key. */
 function isSame(one: Watched, other: Watched): boolean {
   if (one.kind !== 'player' || other.kind !== 'player') return one.kind === other.kind
   return one.environmentId === other.environmentId && one.familyId === other.familyId
 }
 
 /**
- * Looks once a second at the callers whose access may have ended: those that are new, those whose player has lost an
- * access since the last look, and those with a key, which are few. What a failover to a lagging standby hides is found
- * by the sweep.
+ * Checks once a second the callers whose access may have ended: new ones, those of players who lost an access since the
+ * last check, and those with a key, which are few. The full sweep finds what a failover to a lagging standby hides.
  */
 export function createWatch({ pool, ended, onError = () => {} }: WatchOptions): Watch {
   const holders = new Map<string, Holder[]>()
   const keyed = new Set<Holder>()
-  /** Holders that no look has seen yet. */
+  /** Holders that no check has covered yet. */
   let fresh = new Set<Holder>()
   let sweep = holders.values()
 
-  /** Players whose access has ended, of whom no look has asked yet. */
+  /** Players whose access has ended, not checked yet. */
   const named = new Set<string>()
   let isLooking = false
 

@@ -5,11 +5,11 @@ import { storageFaults } from '../players/storage.ts'
 import { anyText, lengthOf, object, optional, shape, text } from '../request/shape.ts'
 import { JsonSource } from '../request/source.ts'
 
-/** What the login log says of an answer that is good, and of which a part is not: for the studio to see. */
+/** Notes of the login log about ignored parts of an approval, for the studio. */
 export const LOGIN_NOTES = ['nickname ignored', 'avatar ignored'] as const
 export type LoginNote = (typeof LOGIN_NOTES)[number]
 
-/** What a studio's endpoint says of a player (spec 2.3). Null where a field is to be left alone. */
+/** A studio's answer about a player (spec 2.3). A null field stays as it is. */
 export interface WebhookAnswer {
   readonly subject: string
   readonly nickname: string | null
@@ -17,13 +17,13 @@ export interface WebhookAnswer {
   /** Storage keys and the raw text of their values. */
   readonly data: ReadonlyMap<string, string>
   readonly notes: readonly LoginNote[]
-  /** Whether `data` breaks a limit of spec 8 by itself. It was read up to there. */
+  /** Whether `data` exceeds a limit of spec 8 by itself. It was read up to that place. */
   readonly isOverLimits: boolean
 }
 
 /**
- * The answer of a webhook (spec 2.3). An empty text leaves its field alone, and so does one that cannot be stored: how a
- * player looks locks nobody out.
+ * The answer of a webhook (spec 2.3). An empty text leaves its field as it is, and so does a text that cannot be
+ * stored: a player's looks never prevent a login.
  */
 export const webhookAnswer = shape({
   subject: text("The studio's own id of the player: stable, unique, never reused.", { max: MAX_SUBJECT }),
@@ -47,8 +47,8 @@ const LONGEST_NAME = 2 + 6 * Math.max(...FIELDS.map((name) => name.length))
 const MAX_MEMBERS = 10 * MAX_STORAGE_KEYS
 
 /**
- * Reads the body of a 200; refuses with `custom auth invalid response` what is not such an answer (spec 2.3). The text is
- * gone through once, and only up to the first limit that it breaks: nothing is made of the rest, and it is not judged.
+ * Reads the body of a 200. Refuses any other content with `custom auth invalid response` (spec 2.3). Walks through the
+ * text once, up to the first limit that it exceeds; the rest is neither kept nor judged.
  */
 export function readWebhookAnswer(text: string): WebhookAnswer {
   if (kindOf(text.trimStart()) !== 'object') throw new Refusal('customAuthInvalidResponse')
@@ -93,7 +93,7 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
   }
 }
 
-/** Refuses with `custom auth invalid data` what breaks a limit of spec 8 by itself. */
+/** Refuses `data` that exceeds a limit of spec 8 by itself, with `custom auth invalid data`. */
 export function requireStorable({ isOverLimits }: WebhookAnswer): void {
   if (isOverLimits) throw new Refusal('customAuthInvalidData')
 }
@@ -103,7 +103,7 @@ class DataReader {
   values = new Map<string, string>()
   isOverLimits = false
   private readonly text: string
-  /** The member whose own members are coming. */
+  /** The member whose own members follow. */
   private place: MemberPlace | undefined
   private isData = false
   private count = 0
@@ -112,7 +112,7 @@ class DataReader {
     this.text = text
   }
 
-  /** Takes a member of a member, and says whether there may be more. */
+  /** Takes a member of a member. Returns whether more may follow. */
   take(member: MemberPlace): boolean {
     if (member.parent !== this.place) this.begin(member.parent)
     if (!this.isData) return true
@@ -127,7 +127,7 @@ class DataReader {
     return !this.isOverLimits
   }
 
-  /** Told of each `data` that has ended: one without members has not begun. */
+  /** Called at the end of each `data`. One without members has not begun. */
   end(place: MemberPlace): void {
     if (place !== this.place) this.begin(place)
   }
@@ -141,7 +141,7 @@ class DataReader {
   }
 }
 
-/** Which of the fields a member is; undefined for one that nobody knows. */
+/** The field of a member; undefined for an unknown one. */
 function nameOf(text: string, member: MemberPlace): string | undefined {
   if (member.keyTo - member.keyFrom > LONGEST_NAME) return undefined
   const key = keyOf(text, member)

@@ -12,40 +12,46 @@ import { isPublicAddress } from './addresses.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import { sharedLookup } from './look-up.ts'
 
-// The call to the studio's own endpoint (spec 4.4), and what each of its endings means (spec 7.1).
+// The call of the studio's endpoint (spec 4.4), and the meaning of each ending (spec 7.1).
 
 const ATTEMPTS = 3 // spec 8
 const ATTEMPT_TIMEOUT_MS = 3_000 // spec 8: from the connection to the last byte of the answer
 const PAUSE_MS = 300 // spec 8
 /** The longest answer, after decompression. */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20
-/** Up to here an answer is read at once; a longer one waits for its provider's turn, within its attempt's time. */
+/** Answers up to this size are read at once. A longer one waits for its provider's turn, within its attempt's time. */
 const SHORT_ANSWER_BYTES = 64 * 2 ** 10
-/** Long answers of one provider that are read at once. */
+/** Long answers of one provider that are read at the same time. */
 const MAX_LONG_ANSWERS = 2
-/** All answers being read. Beyond it, or its project's share, an attempt fails, and may do better when repeated. */
+/**
+ * Memory for all answers that are read. Beyond it, or beyond the project's share, an attempt fails; a later one may
+ * succeed.
+ */
 const MAX_BUFFERED_BYTES = 512 * 2 ** 20
-/** Of these, the answers of one project: its providers cannot take all that there is, however many it has. */
+/** The share of one project, however many providers it has. */
 const MAX_PROJECT_BYTES = 128 * 2 ** 20
-/** Answers such as 103 before the one that counts. */
+/** Interim answers, such as 103, before the final one. */
 const MAX_INTERIM_ANSWERS = 100
-/** Of an answer that is not read: up to here the connection is worth keeping. */
+/** An unread answer up to this size is discarded to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
-/** The beginning of an answer that refuses is waited for so long: the client waits, too. */
+/** How long the beginning of a refusing answer is awaited, while the client waits, too. */
 const EXCERPT_MS = 500
-/** One provider's calls under way. One more is not made: with so many waiting the endpoint is not answering. */
+/**
+ * Calls of one provider that are under way. Further calls fail at once: with this many waiting the endpoint does not
+ * answer.
+ */
 const MAX_CALLS = 500
 const KEEP_ALIVE_MS = 4_000
 
 export interface WebhookTarget {
-  /** Names the provider, environment and all: its calls are bounded together. */
+  /** Identifies the provider in its environment. The limits of a provider go by it. */
   readonly key: string
-  /** The provider's project: the memory of its answers is bounded together. */
+  /** The provider's project. The memory limit goes by it. */
   readonly projectId: string
   readonly url: string
   /** Signs `X-Signature`, and comes first in `webhook-signature`. */
   readonly secret: string
-  /** Sign beside it in `webhook-signature`, while endpoints may not know the new one yet. */
+  /** Sign beside it in `webhook-signature`, while endpoints may still have the old secret. */
   readonly replacedSecrets: readonly string[]
 }
 
@@ -54,7 +60,7 @@ export interface Attempt {
   /** Null when no answer came. */
   readonly status: number | null
   readonly milliseconds: number
-  /** A word for what went wrong on the way: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
+  /** The class of the failure: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
   readonly error: AttemptError | null
   /** The beginning of the answer when it refuses (4xx) in words. */
   readonly excerpt: string | null
@@ -85,7 +91,7 @@ export type WebhookResult =
     }
 
 export interface Webhook {
-  /** Sends `{"customData": …}` with the very text that is given, up to three times. Never throws. */
+  /** Sends `{"customData": …}` with exactly the given text, up to three times. Never throws. */
   call(target: WebhookTarget, customData: string): Promise<WebhookResult>
   close(): Promise<void>
 }
@@ -104,7 +110,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     connect: guardedConnector(options),
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // Ours is shorter than these, and covers all of them together.
+    // Our own timeout is shorter, and covers the whole attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -174,7 +180,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
         },
         body,
         signal,
-        // ofetch's own retries and timeout are not spec 8's: retries reuse the signal, the timeout ends at the headers.
+        // ofetch's retries and timeout do not fit spec 8: its retries reuse the signal, and its timeout ends at the
+        // headers.
         retry: false,
         redirect: 'manual',
         ignoreResponseError: true,
@@ -207,7 +214,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
         if (length > MAX_ANSWER_BYTES) throw new AnswerFault('too_large')
         if (!fits) throw new AnswerFault('overloaded')
         chunks.push(chunk)
-        // While it waits it is not read, so nothing more of it arrives.
+        // A waiting body is not read, so its sender is held back.
         if (length > SHORT_ANSWER_BYTES) leave ??= await longAnswers.enter(signal)
       }
       return utf8.decode(Buffer.concat(chunks, length))
@@ -231,7 +238,7 @@ type Ending =
   | { readonly kind: 'answered'; readonly text: string }
   | { readonly kind: Exclude<WebhookResult['kind'], 'answered'> }
 
-/** What is under way of one provider. */
+/** The calls of one provider that are under way. */
 interface Provider {
   calls: number
   readonly longAnswers: Turns
@@ -241,7 +248,7 @@ interface Ended {
   readonly ending: Ending
 }
 
-/** What is wrong with an answer itself, so that another attempt would bring the same. */
+/** Faults of the answer itself: another attempt would bring the same. */
 const ANSWER_FAULTS: ReadonlySet<AttemptError> = new Set(['bad_status', 'too_large', 'encoding'])
 
 /** Spec 7.1. Redirects are not followed: they are an answer like any other that is not 200. */
@@ -258,8 +265,8 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
 ])
 
 /**
- * One request and nothing more, in the form of fetch. The real fetch has rules of browsers for some answers: it sends
- * again after a 421 and calls a 407 a network error. Only the body of a 200 is read.
+ * A fetch that sends one request and nothing more. The standard fetch follows rules of browsers: it repeats after a 421
+ * and reports a 407 as a network error. Only the body of a 200 is read.
  */
 function createPlainFetch(agent: Agent): typeof globalThis.fetch {
   return async (url, init) => {
@@ -276,7 +283,7 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
         if (interimAnswers > MAX_INTERIM_ANSWERS) throw new AnswerFault('protocol')
       },
     })
-    // undici hears the signal only once it is connected. It sends nothing then.
+    // undici observes the signal only once it is connected. After an abort it sends nothing.
     const { statusCode, headers, body } = await (signal ? within(signal, sent) : sent)
     if (statusCode < 200 || statusCode > 599) {
       body.on('error', () => undefined).destroy()
@@ -292,19 +299,19 @@ function createPlainFetch(agent: Agent): typeof globalThis.fetch {
       body.on('error', () => undefined).destroy()
       throw new AnswerFault('too_large')
     }
-    // undici leaves the space behind a header's value, which is no part of it.
+    // undici keeps the space after a header's value.
     const encoding = String(headers['content-encoding'] ?? '')
       .trim()
       .toLowerCase()
     const decode = DECODERS.get(encoding)
-    // The error of a broken body reaches whoever reads the end of the pipeline.
+    // The reader of the pipeline's end receives the error of a broken body.
     const decoded = decode ? pipeline(body, decode(), () => undefined) : body
-    // Read like this, what has come by then is one piece, however many chunks of a byte it was.
+    // Read this way, everything that has arrived is one piece, even of chunks of one byte.
     return new Response(ReadableStream.from<Uint8Array>(decoded as Readable) as globalThis.ReadableStream<Uint8Array>)
   }
 }
 
-/** What comes first of a body within a moment. The rest is still to be read. Never fails. */
+/** The part of a body that arrives within a moment. The rest remains to be read. Never fails. */
 function readStart(body: Readable): Promise<Buffer<ArrayBuffer>> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -322,7 +329,7 @@ function readStart(body: Readable): Promise<Buffer<ArrayBuffer>> {
       if (length >= EXCERPT_BYTES) end()
     }
     const timer = setTimeout(end, EXCERPT_MS)
-    // What breaks later is nobody's concern, and must be heard all the same.
+    // A later error does not matter, but needs a listener: an unhandled one would end the process.
     body.on('readable', take).once('end', end).on('error', end)
   })
 }
@@ -342,7 +349,7 @@ function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
 }
 
 interface Memory {
-  /** Counts bytes as an owner's. False when they are more than it, or all owners together, may have. */
+  /** Counts bytes for an owner. False when they exceed the share of the owner or the total. */
   take(owner: string, bytes: number): boolean
   giveBack(owner: string, bytes: number): void
 }
@@ -368,7 +375,7 @@ function createMemory(most: number, mostOfOne: number): Memory {
   return { take, giveBack }
 }
 
-/** Lets connections go to public addresses only, whichever way they are spelled: checked is the very one that is used. */
+/** Connects to public addresses only, in any spelling. The address that is checked is the one that is used. */
 function guardedConnector({
   allowPrivateAddresses,
   lookup = sharedLookup(),
@@ -379,7 +386,7 @@ function guardedConnector({
       const [first] = addresses
       const isAllowed = allowPrivateAddresses || addresses.every(({ address }) => isPublicAddress(address))
       if (error) callback(error, [])
-      // Node does not bear an empty list.
+      // Node fails on an empty list.
       else if (!first) callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), [])
       else if (!isAllowed) callback(new PrivateAddress(), [])
       else if (options.all) callback(null, addresses)
@@ -389,7 +396,7 @@ function guardedConnector({
   const connect = buildConnector({ timeout: ATTEMPT_TIMEOUT_MS, lookup: guardedLookup })
   return (target, callback) => {
     const host = target.hostname.replace(/^\[(.*)\]$/, '$1')
-    // No name is looked up for an address, so it is checked here.
+    // No lookup happens for a literal address, so it is checked here.
     if (!allowPrivateAddresses && isIP(host) && !isPublicAddress(host)) callback(new PrivateAddress(), null)
     else connect(target, callback)
   }
@@ -420,20 +427,20 @@ const ERRORS: Readonly<Record<string, AttemptError>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
 }
 
-/** The class of an error, looked for from the outside in. Its text stays here: it may name addresses. */
+/** The class of an error, searched from the outermost cause inwards. Its text is dropped: it may name addresses. */
 function errorOf(thrown: unknown, signal: AbortSignal): AttemptError {
   if (signal.aborted) return 'timeout'
   for (let error = thrown; error instanceof Error; error = error.cause) {
     if (error instanceof AnswerFault) return error.error
     if (error instanceof PrivateAddress) return 'private_address'
-    // It says so by its name alone.
+    // Only its name identifies it.
     if (error.name === 'HTTPParserError') return 'protocol'
     const { code } = error as { code?: unknown }
     if (typeof code !== 'string') continue
     const known = ERRORS[code]
     if (known) return known
     if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return 'tls'
-    // zlib's own words: a body that arrived whole and does not inflate.
+    // Codes of zlib: the body is complete and cannot be decompressed.
     if (/^(Z_|ERR__ERROR_)/.test(code)) return 'encoding'
   }
   return 'network'
