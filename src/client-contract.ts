@@ -3,9 +3,10 @@ import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
 import { openapi } from './openapi.ts'
 import type { Schema } from './request/shape.ts'
 
-// The types of the client library, from the same declarations as `/openapi.json`: the library needs nothing of the service.
+// The types of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
+// the service.
 
-/** The schemas that game clients meet. Other schemas that these name are written, too. */
+/** The schemas that game clients use. Schemas that these refer to are written, too. */
 const ROOTS = [
   'ProgressResponse',
   'AddXpResponse',
@@ -71,7 +72,7 @@ function printMembers(schema: Schema, isAnswer: boolean, indent: string): string
 
 function descriptionOf(schema: Schema): string | undefined {
   const { description } = schema as { description?: string }
-  // A section of the contract says nothing to users of the library.
+  // Sections of the contract mean nothing to users of the library.
   if (description !== undefined) return description.startsWith('Spec ') ? undefined : description
   return alternatives(schema)?.map(descriptionOf).find(Boolean)
 }
@@ -93,7 +94,7 @@ function placesOf(schema: Schema): Places | undefined {
   return members.length > 0 ? Object.fromEntries(members) : undefined
 }
 
-/** The names of these schemas and of all that they name, in the order of the document. */
+/** The names of these schemas and of all that they refer to, in the order of the document. */
 function reached(roots: readonly string[]): string[] {
   const found = new Set<string>()
   const visit = (schema: unknown): void => {

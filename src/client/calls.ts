@@ -13,15 +13,15 @@ import {
 type Headers = Readonly<Record<string, string>>
 type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'headers'>>
 
-/** Calls of the signed-in player. Other parts of the library make their calls by it. */
+/** Calls of the signed-in player, for the other parts of the library. */
 export interface PlayerCalls {
-  /** Makes a call and reads its answer, with a `bigint` in each of the places. */
+  /** Makes a call and reads its answer, with a `bigint` at each of the places. */
   call(path: string, body: object, options?: CallOptions, places?: Places): Promise<unknown>
-  /** The same for a call that changes something: it has a key, which all its attempts carry. */
+  /** The same for a call that changes something. All its attempts carry one idempotency key. */
   change(path: string, body: object, options?: ChangeOptions, places?: Places): Promise<unknown>
-  /** Makes a call whose body is a text already, and reads its answer by the function. */
+  /** Makes a call whose body is already text, and reads its answer with the function. */
   send<Answer>(path: string, request: PlayerRequest, read: (text: string) => Answer): Promise<Answer>
-  /** Makes a call with the player's token. When it is refused, the call is made once more with another one. */
+  /** Makes a call with the player's token. When the token is refused, the call is made once more with a new one. */
   withToken<Answer>(make: (headers: Headers) => Promise<Answer>, signal?: AbortSignal): Promise<Answer>
   /** Exchanges the player's token. Rejects with `signed_out` when the login has ended. */
   renew(): Promise<unknown>
@@ -65,7 +65,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** A token is fetched for all calls, so that one which is ended leaves it alone. */
+/** One token request serves all calls, so a call that is aborted stops waiting without ending the request. */
 function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return pending
   return new Promise((resolve, reject) => {
@@ -76,7 +76,7 @@ function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | und
   })
 }
 
-/** What an answer says; undefined for one without a body. */
+/** The parsed answer; undefined for one without a body. */
 export function readAnswer(text: string): unknown {
   if (text === '') return undefined
   try {

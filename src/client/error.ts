@@ -1,6 +1,6 @@
 import type { RefusalCode } from './contract.ts'
 
-/** What a `TierwayError` has as its `code`: the service's own, or one of the library. */
+/** The `code` of a `TierwayError`: one of the service, or one of the library. */
 export type ErrorCode =
   | RefusalCode
   /** Too many calls. Retried after `Retry-After`. */
@@ -9,16 +9,16 @@ export type ErrorCode =
   | 'network_error'
   /** No answer came in time. */
   | 'timeout'
-  /** Nobody is signed in, or the login has ended. Sign in again. */
+  /** No player is signed in, or the login has ended. Sign in again. */
   | 'signed_out'
-  /** The answer was none of the service: a proxy's page, for example. */
+  /** The answer did not come from the service: a proxy's page, for example. */
   | 'invalid_answer'
-  /** `fetch` gives no stream of the body. Give the client one that does. */
+  /** The given `fetch` does not stream bodies. Pass one that does. */
   | 'no_stream'
 
 /** One fault of a request. */
 export interface Fault {
-  /** Where it is, such as `amount`. */
+  /** The place of the fault, such as `amount`. */
   readonly path: string
   /** What is wrong with it. */
   readonly message: string
@@ -38,20 +38,20 @@ interface Properties {
 const BRAND = Symbol.for('tierway.error')
 
 /**
- * A call that was refused, or had no answer. A game's "no" is none: it is a result with `success` false and `error`.
+ * A call that was refused or had no answer. A game's "no" is no error: it is a result with `success` false and `error`.
  */
 export class TierwayError extends Error {
   /** The HTTP status; 0 when there was no answer. */
   readonly status: number
-  /** What to match on. */
+  /** The code to match on. */
   readonly code: ErrorCode
   /** Every fault of a request that is refused with 400. */
   readonly details: readonly Fault[]
   /** The id of the call in the service's log. */
   readonly requestId: string | null
-  /** The same call may succeed later. The library has tried again already, as often as it may. */
+  /** The same call may succeed later. The library has already retried as often as it may. */
   readonly retryable: boolean
-  /** The call may have taken effect. The same call with the same key tells: it takes effect once. */
+  /** The call may have taken effect. Repeat it with the same key to learn the outcome: it takes effect once. */
   readonly outcomeUnknown: boolean
 
   constructor({ code, message, status, details, requestId, retryable, outcomeUnknown, cause }: Properties) {

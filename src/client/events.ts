@@ -5,7 +5,7 @@ import { backoff, type CallOptions, listenOnline, pause, refusalOf } from './tra
 
 /** An event of the player: a handle that a node of a scenario crossed, the end of a run, or `PLAYER_CREATED`. */
 export interface TierwayEvent {
-  /** Its place in the stream. Keep it, and give it as `after`, to go on from there. */
+  /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
   readonly cursor: string
   readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED'
   /** RFC 3339, UTC. */
@@ -20,20 +20,20 @@ export interface TierwayEvent {
   /** Null unless a handle was crossed. */
   readonly handle: string | null
   /**
-   * What the event tells. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
+   * The event's data. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
    * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. Xp and amounts are `bigint`.
    */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 export interface EventOptions {
-  /** A cursor: events after it come first. Without one, the next event is the first. */
+  /** A cursor: the events after it come first. Without one, the next new event is the first. */
   readonly after?: string | null
-  /** Of these handles alone, such as `onLevelUp`. */
+  /** Only these handles, such as `onLevelUp`. */
   readonly handles?: readonly string[]
-  /** Of this scenario alone. */
+  /** Only this scenario. */
   readonly scenarioId?: string
-  /** Of this node alone. */
+  /** Only this node. */
   readonly nodeId?: string
   /** Ends the events. The iteration then ends without an error. */
   readonly signal?: AbortSignal
@@ -46,12 +46,12 @@ const EVENTS = `subscription ($after: String, $handles: [String!], $scenarioId: 
   }
 }`
 
-/** What passes by itself, of what ends a stream. */
+/** Errors that end a stream and pass by themselves. */
 const PASSING: readonly ErrorCode[] = ['unavailable', 'internal_error', 'rate_limited']
 const LONGEST_WAIT_MS = 10_000
-/** The service says that it lives every twelve seconds. */
+/** The service sends a sign of life every twelve seconds. */
 const SILENCE_MS = 25_000
-/** Streams that end one after the other, without an event between, before the login is looked after. */
+/** After this many streams that ended without an event, the login is checked. */
 const ENDINGS = 2
 
 export async function* listen(
@@ -62,14 +62,14 @@ export async function* listen(
   let ended = 0
   for (let failed = 0; !signal?.aborted; failed += 1) {
     try {
-      // A stream of a login that has ended is closed without a word, each time anew. The refresh tells.
+      // The service closes the stream of an ended login without a message. A refresh shows whether it has ended.
       if (ended >= ENDINGS) await calls.renew()
       cursor ??= await streamCursor(calls, signal)
       const completed = () => {
         ended += 1
       }
       for await (const event of connect(calls, { ...filter, after: cursor }, completed, signal)) {
-        // What has come already is not told after the end.
+        // Events that have already arrived are dropped after the end.
         if (signal?.aborted) return
         failed = 0
         ended = 0
@@ -84,7 +84,7 @@ export async function* listen(
   }
 }
 
-/** Waits, but not longer than until there is a connection again. */
+/** Waits, but at most until the device is online again. */
 async function pauseOffline(ms: number, signal?: AbortSignal): Promise<void> {
   const ending = new AbortController()
   const end = () => ending.abort()
@@ -95,7 +95,7 @@ async function pauseOffline(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.removeEventListener('abort', end)
 }
 
-/** Where the player's stream ends now. */
+/** The present end of the player's stream. */
 export async function streamCursor(calls: PlayerCalls, signal?: AbortSignal): Promise<string> {
   const data = await graphql(calls, CURSOR, {}, { signal })
   return data.streamCursor as string
@@ -131,7 +131,7 @@ function errorOf(message: string, upperCase = 'INTERNAL_ERROR'): TierwayError {
 async function* connect(
   calls: PlayerCalls,
   variables: object,
-  /** Called when the service has ended the stream, and did not just go away. */
+  /** Called when the service has ended the stream in order, not when the connection broke. */
   completed: () => void,
   signal?: AbortSignal,
 ): AsyncGenerator<TierwayEvent, void, undefined> {
@@ -152,7 +152,7 @@ async function* connect(
       if (!response.body) throw new TierwayError({ code: 'no_stream' })
       const found = framesOf(response.body, isAlive)
       const first = await found.next()
-      // A refusal is the first frame. The token is then exchanged, as for any call.
+      // A refusal is the first frame. The token is then replaced, as for any call.
       if (!first.done) eventOf(first.value)
       return { found, first }
     }, ending.signal)
@@ -179,7 +179,7 @@ function eventOf(frame: string): TierwayEvent | null {
 
 const EVENT_INT64 = { data: { xp: 1, price: { amount: 1 } } } as const
 
-/** The frames of a stream of server-sent events that say something. */
+/** The frames of a stream of server-sent events, without comments. */
 async function* framesOf(
   body: ReadableStream<Uint8Array>,
   isAlive: () => void,
@@ -193,7 +193,7 @@ async function* framesOf(
     isAlive()
     text += decoder.decode(value, { stream: true })
     const frames = text.split('\n\n')
-    // It is not whole yet.
+    // The last piece is not complete yet.
     text = frames.pop() ?? ''
     for (const frame of frames) if (!frame.startsWith(':')) yield frame
   }

@@ -1,4 +1,4 @@
-// JSON with exact integers. `JSON.parse` rounds beyond 2^53, and not every engine tells a reviver the text of a number.
+// JSON with exact integers. `JSON.parse` rounds beyond 2^53, and some engines do not pass a number's text to a reviver.
 
 /** Whether a text may have an integer that `JSON.parse` would round: a run of 16 digits, in a string or not. */
 const LONG = /\d{16}/
@@ -30,12 +30,12 @@ export function printExact(value: unknown): string {
   return isMarked ? text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1') : text
 }
 
-/** No text has it by chance or on purpose. */
+/** A mark that no text contains. */
 function newMark(): string {
   return `int:${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`
 }
 
-/** Where a value has 64-bit integers: `1` for the value itself, else by member, or for each item of a list. */
+/** The places of 64-bit integers: `1` for the value itself, otherwise by member, or for each item of a list. */
 export type Places = 1 | { readonly [member: string]: Places } | readonly [Places]
 
 /** The value with a `bigint` in each of these places, however small the integer is. */
@@ -51,7 +51,7 @@ export function toBigInts(value: unknown, places: Places): unknown {
 
 const isList = (places: Places): places is readonly [Places] => Array.isArray(places)
 
-/** The members of a JSON object that is known to be valid, each as its very text. */
+/** The members of a JSON object that is known to be valid, each with its exact text. */
 export function membersOf(text: string): [name: string, text: string][] {
   const members: [string, string][] = []
   let depth = 0

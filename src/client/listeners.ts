@@ -1,8 +1,8 @@
-/** Listeners by the name of what they hear. Nothing waits for them, and their errors stay theirs. */
+/** Listeners by event name. Nothing waits for them, and their errors affect nothing else. */
 export class Listeners<Heard extends object> {
   readonly #byName = new Map<keyof Heard, Set<(heard: never) => unknown>>()
 
-  /** Calls a function with each. Answers a function that ends it. */
+  /** Calls a function with each event. Returns a function that ends it. */
   on<Name extends keyof Heard>(name: Name, listener: (heard: Heard[Name]) => unknown): () => void {
     const listeners = this.#byName.get(name) ?? new Set()
     this.#byName.set(name, listeners)
@@ -23,7 +23,7 @@ export class Listeners<Heard extends object> {
   }
 }
 
-/** In a browser's console and its `error` event; elsewhere in the console. */
+/** Reports to the browser's console and its `error` event; elsewhere to the console. */
 function report(error: unknown): void {
   const { reportError } = globalThis as { reportError?: (error: unknown) => void }
   if (reportError) reportError(error)

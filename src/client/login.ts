@@ -2,13 +2,13 @@ import type { TokenPair } from './contract.ts'
 import { TierwayError } from './error.ts'
 import { patient, type Storage } from './storage.ts'
 
-/** Why nobody is signed in any more. */
+/** The reason why no player is signed in any more. */
 export type SignedOut =
   /** `logout` was called, here or in another tab. */
   | 'logout'
-  /** The login has ended: it was revoked, or is older than a refresh token lives. */
+  /** The login has ended: it was revoked, or its refresh token has expired. */
   | 'expired'
-  /** Another player has signed in, in another tab. */
+  /** Another player has signed in in another tab. */
   | 'replaced'
 
 export interface LoginOptions {
@@ -18,7 +18,7 @@ export interface LoginOptions {
   readonly signedOut: (why: SignedOut) => void
 }
 
-/** A pair, and when it came by the clocks of this device. Nothing depends on these clocks being right. */
+/** A pair, with the time of its receipt by the clocks of this device. These clocks need not be right. */
 interface Login extends TokenPair {
   readonly playerId: string
   /** `Date.now()` at receipt. */
@@ -27,26 +27,29 @@ interface Login extends TokenPair {
   readonly lifetimeMs: number
 }
 
-/** An access token is exchanged when it has this long to live, so that no call meets its end on the way. */
+/** An access token is replaced when it has this long to live, so that no call arrives after its end. */
 const MARGIN_MS = 90_000
-/** After a refresh that failed while the access token is good still, the next is tried this much later. */
+/** After a failed refresh, while the access token is still valid, the next attempt waits this long. */
 const COOL_DOWN_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
- * The login of a player: its tokens, kept in the storage. Tabs that share a storage share the login. They take no lock:
- * each reads the storage again before it refreshes, and the service answers the same pair to those that are late by less
- * than ten seconds.
+ * The login of a player: its tokens, kept in the storage. Tabs that share a storage share the login, without a lock:
+ * each reads the storage again before it refreshes, and the service answers the same pair to tabs that come less than
+ * ten seconds later.
  */
 export class PlayerLogin {
   readonly #options: LoginOptions
   #login: Login | null = null
-  /** `performance.now()` at receipt, of a pair that came in this page. It goes on when the device's date is set. */
+  /**
+   * `performance.now()` at receipt, for a pair that arrived in this page. Setting the device's clock does not affect
+   * it.
+   */
   #receivedTick: number | undefined
   #loading: Promise<void> | undefined
   #refreshing: Promise<Login> | undefined
   #coolUntil = 0
-  /** False when the storage has not taken the login: what it holds then is no news of another tab. */
+  /** False when the storage has not accepted the login: its content is then no change by another tab. */
   #isKept = true
 
   constructor(options: LoginOptions) {
@@ -55,12 +58,12 @@ export class PlayerLogin {
     storage.watch?.(storageKey, () => void this.#hear())
   }
 
-  /** The player's id; null when nobody is signed in. Known once a call was made, or `restore` was. */
+  /** The player's id; null when no player is signed in. Known after a call or after `restore`. */
   get playerId(): string | null {
     return this.#login?.playerId ?? null
   }
 
-  /** Loads the kept login, once. */
+  /** Loads the stored login, once. */
   restore(): Promise<void> {
     this.#loading ??= this.#read().then((login) => {
       this.#login ??= login
@@ -68,7 +71,7 @@ export class PlayerLogin {
     return this.#loading
   }
 
-  /** Takes a pair that has just come. */
+  /** Takes a pair that has just arrived. */
   async take(pair: TokenPair): Promise<void> {
     this.#loading = Promise.resolve()
     this.#keep(loginOf(pair))
@@ -85,20 +88,20 @@ export class PlayerLogin {
       return (await this.#refresh(login)).accessToken
     } catch (error) {
       if (this.#login !== login || this.#remainingMs(login) <= 0) throw error
-      // It is good for a while. Calls go on, and a later one tries again.
+      // The token is still valid. Calls go on, and a later one tries again.
       this.#coolUntil = now() + COOL_DOWN_MS
       return login.accessToken
     }
   }
 
-  /** Another token, after the service has refused this one. */
+  /** A new token, after the service has refused this one. */
   async replace(refused: string): Promise<string> {
     const login = this.#required()
     if (login.accessToken !== refused) return login.accessToken
     return (await this.#refresh(login)).accessToken
   }
 
-  /** Forgets the login. Answers its refresh token, with which the service is told. */
+  /** Forgets the login. Returns its refresh token, for the call that ends the login at the service. */
   async clear(): Promise<string | null> {
     await this.restore()
     const { refreshToken } = this.#login ?? { refreshToken: null }
@@ -106,7 +109,7 @@ export class PlayerLogin {
     return refreshToken
   }
 
-  /** One refresh at a time, for all calls. It is nobody's own, so no call's signal ends it. */
+  /** One refresh at a time for all calls. It belongs to no call, so no call's signal aborts it. */
   #refresh(stale: Login): Promise<Login> {
     this.#refreshing ??= this.#exchange(stale).finally(() => {
       this.#refreshing = undefined
@@ -128,7 +131,7 @@ export class PlayerLogin {
       if (this.#login === stale) await this.#end('expired')
       throw signedOut(error)
     }
-    // Meanwhile somebody may have logged out or in.
+    // The player may have signed out or in while the refresh was under way.
     if (this.#login !== stale) return this.#required()
     const login = loginOf(pair)
     this.#keep(login)
@@ -136,7 +139,7 @@ export class PlayerLogin {
     return login
   }
 
-  /** Takes over what another tab has put into the storage since. Undefined when that is nothing new. */
+  /** Takes over what another tab has stored since. Undefined when nothing is new. */
   async #adopt(stale: Login): Promise<Login | undefined> {
     const stored = this.#isKept ? await this.#read(stale) : stale
     if (this.#login !== stale) return this.#required()
@@ -150,7 +153,9 @@ export class PlayerLogin {
     throw signedOut()
   }
 
-  /** Another tab has changed the kept login. A logout there ends it here, too, though its access token lives on. */
+  /**
+   * Another tab has changed the stored login. A logout there signs out here, too, even while the access token is valid.
+   */
   async #hear(): Promise<void> {
     if (this.#login) await this.#adopt(this.#login).catch(() => undefined)
   }
@@ -178,15 +183,15 @@ export class PlayerLogin {
     return this.#login
   }
 
-  /** By whichever clock says that more time has passed: one may have stood still, or been set back. */
+  /** By the clock that shows more elapsed time: a clock may have stood still or been set back. */
   #remainingMs({ receivedAt, lifetimeMs }: Login): number {
     const byDate = Date.now() - receivedAt
     const passed = this.#receivedTick === undefined ? byDate : Math.max(byDate, performance.now() - this.#receivedTick)
-    // A date before the receipt tells nothing.
+    // A date before the receipt says nothing.
     return passed < 0 ? 0 : lifetimeMs - passed
   }
 
-  /** What is kept; `otherwise` when the storage cannot be read. */
+  /** The stored login; `otherwise` when the storage cannot be read. */
   async #read(otherwise: Login | null = null): Promise<Login | null> {
     try {
       const text = await patient(() => this.#options.storage.get(this.#options.storageKey))
@@ -196,12 +201,12 @@ export class PlayerLogin {
     }
   }
 
-  /** A login that cannot be kept lasts as long as the page. */
+  /** A login that cannot be stored lasts as long as the page. */
   async #save(): Promise<void> {
     const { storage, storageKey } = this.#options
     const text = JSON.stringify(this.#login)
     const keep = () => patient(() => storage.set(storageKey, text))
-    // Where there is no room for the new pair, the old one makes room: it is used up.
+    // When the storage has no room for the new pair, the old one is removed: it is used up.
     const keepInstead = () => patient(() => storage.remove(storageKey)).then(keep)
     this.#isKept = await keep()
       .catch(keepInstead)

@@ -22,18 +22,21 @@ export interface QueuedXp {
 export interface OutboxEvents {
   /** Xp was added. */
   readonly sent: { readonly xp: QueuedXp; readonly answer: AddXpResponse }
-  /** Xp will not be added: the run is over, or the season, or it has waited too long. It is kept no more. */
+  /** Xp cannot be added: the run or the season is over, or it has waited too long. It is removed from the storage. */
   readonly refused: { readonly xp: QueuedXp; readonly error: TierwayError }
 }
 
-/** What is kept of it. */
+/** The stored form. */
 interface Entry extends QueuedXp {
   readonly playerId: string
   /** `Date.now()` when it was first sent; null before. */
   readonly triedAt: number | null
 }
 
-/** The service knows keys for seven days. What was sent may have been counted, so after six it is not sent again. */
+/**
+ * The service knows keys for seven days. Xp that was sent may have been counted, so after six days it is not sent
+ * again.
+ */
 const LONGEST_WAIT_MS = 6 * 86_400_000
 const LONGEST_PAUSE_MS = 60_000
 const NUMBER_DIGITS = 16
@@ -48,7 +51,7 @@ export class Outbox {
   readonly #storage: Storage & Pick<Required<Storage>, 'keys'>
   readonly #prefix: string
   readonly #listeners = new Listeners<OutboxEvents>()
-  /** Sessions of this page, which take in the answers. */
+  /** Sessions of this page. They take in the answers. */
   readonly #sessions = new Map<string, ScenarioSession>()
   readonly #stopHearing: () => void
   #number = 0
@@ -56,10 +59,10 @@ export class Outbox {
   #timer: ReturnType<typeof setTimeout> | undefined
   #failed = 0
   #isClosed = false
-  /** Something was kept since the sending began. */
+  /** More xp was stored since sending began. */
   #hasNew = false
 
-  /** Begins to send what is kept of the player that is signed in. */
+  /** Begins to send the stored xp of the signed-in player. */
   constructor(tierway: Tierway) {
     const { storage, prefix } = tierway.keep
     if (!storage.keys) throw new TypeError('an outbox needs a storage that lists its keys')
@@ -71,7 +74,7 @@ export class Outbox {
     this.#wake()
   }
 
-  /** Keeps xp, and sends it as soon as that is possible. Resolves when it is kept. */
+  /** Stores xp, and sends it as soon as possible. Resolves when it is stored. */
   async addXp(
     pass: BattlePassSession,
     amount: bigint | number,
@@ -89,12 +92,15 @@ export class Outbox {
     return xp
   }
 
-  /** How much is kept of the player that is signed in. */
+  /** The number of stored grants of the signed-in player. */
   async size(): Promise<number> {
     return (await this.#entries()).length
   }
 
-  /** Sends what is kept. Resolves when all is sent or refused; rejects when it cannot be sent now, and goes on later. */
+  /**
+   * Sends everything that is stored. Resolves when all is sent or refused. Rejects when sending is not possible now; it
+   * continues later.
+   */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#sending ??= this.#sendAll().finally(() => {
@@ -104,12 +110,12 @@ export class Outbox {
     return this.#sending
   }
 
-  /** Hears what becomes of xp. Answers a function that ends the hearing. */
+  /** Calls a function with each result. Returns a function that ends it. */
   on<Name extends keyof OutboxEvents>(name: Name, listener: (heard: OutboxEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener)
   }
 
-  /** Sends nothing more. What is kept stays. */
+  /** Stops sending. Stored xp stays stored. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -143,7 +149,7 @@ export class Outbox {
     }
   }
 
-  /** Rejects with what may pass; then this one is the next to be sent again. */
+  /** Rejects with errors that may pass. This grant is then the next one to be sent. */
   async #send(place: string, { playerId, triedAt, ...xp }: Entry): Promise<void> {
     const { key, ...body } = xp
     try {
@@ -168,7 +174,7 @@ export class Outbox {
     }
   }
 
-  /** What is kept of the player, in the order in which it was earned. */
+  /** The stored grants of the player, in the order in which they were earned. */
   async #entries(): Promise<[place: string, entry: Entry][]> {
     const places = [...(await patient(() => this.#storage.keys(this.#prefix)))].sort()
     const found = await Promise.all(
@@ -182,7 +188,7 @@ export class Outbox {
     return found.flat().filter(([, { playerId }]) => playerId === this.#tierway.playerId)
   }
 
-  /** A place of its own for each, so that tabs do not overwrite each other's. Later places sort later. */
+  /** A key of its own for each grant, so that tabs do not overwrite each other. Later keys sort later. */
   #nextPlace(key: string): string {
     this.#number = Math.max(this.#number + 1, Date.now() * 1_000)
     return `${this.#prefix}${String(this.#number).padStart(NUMBER_DIGITS, '0')}-${key}`

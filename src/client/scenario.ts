@@ -33,18 +33,18 @@ export interface Crossing {
 
 /** A pass reached a higher level. */
 export interface LevelUp extends Crossing {
-  /** The level before; null when this session had not seen it. */
+  /** The level before; null when this session did not know it. */
   readonly fromLevel: number | null
   readonly toLevel: number
   readonly xp: bigint
   readonly source: string
 }
 
-/** What a session tells. */
+/** The events of a session. */
 export interface SessionEvents {
   /** Any handle was crossed. */
   readonly crossed: Crossing
-  /** A node was entered by a call of this session. Its `type` says what the game is to do. */
+  /** A call of this session entered a node. Its `type` says what the game is to do. */
   readonly entered: EnteredNode
   /** A call of this session granted rewards. */
   readonly granted: { readonly rewards: readonly Reward[] }
@@ -52,7 +52,7 @@ export interface SessionEvents {
   readonly ended: { readonly status: 'completed' | 'cancelled' }
 }
 
-/** What a battle pass tells: the handles that the service crosses. */
+/** The events of a battle pass: the handles that the service crosses. */
 export interface BattlePassEvents {
   readonly onLevelUp: LevelUp
   readonly onMaxLevel: Crossing
@@ -61,7 +61,7 @@ export interface BattlePassEvents {
 }
 
 interface AllEvents extends SessionEvents {
-  /** A handle that was crossed, with what is known of it. */
+  /** A crossed handle, with its details. */
   readonly told: { readonly crossing: Crossing; readonly details: LevelUp | null }
 }
 
@@ -75,8 +75,8 @@ export interface Scenario {
   /** Starts the player's run, or resumes it. */
   start(options?: ChangeOptions): Promise<ScenarioSession>
   /**
-   * A session for a run whose id the game has kept, without a call: for a game that begins offline. `refresh` reads what
-   * the session does not know yet.
+   * A session for a run whose id the game has stored, without a call: for a game that starts offline. `refresh` reads
+   * what the session does not know yet.
    */
   open(runId: string): ScenarioSession
 }
@@ -95,15 +95,15 @@ export async function startSession(
   const answer = await calls.change('/sdk/v1/scenarios/start', { scenarioId }, options, START_RUN_RESPONSE_INT64)
   const { runId, resumed, plan } = answer as StartRunResponse
   const session = new ScenarioSession(calls, scenarioId, { runId, isResumed: resumed })
-  // The plan of a run that is resumed is from before. What is active now is read.
+  // The plan of a resumed run is an old one. The active nodes are read.
   if (resumed) await session.refresh(options)
   else session.begin(plan)
   return session
 }
 
 /**
- * A player's run of a scenario: it knows its ids, and what the answers of its calls say of the run. Calls of the same
- * run that are made elsewhere are taken in by `refresh`, or as they happen by `follow`.
+ * A player's run of a scenario. It knows the ids, and what the answers of its calls say about the run. `refresh` takes
+ * in calls that were made elsewhere; `follow` does so as they happen.
  */
 export class ScenarioSession {
   readonly scenarioId: string
@@ -115,12 +115,12 @@ export class ScenarioSession {
   #status: RunResponse['status'] = 'active'
   #active = new Map<string, EnteredNode>()
   #plan: ExecutionPlan | null = null
-  /** The last level of each pass that was heard of. */
+  /** The last known level of each pass. */
   readonly #levels = new Map<string, number>()
   #isFollowing = false
   /** Calls under way. */
   readonly #underWay = new Set<Promise<unknown>>()
-  /** Calls wait for it: the session is about to follow. */
+  /** While the session begins to follow, calls wait for this. */
   #gate: Promise<unknown> | undefined
 
   constructor(
@@ -134,12 +134,12 @@ export class ScenarioSession {
     this.isResumed = isResumed
   }
 
-  /** How far the run has come, by all that this session has heard. */
+  /** The status of the run, as far as this session knows. */
   get status(): RunResponse['status'] {
     return this.#status
   }
 
-  /** The nodes that were entered and not left. Those of a type of the game's own wait for `cross`. */
+  /** The nodes that were entered and not left. Nodes of the game's own types wait for `cross`. */
   get active(): readonly EnteredNode[] {
     return [...this.#active.values()]
   }
@@ -170,7 +170,7 @@ export class ScenarioSession {
     return plan
   }
 
-  /** Reads the run as it is now: its status, its active nodes and its last plan. Tells no listener. */
+  /** Reads the run: its status, its active nodes and its last plan. Calls no listener. */
   async refresh(options?: CallOptions): Promise<void> {
     const run = (await this.#calls.call(RUN, { runId: this.runId }, options, RUN_RESPONSE_INT64)) as RunResponse
     this.#active = new Map(run.active.map((node) => [node.nodeId, node]))
@@ -178,22 +178,23 @@ export class ScenarioSession {
     this.#end(run.status)
   }
 
-  /** Hears of the run. Answers a function that ends the hearing. */
+  /** Calls a function with each event of the run. Returns a function that ends it. */
   on<Name extends keyof SessionEvents>(name: Name, listener: (heard: SessionEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener as (heard: AllEvents[Name]) => unknown)
   }
 
   /**
-   * Follows the run live: what other devices do is taken in, and listeners hear of each crossing once, from the player's
-   * events, whichever device caused it. Answers a function that ends it; end it while no call is under way.
+   * Follows the run live. It takes in what other devices do, and calls listeners once for each crossing, from the
+   * player's events, whichever device caused it. Returns a function that ends it; call it while no call is under way.
    *
-   * `onError` hears of what does not pass by itself, such as the end of the login. The session then follows no more.
+   * `onError` receives errors that do not pass by themselves, such as the end of the login. The session then no longer
+   * follows.
    */
   follow({ onError }: { readonly onError?: (error: unknown) => unknown } = {}): () => void {
     const ending = new AbortController()
     const { signal } = ending
     const run = async () => {
-      // Whatever was called before is told by its answer, and whatever is called later by its event.
+      // The answers of earlier calls report their crossings, the events those of later calls.
       this.#gate = this.#settled().then(() => streamCursor(this.#calls, signal))
       let after: string
       try {
@@ -248,7 +249,7 @@ export class ScenarioSession {
       const input = { scenarioId, nodeId, runId, idempotencyKey }
       const { claimAll } = await graphql(this.#calls, CLAIM_ALL, { input }, { ...options, isChange: true })
       const { claimed } = toBigInts(claimAll, CLAIMED_INT64) as ClaimedTiers
-      // GraphQL has enums in upper case. The library has the words of REST throughout.
+      // GraphQL has enums in upper case. The library uses the words of REST.
       const answer = { claimed: claimed.map((tier) => ({ ...tier, track: tier.track.toLowerCase() as Track })) }
       if (answer.claimed.length > 0) await this.#afterClaim(answer.claimed.flatMap(({ granted }) => granted))
       return answer
@@ -267,7 +268,7 @@ export class ScenarioSession {
     })
   }
 
-  /** @internal For nodes: hears of a node's handle. */
+  /** @internal For nodes: listens to a node's handle. */
   hear(nodeId: string, handle: string, listener: (heard: never) => unknown): () => void {
     return this.#listeners.on('told', ({ crossing, details }) => {
       if (crossing.nodeId === nodeId && crossing.handle === handle) return listener((details ?? crossing) as never)
@@ -279,12 +280,15 @@ export class ScenarioSession {
     this.#levels.set(nodeId, level)
   }
 
-  /** @internal The first plan of a new run. Nobody listens yet. */
+  /** @internal The first plan of a new run. There are no listeners yet. */
   begin(plan: ExecutionPlan | null): void {
     if (plan) this.#merge(plan)
   }
 
-  /** @internal Takes in what an answer says of the run, and tells it. Also for calls that were made before. */
+  /**
+   * @internal Takes in what an answer says about the run, and calls the listeners. Also for calls that were made
+   * before.
+   */
   take(
     { plan, level, xp }: { readonly plan?: ExecutionPlan | null } & Partial<AddXpResponse>,
     { nodeId, source = '' }: { readonly nodeId?: string; readonly source?: string },
@@ -303,17 +307,17 @@ export class ScenarioSession {
     if (plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
   }
 
-  /** A claim's answer has no plan. What it led to is read. */
+  /** A claim's answer has no plan. Its consequences are read. */
   async #afterClaim(rewards: readonly Reward[]): Promise<void> {
     if (rewards.length > 0) this.#listeners.tell('granted', { rewards })
     const before = this.#active
     const known = print(this.#plan)
     await this.refresh().catch(() => undefined)
     const plan = this.#plan
-    // A claim crosses `onComplete`, of level nodes or of the whole pass, and what follows from there.
+    // A claim crosses `onComplete`, of level nodes or of the whole pass, and the plan continues from there.
     const isNew = plan !== null && plan.crossed[0]?.handle === 'onComplete' && print(plan) !== known
     const crossed: Crossing[] = isNew ? [...plan.crossed] : []
-    // Several claims have a plan each, of which the run has the last. A level node that was claimed is active no more.
+    // Several claims have a plan each, of which the run keeps the last. A claimed level node is no longer active.
     for (const { nodeId, type } of before.values()) {
       if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue
       if (!crossed.some((crossing) => crossing.nodeId === nodeId)) crossed.unshift({ nodeId, handle: 'onComplete' })
@@ -354,7 +358,7 @@ export class ScenarioSession {
     if (isNew && status !== 'active') this.#listeners.tell('ended', { status })
   }
 
-  /** Runs a call once the session may, and counts it as under way. */
+  /** Runs a call once the session allows it, and counts it as under way. */
   async #track<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     await this.#gate?.catch(() => undefined)
     const answer = call()
@@ -419,7 +423,7 @@ export class BattlePassSession {
     )) as PremiumResponse
   }
 
-  /** Hears of a handle that the pass crosses. Answers a function that ends the hearing. */
+  /** Calls a function at each crossing of a handle of the pass. Returns a function that ends it. */
   on<Handle extends keyof BattlePassEvents>(
     handle: Handle,
     listener: (heard: BattlePassEvents[Handle]) => unknown,
@@ -443,7 +447,7 @@ export class LevelSession {
     return this.session.claim({ nodeId: this.nodeId, track }, options)
   }
 
-  /** Hears that the tier is claimed. Answers a function that ends the hearing. */
+  /** Calls a function when the tier is claimed. Returns a function that ends it. */
   onComplete(listener: (crossing: Crossing) => unknown): () => void {
     return this.session.hear(this.nodeId, 'onComplete', listener)
   }

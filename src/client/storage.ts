@@ -1,15 +1,15 @@
-/** Where a client keeps what must outlive the page: its login, and xp that is not sent yet. Values are strings. */
+/** Storage for what must outlive the page: the login, and xp that is not sent yet. Values are strings. */
 export interface Storage {
   get(key: string): Promise<string | null> | string | null
   set(key: string, value: string): Promise<unknown> | unknown
   remove(key: string): Promise<unknown> | unknown
-  /** The keys that begin with this. Only an outbox needs it. */
+  /** The keys with this beginning. Only an outbox needs it. */
   keys?(prefix: string): Promise<readonly string[]> | readonly string[]
-  /** Tells when something else has changed a key: another tab. Where it is not there, the next refresh finds out. */
+  /** Calls `changed` when another tab has changed a key. Without it, the next refresh notices. */
   watch?(key: string, changed: () => void): void
 }
 
-/** Keeps things until the program ends. */
+/** Keeps values until the program ends. */
 export function memoryStorage(): Storage {
   const values = new Map<string, string>()
   return {
@@ -20,7 +20,7 @@ export function memoryStorage(): Storage {
   }
 }
 
-/** What this needs of a browser's `localStorage`. */
+/** The part of a browser's `localStorage` that is used. */
 interface WebStorage {
   readonly length: number
   key(index: number): string | null
@@ -30,8 +30,8 @@ interface WebStorage {
 }
 
 /**
- * Keeps things in the browser's `localStorage`, for all tabs of the origin. Where that is not there, or refuses a write as
- * in some private windows, things are kept in memory.
+ * Keeps values in the browser's `localStorage`, for all tabs of the origin. Where that is missing or refuses a write,
+ * as in some private windows, values are kept in memory.
  */
 export function localStorage(): Storage {
   const found = probe()
@@ -47,7 +47,7 @@ export function localStorage(): Storage {
     watch(key, changed) {
       const tab = globalThis as unknown as Tab
       tab.addEventListener?.('storage', (event) => {
-        // Without a key: all was cleared.
+        // Without a key, the whole storage was cleared.
         if (event.storageArea === found && (event.key === key || event.key === null)) changed()
       })
     },
@@ -75,11 +75,11 @@ function probe(): WebStorage | undefined {
 
 const PATIENCE_MS = 3_000
 
-/** The same, but never waited for longer than three seconds: some storages hang in a page that is being put away. */
+/** The same, with a timeout of three seconds: some storages hang while the browser suspends the page. */
 export function patient<Value>(access: () => Promise<Value> | Value): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the storage did not answer in time')), PATIENCE_MS)
-    // It may throw at once, too: a full `localStorage` does.
+    // The call may also throw at once: a full `localStorage` does.
     new Promise<Value>((done) => done(access())).then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

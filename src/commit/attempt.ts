@@ -9,7 +9,7 @@ import { type Entry, refuse } from './queue.ts'
 import type { Statement } from './statement.ts'
 import { type Proof, writeStatement } from './write.ts'
 
-/** How far the database's clock is ahead of this process's; undefined until it is known. */
+/** How far the database's clock is ahead of this process's clock. Undefined until an answer has shown it. */
 export interface Clock {
   offsetMs: number | undefined
 }
@@ -26,15 +26,15 @@ export interface AttemptOptions {
 
 export type Attempt =
   | { kind: 'done' }
-  /** The database refused a statement, or a part has a bug: nobody's in particular. */
+  /** The database refused a statement, or a part has a bug. Any command of the group may be the cause. */
   | { kind: 'failed'; code: string; error: unknown }
   /** One command threw an error other than a refusal. */
   | { kind: 'bug'; entry: Entry; error: unknown }
   | { kind: 'lost'; error: unknown }
-  /** A statement could not be written down; nothing of the packet left, and the connection is closed. */
+  /** A statement could not be encoded. Nothing of the packet was sent, and the connection is closed. */
   | { kind: 'unsendable'; error: unknown }
 
-/** What a decision rests on may say which other rows it needs, but not often. */
+/** Rows that are read may show that a decision needs more rows, but rarely more than this often. */
 const MAX_READS = 3
 
 interface Decided {
@@ -46,7 +46,7 @@ interface Decided {
 const BEGIN: Statement = { text: 'BEGIN' }
 const BEGIN_SNAPSHOT: Statement = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
 
-/** Decides commands as one group and commits it. Answers those who are done with; the others may be tried again. */
+/** Decides commands as one group and commits it. Answers the finished ones; the others may be tried again. */
 export async function attempt(options: AttemptOptions): Promise<Attempt> {
   const { client, clock, mode, isReadOnly, entries } = options
   const group = new Group(mode, performance.now() + (clock.offsetMs ?? 0))
@@ -54,15 +54,15 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   let isSent = false
   let isCommitted = false
 
-  /** Players of whom a command has to wait: what comes after it must not be decided before it. */
+  /** Players with a command that waits: their later commands must not be decided before it. */
   const blocked = new Set<Player>()
   /** The same in a group that reads its rows: it decides all commands in their order. */
   let isBlocked = false
 
-  /** Makes a decision; false when the group has to read rows for it first. */
+  /** Makes a decision. False when the group must read rows first. */
   function decide(entry: Entry): boolean {
     const { player, command } = entry
-    // It may have been forgotten, or taken by a group of writes, since the command came.
+    // The player may have been forgotten, or taken by a group of writes, since the command arrived.
     if (mode === 'proves' && (!player || player.version === undefined || (isReadOnly && player.isInFlight)))
       return false
     group.begin(mode === 'reads' ? undefined : player)
@@ -84,13 +84,13 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   }
 
   /**
-   * Decides on rows in memory, and reads the missing ones without a lock. These are of the remembered version if the
-   * write proves that version: no row of a player changes without it, and no other group of this process has the player.
-   * Answers the calls that need more rows.
+   * Decides on rows in memory, and reads missing rows without a lock. These are of the remembered version if the write
+   * proves that version: no row of a player changes without a new version, and no other group of this process has the
+   * player. Returns the calls that need more rows.
    */
   async function decideRemembered(): Promise<Entry[]> {
     let waiting = entries.filter((entry) => !decide(entry))
-    // A group of reads does not have its players alone.
+    // A group of reads does not own its players.
     for (let round = 0; round < MAX_READS && !isReadOnly; round += 1) {
       const reads = group.read()
       if (reads.length === 0) break
@@ -101,7 +101,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
     return waiting
   }
 
-  /** Locks or reads what the commands ask for, and asks them again, until all are decided. */
+  /** Locks or reads the rows that commands ask for, and decides again, until all are decided. */
   async function decideLong(): Promise<void> {
     if (mode === 'locks') for (const { player } of entries) if (player) group.enter(player)
     let waiting = entries.filter((entry) => !decide(entry))
@@ -177,7 +177,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
     return { kind: 'done' }
   } catch (error) {
     if (isCommitted) {
-      // A bug of ours after the fact. It is told, but nothing that is committed may run again.
+      // A bug after the COMMIT. It is reported, but committed commands must not run again.
       forget(group, options)
       for (const { entry } of decided) refuse(entry, error)
       return { kind: 'done' }
@@ -190,7 +190,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
     forget(group, options)
     if (error instanceof Unsendable) return { kind: 'unsendable', error: error.cause }
     if (error instanceof ConnectionLost) {
-      // Once COMMIT was sent, nobody knows what happened: running it again might do it twice.
+      // Once COMMIT was sent, the outcome is not known: running the command again could apply it twice.
       if (isSent) for (const { entry } of decided) refuse(entry, new Refusal('unavailable', { cause: error.cause }))
       return { kind: 'lost', error: error.cause }
     }
@@ -208,7 +208,7 @@ function keep(
 ): void {
   group.keep((player) => !unproven.has(player))
   for (const player of outdated) {
-    // A group of writes may have it by now, and sees for itself.
+    // A group of writes may have taken the player by now, and will check it.
     if (isReadOnly && player.isInFlight) continue
     player.forget()
     player.isContested = !isReadOnly
@@ -220,7 +220,7 @@ function keep(
   if (group.mode === 'reads') for (const player of group.held()) memory.adopt(player)
 }
 
-/** The database may hold other rows than memory now. */
+/** The database may now hold other rows than memory. */
 function forget(group: Group, { entries, isReadOnly }: AttemptOptions): void {
   group.discard()
   if (isReadOnly) return
@@ -240,7 +240,7 @@ async function send(client: PoolClient, statements: readonly Statement[]): Promi
   await new Promise<void>((resolve) => {
     let left = statements.length
     let isWriting = true
-    // Held back until all are written: one packet instead of one for each.
+    // Held back until all are encoded: one packet instead of one for each.
     stream.cork()
     for (const [index, { name, text, values }] of statements.entries()) {
       void client.query({ name, text, values, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {
@@ -252,7 +252,7 @@ async function send(client: PoolClient, statements: readonly Statement[]): Promi
       })
     }
     isWriting = false
-    // The statements around it must not leave either: a COMMIT among them would commit a part of the group.
+    // The statements around it must not be sent either: a COMMIT among them would commit part of the group.
     if (unsendable) stream.destroy()
     stream.uncork()
   })
@@ -272,7 +272,7 @@ class ConnectionLost extends Error {
   }
 }
 
-/** A statement's values cannot be turned into what Postgres reads. */
+/** The values of a statement cannot be encoded for Postgres. */
 class Unsendable extends Error {
   constructor(cause: unknown) {
     super('a statement could not be sent', { cause })

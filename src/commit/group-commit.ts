@@ -11,42 +11,42 @@ export interface GroupCommitOptions {
   readonly pool: Pool
   /** Remembered rows of players. Without it every group reads its rows. */
   readonly memory?: Memory
-  /** Groups that may be under way at once. */
+  /** Groups that may run at the same time. */
   readonly connections?: number
   readonly maxBatch?: number
-  /** Commands that may wait. Beyond it, `unavailable` at once is kinder than a wait that ends the same way. */
+  /** Commands that may wait. Beyond it, commands are refused at once with `unavailable`. */
   readonly maxQueue?: number
-  /** How long a command may take from the call to its answer, in milliseconds. */
+  /** The longest time from a call to its answer, in milliseconds. */
   readonly deadlineMs?: number
   /** Reads only: a snapshot that takes no locks and writes nothing. */
   readonly readOnly?: boolean
-  /** Called after each COMMIT, before the callers hear of it. Must not throw. */
+  /** Called after each COMMIT, before the callers are answered. Must not throw. */
   readonly committed?: (group: Group) => void
   readonly observe?: (batch: { size: number; seconds: number }) => void
 }
 
 export interface GroupCommit {
-  /** Answers after COMMIT, or refuses with `unavailable` when that cannot be known in time. */
+  /** Answers after COMMIT, or refuses with `unavailable` when the outcome cannot be known in time. */
   run<Outcome>(command: Command<Outcome>): Promise<Outcome>
   readonly queued: number
   /** Waits for the calls under way, and refuses later ones. */
   close(): Promise<void>
 }
 
-/** How long a call may take unless a group commit says otherwise, in milliseconds. */
+/** The default of `deadlineMs`. */
 export const DEADLINE_MS = 5_000
 const MAX_RETRIES = 20
 const RECONNECT_MS = 100
-/** So many players must wait before a second group that rests on memory sets out beside the first: larger groups cost less. */
+/** A second group from memory starts beside the first only when this many players wait: larger groups cost less. */
 const SECOND_GROUP_AT = 16
 
 /**
- * Runs commands in groups: all that wait go together (architecture: decide in TypeScript, commit in groups). There is no
- * timer. A lone command leaves at once, and groups grow by themselves while the connections are busy.
+ * Runs commands in groups: all that wait go together (architecture: decide in TypeScript, commit in groups). There is
+ * no timer. A lone command starts at once, and groups grow by themselves while the connections are busy.
  *
- * A group goes one of two ways. Commands of players who are remembered are decided at once, or when a row that is missing
- * has been read, and one statement proves and writes. The others lock their players, read, decide and write in one
- * transaction; so do those who were not proven.
+ * A group takes one of two ways. Commands of remembered players are decided at once, or after a missing row was read,
+ * and one statement proves and writes. All others lock their players, read, decide and write in one transaction; so do
+ * commands whose players were not proven.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const {
@@ -62,7 +62,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const clock: Clock = { offsetMs: undefined }
   const longMode: Mode = readOnly ? 'reads' : 'locks'
   const workers = { memory: 0, long: 0 }
-  /** Neither way may take all connections while the other has calls. */
+  /** Neither way may use all connections while the other has calls. */
   const most = memory ? Math.max(1, connections - 1) : connections
   let closed = false
 
@@ -95,7 +95,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     })
   }
 
-  /** Sets groups out, on this way first when there is but one connection. */
+  /** Starts groups. With a single connection, this way goes first. */
   function wake(first: Way = 'memory'): void {
     for (const way of [first, otherThan(first)]) {
       while (
@@ -118,17 +118,17 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         if (!client) continue
         let broken = true
         try {
-          // Commands are taken only when a connection is ready for them, so those that arrive meanwhile join in: also
-          // the ones whose requests have arrived already and wait for their turn of this very loop.
+          // Commands are taken only when a connection is ready for them, so that later arrivals join in, including
+          // requests that wait for their turn of this event loop.
           do {
             await new Promise(setImmediate)
             const lines = queue.take(way)
             if (lines.length > 0) await runLines(client, way, lines)
-            // Others that wait for a connection have their turn, however much there is to commit.
+            // Other users of the pool get their turn, however much there is to commit.
           } while (queue.ready(way) > 0 && pool.waitingCount === 0 && !keepsOtherWaiting(way))
           broken = false
         } catch {
-          // The callers have been answered or put back; only this connection is lost.
+          // The callers were answered or put back; only this connection is lost.
         } finally {
           client.release(broken)
         }
@@ -154,7 +154,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     }
   }
 
-  /** Throws only when the connection can no longer be used. Calls that are not answered by then have changed nothing. */
+  /** Throws only when the connection can no longer be used. Calls without an answer have then changed nothing. */
   async function runLines(client: PoolClient, way: Way, lines: readonly Line[]): Promise<void> {
     const entries = lines.flatMap((line) => line.taken)
     const watchdog = setTimeout(() => client.connection.stream.destroy(), deadlineMs)
@@ -163,7 +163,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       if (way === 'memory') await runRemembered(client, entries)
       else await runLong(client, entries)
     } catch (error) {
-      // The connection is gone. Calls that are not answered have changed nothing, and wait for a new one.
+      // The connection is gone. Calls without an answer have changed nothing, and wait for a new one.
       for (const entry of entries) entry.isAlone = true
       throw error
     } finally {
@@ -174,7 +174,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     }
   }
 
-  /** Decides on rows in memory. Calls that need more, or whose players are not proven, go the long way next. */
+  /** Decides on rows in memory. Calls that need more, or whose players were not proven, take the long way next. */
   async function runRemembered(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     while (entries.some((entry) => !entry.isSettled)) {
       const waiting = entries.filter((entry) => !entry.isSettled)
@@ -194,7 +194,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       if (result.kind === 'done') return
       for (const entry of entries) entry.isLong = true
       if (result.kind === 'lost' || result.kind === 'unsendable') throw result.error
-      // It is not known whose fault it is: each gets a transaction of its own.
+      // The cause is not known: each call gets a transaction of its own.
       if (!isRetryable(result.code)) for (const entry of entries) entry.isAlone = true
       return
     }
@@ -219,7 +219,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         throw result.error
       }
       if (result.kind === 'bug') {
-        // The error is its own. Its changes are forgotten, and the others begin anew without it.
+        // The command caused the error. Its changes are forgotten, and the others start again without it.
         refuse(result.entry, result.error)
         continue
       }
@@ -233,7 +233,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         for (const entry of entries) refuse(entry, refusal)
         return
       }
-      // One command's fault must not become its neighbours': each gets a transaction of its own.
+      // One faulty command must not fail the others: each gets a transaction of its own.
       for (const entry of entries) await runLong(client, [entry])
       return
     }

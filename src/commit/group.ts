@@ -2,7 +2,7 @@ import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from '
 import type { Insertion, Row, Statement } from './statement.ts'
 import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
-/** The answer of a decision that has asked for rows which are not in memory. It is made again once they are. */
+/** The answer of a decision that asked for rows which are not in memory. It is made again once they are. */
 export const LATER = Symbol('later')
 
 /**
@@ -13,13 +13,13 @@ export const STAGES = ['creates', 'locks', 'changes', 'erases', 'records', 'numb
 export type Stage = (typeof STAGES)[number]
 
 /**
- * A feature's share of a group, for rows that no table declares and for statements of its own. It reads the rows that
+ * A feature's share of a group, for rows of no declared table and for its own statements. It reads the rows that
  * commands ask for in one statement, holds them while commands decide, and writes the changes.
  */
 export interface Part {
-  /** The reads of the rows that were asked for since the last call. */
+  /** Reads the rows that were asked for since the last call. */
   load?(): Statement[]
-  /** The writes of the changes. */
+  /** Writes the changes. */
   save?(): Statement[]
   /** Its rows in the statement that writes the tables. */
   readonly insertion?: Insertion
@@ -27,14 +27,14 @@ export interface Part {
 
 export interface PartType<P> {
   readonly stage: Stage
-  /** Groups that rest on memory may have it: it writes only for players who were proven. */
+  /** Groups from memory may use it: it writes only for players who were proven. */
   readonly isProvable?: true
   new (group: Group): P & Part
 }
 
-/** Something outside of players that decisions rest on, such as a scenario. All are of one table. */
+/** A row without a player that decisions rest on, such as a scenario. All are of one table. */
 export interface Premise {
-  /** A table with `environment_id`, `id` and `revision`, which is random and changes with the rest. */
+  /** A table with `environment_id`, `id` and `revision`. The revision is random and changes with the row. */
   readonly table: string
   readonly environmentId: string
   readonly id: string
@@ -42,12 +42,12 @@ export interface Premise {
 }
 
 /**
- * How a group knows the rows that it decides on: it remembers them and proves them as it writes (`proves`), it locks
- * their players and reads them (`locks`), or it reads a snapshot and writes nothing (`reads`).
+ * How a group makes sure of its rows: it remembers them and proves them with its write (`proves`), it locks their
+ * players and reads them (`locks`), or it reads a snapshot and writes nothing (`reads`).
  */
 export type Mode = 'proves' | 'locks' | 'reads'
 
-/** The rows that one group of commands rests on and changes. Lives for one attempt at one transaction. */
+/** The rows that one group of commands uses and changes. Lives for one attempt at one transaction. */
 export class Group implements Holder {
   readonly mode: Mode
   /** Players whose version is not the remembered one. Known after the write. */
@@ -56,16 +56,16 @@ export class Group implements Holder {
   waits = false
   /** The database's clock, in milliseconds since 1970: one clock for every instance. */
   clockMs: number
-  /** How far that is ahead of this process's clock, once an answer has told it. */
+  /** How far the database's clock is ahead of this process's clock, once an answer has shown it. */
   clockOffsetMs: number | undefined
-  /** The player whose command is decided. */
+  /** The player whose command is being decided. */
   current: Player | undefined
   /** Players whose commands were decided on remembered rows. */
   readonly players = new Set<Player>()
   readonly premises = new Map<string, Premise>()
-  /** Stands for nobody: it has the rows of tables without an owner. */
+  /** A stand-in without an owner. It holds the rows of tables without an owner. */
   readonly unowned = new Player({ environmentId: '', playerId: '' })
-  /** Rows that are taken for absent, all of one read: it proves that they are. */
+  /** Rows that are assumed absent, all of one read. The write proves that they are. */
   readonly absent: One<unknown>[] = []
   /** The version that the group gives to the players that it changes. */
   version = ''
@@ -75,7 +75,9 @@ export class Group implements Holder {
   private readonly visited: Player[] = []
   private readonly toLock: Player[] = []
   private asked: Slot[] = []
-  /** Rows that were read without a lock: they are of the remembered version only if that is proven on this connection. */
+  /**
+   * Rows that were read without a lock. They are of the remembered version only if that is proven on this connection.
+   */
   private readonly unlocked: Slot[] = []
   private readonly touched: Slot[] = []
   private readonly passing: Slot[] = []
@@ -96,7 +98,7 @@ export class Group implements Holder {
     return this.time
   }
 
-  /** A player's rows. A group that locks takes its lock first. */
+  /** A player's rows. A group that locks locks the player first. */
   player(ref: PlayerRef): Player {
     const { current } = this
     if (current?.playerId === ref.playerId && current.environmentId === ref.environmentId) return current
@@ -111,7 +113,7 @@ export class Group implements Holder {
     return player
   }
 
-  /** A player that this very group creates: it has no rows, and nobody else knows it. */
+  /** A player that this group creates. It has no rows, and no other group knows it. */
   create(ref: PlayerRef): Player {
     const player = new Player(ref)
     player.isNew = true
@@ -121,11 +123,11 @@ export class Group implements Holder {
     return player
   }
 
-  /** Takes a player in, to be locked, read or proven. */
+  /** Adds a player, to be locked, read or proven. */
   enter(player: Player): void {
     if (player.group === this) return
     player.group = this
-    // Rows without a version are rows of a player who was not there.
+    // Rows without a version are those of a player that did not exist.
     if (player.version === undefined) player.forget()
     this.others.set(player.key, player)
     this.toLock.push(player)
@@ -166,7 +168,7 @@ export class Group implements Holder {
     return this.changed().length > 0 || this.insertions().length > 0
   }
 
-  /** Notes a player that the group changes, by whatever it writes. */
+  /** Marks a player as changed by the group, by any kind of write. */
   change(player: Player): void {
     this.changing.add(player)
   }
@@ -209,7 +211,7 @@ export class Group implements Holder {
     else this.unversioned.add(slot)
   }
 
-  /** The reads of all that was asked for and is not in memory yet. */
+  /** Reads everything that was asked for and is not in memory yet. */
   load(): Statement[] {
     const parts = this.partsInOrder()
     const firsts = parts.filter(([{ stage }]) => stage === 'locks')
@@ -224,7 +226,7 @@ export class Group implements Holder {
 
   /**
    * Reads the versions of players; a group that locks holds them from then on. Rows are locked in the order of the
-   * arrays, which is the same in every group: two never wait for each other.
+   * arrays, which is the same in every group, so two groups never wait for each other.
    */
   private lock(): Statement[] {
     if (this.toLock.length === 0) return []
@@ -255,7 +257,7 @@ export class Group implements Holder {
   private hold(player: Player, version: string | undefined): void {
     player.heldBy = this
     if (player.version === version && version !== undefined) {
-      // Nobody else has changed it since, so it may rest on memory again.
+      // No other instance has changed the player since, so it may be remembered again.
       player.isContested = false
       return
     }
@@ -344,7 +346,7 @@ export class Group implements Holder {
     return { before, after }
   }
 
-  /** Keeps what the group made of the rows of a player, or of all. */
+  /** Keeps the new rows of one player, or of all. */
   keep(isProven: (player: Player) => boolean): void {
     for (const slot of this.touched) {
       if (!isProven(slot.player)) slot.discard()
@@ -355,7 +357,7 @@ export class Group implements Holder {
     this.leave()
   }
 
-  /** Gives up what the group made of the rows. */
+  /** Drops the changes of the group. */
   discard(): void {
     for (const slot of this.touched) slot.discard()
     for (const slot of this.unlocked) slot.player.drop(slot)

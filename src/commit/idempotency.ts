@@ -14,9 +14,9 @@ export const idempotencyKeys = table('idempotency_keys', {
   key: { operation: text, key: text },
   columns: { request: text, response: text },
   kind: 'state',
-  // An expired key may still lie there: its place is taken over.
+  // An expired key may still be stored: it is overwritten.
   computed: { created_at: 'now()' },
-  // They count as absent even before they are removed.
+  // Expired keys count as absent even before they are removed.
   expired: `created_at < now() - interval '${KEY_LIFETIME_DAYS} days'`,
 })
 const storedAnswer = idempotencyKeys.one({
@@ -25,7 +25,7 @@ const storedAnswer = idempotencyKeys.one({
   isMostlyAbsent: true,
 })
 
-/** Decides a command, or answers what its key is known to have been answered. Duplicates that race wait for the player. */
+/** Decides a command, or returns the stored answer of its key. Concurrent duplicates wait for the player. */
 export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Outcome | typeof LATER {
   const { once, player: ref } = command
   if (!ref || once?.key === null || once?.key === undefined) return command.decide(group)

@@ -6,21 +6,22 @@ const IDLE_MS = 5 * 60_000
 
 /** The players of one instance whose rows are remembered. */
 export interface Memory {
-  /** The player, remembered or not. It stays in memory for as long as it is asked for now and then. */
+  /** The player, remembered or not. Frequently used players stay in memory. */
   player(ref: PlayerRef): Player
-  /** Counts the weight that a player has gained. Only its own group may forget a player that is in flight. */
+  /** Adds the weight that a player has gained. Only its own group may forget a player that is in flight. */
   count(player: Player, options?: { isOwn?: boolean }): void
-  /** Takes over the rows of a player that a group of reads has found. */
+  /** Takes over the rows that a group of reads has loaded for a player. */
   adopt(read: Player): void
-  /** Remembered players. */
+  /** The number of remembered players. */
   readonly size: number
 }
 
 type Generation = Map<string, Map<string, Player>>
 
 /**
- * Bounded by weight and by idle time, at the price of a look-up: players who are asked for are in the younger of two
- * generations. Once it has half of the weight, or its time, it becomes the older one, and what that held is forgotten.
+ * Bounded by weight and by idle time, at the cost of one lookup: players in use are in the younger of two generations.
+ * When that has half of the weight, or its time is over, it becomes the older one, and the players of the previous
+ * older one are forgotten.
  */
 export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): Memory {
   let young: Generation = new Map()
@@ -60,7 +61,7 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
   }
 
   function count(player: Player, { isOwn = false } = {}): void {
-    // A player who asks for ever more rows must not crowd out the others.
+    // A player with ever more rows must not displace the others.
     if (player.weight > MAX_PLAYER_BYTES && (isOwn || !player.isInFlight)) player.forget()
     weight += player.weight - player.counted
     player.counted = player.weight
@@ -72,10 +73,10 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
     adopt(read) {
       const player = find(read)
       if (player.isInFlight) return
-      // Which of two versions is the newer one is not known.
+      // It is not known which of two versions is newer.
       if (player.version !== undefined && player.version !== read.version) player.forget()
       else player.adopt(read)
-      // It is as another instance left it, or as this one did.
+      // The rows are current, whichever instance wrote them.
       player.isContested = false
       count(player)
     },

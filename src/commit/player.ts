@@ -1,6 +1,6 @@
 import type { Read } from './table.ts'
 
-/** Who a player is, on every table and in every token. */
+/** The identity of a player in tables and tokens. */
 export interface PlayerRef {
   readonly environmentId: string
   readonly playerId: string
@@ -12,13 +12,13 @@ export type Slot = One<unknown> | Many<unknown>
 export interface Holder {
   /** Notes a row that is not in memory. */
   ask(slot: Slot): void
-  /** Notes a row that changes, */
+  /** Notes a row that changes. */
   touch(slot: Slot): void
-  /** and one that is to be written, or removed. */
+  /** Notes a row that is to be written or removed. */
   write(slot: Slot, isRemoval: boolean): void
 }
 
-/** One text for a player. */
+/** A player as one text. */
 export const playerKey = ({ environmentId, playerId }: PlayerRef): string => `${environmentId}/${playerId}`
 
 /** Bytes of a remembered row beside its texts, roughly. */
@@ -26,27 +26,29 @@ const ROW_BYTES = 150
 const PLAYER_BYTES = 500
 
 /**
- * The rows of one player that are in memory, as the database held them when the player had `version`, and the changes that
- * a group is about to write. A player is in one group at a time, so the changes of that group stand beside the rows.
+ * The remembered rows of one player, as the database held them at `version`, and the changes that a group is about to
+ * write. A player is in one group at a time, so the group's changes are stored beside the rows.
  */
 export class Player implements PlayerRef {
   readonly environmentId: string
   readonly playerId: string
-  /** Put together once: a text that lives as long as the player is hashed only once, too. */
+  /** Built once: a string that lives as long as the player is also hashed only once. */
   readonly key: string
   /** The version of the remembered rows. Undefined while nothing is remembered. */
   version: string | undefined
-  /** Another instance changed this player after this one. It is read anew until that stops. */
+  /** Another instance changed this player after this one did. It is read each time until that stops. */
   isContested = false
   /** The group that decides on it. */
   group: Holder | undefined
-  /** The group that has locked it, or read its version. */
+  /** The group that has locked the player or read its version. */
   heldBy: Holder | undefined
-  /** Some group of writes has it, so nobody else may rest on its rows. */
+  /** A group of writes has the player, so no other group may use its rows. */
   isInFlight = false
-  /** Its number among the players that the group changes, from 1; among those that it only checks, from -1 downwards. */
+  /**
+   * Its number among the players that the group changes, from 1, or among those that it only checks, from -1 downwards.
+   */
   n = 0
-  /** Created by the group, so that it has no rows. */
+  /** Created by the group, so it has no rows. */
   isNew = false
   /** Bytes, roughly. */
   weight = PLAYER_BYTES
@@ -60,14 +62,14 @@ export class Player implements PlayerRef {
     this.key = playerKey(ref)
   }
 
-  /** A row, by the values of the columns that the read goes by. If it is not in memory, the group waits for it. */
+  /** A row, by the values of the columns that the read uses. If it is not in memory, the group waits for it. */
   one<Row>(read: Read<Row>, key = ''): One<Row> {
     const slot = this.slot(read, key)
     if (slot.row === undefined && slot.next === undefined) this.group?.ask(slot as One<unknown>)
     return slot
   }
 
-  /** The same for a row that is written whatever it was. */
+  /** The same for a row that is overwritten whatever it was. */
   slot<Row>(read: Read<Row>, key: string): One<Row> {
     const slots = this.slotsOf(read as Read<unknown>)
     let slot = slots.get(key) as One<Row> | undefined
@@ -80,7 +82,7 @@ export class Player implements PlayerRef {
     return slot
   }
 
-  /** All rows that have these values in common. */
+  /** All rows with these values. */
   many<Row>(read: Read<Row>, key = ''): Many<Row> {
     const slots = this.slotsOf(read as Read<unknown>)
     let slot = slots.get(key) as Many<Row> | undefined
@@ -117,13 +119,13 @@ export class Player implements PlayerRef {
     this.weight -= slot.weight
   }
 
-  /** A slot has come to weigh more. */
+  /** Adds to the weight of a slot. */
   grow(slot: Slot, by: number): void {
     slot.weight += by
     if (this.slots[slot.read.index]?.get(slot.key) === slot) this.weight += by
   }
 
-  /** A group is over. Another may have it by then. */
+  /** Ends a group's use of the player. Another group may have it by then. */
   leave(group: Holder): void {
     if (this.group === group) this.group = undefined
     if (this.heldBy === group) this.heldBy = undefined
@@ -152,10 +154,10 @@ function weightOf(columns: readonly unknown[]): number {
   return weight
 }
 
-/** Several columns' values as the key of a row. None of them holds a NUL. */
+/** The values of several columns as one key. None of them contains NUL. */
 export const keyOf = (...values: readonly string[]): string => values.join('\0')
 
-/** One row of a player, or the place where none is. */
+/** One row of a player, or its absence. */
 export class One<Row> {
   player: Player
   readonly read: Read<Row>
@@ -164,7 +166,7 @@ export class One<Row> {
   weight: number
   /** The row in the database; null when there is none, undefined when it is not known. */
   row: Row | null | undefined
-  /** The row as the group makes it; undefined while the group leaves it alone. */
+  /** The row as the group changes it. Undefined while the group does not change it. */
   next: Row | null | undefined
 
   constructor(player: Player, read: Read<Row>, key: string) {
@@ -185,13 +187,13 @@ export class One<Row> {
     return this.row !== undefined || this.next !== undefined
   }
 
-  /** Writes the row with the group: the whole of it. Null removes it. */
+  /** Writes the whole row with the group. Null removes it. */
   set(row: Row | null): void {
     this.note(row)
     this.player.group?.write(this as One<unknown>, row === null)
   }
 
-  /** Says what becomes of the row by what another row or statement writes. */
+  /** Records how another row or statement changes this row. */
   note(row: Row | null): void {
     if (this.next === undefined) this.player.group?.touch(this as One<unknown>)
     this.next = row
@@ -214,12 +216,12 @@ export class One<Row> {
     this.next = undefined
   }
 
-  /** What the group writes of it, */
+  /** The rows that the group writes. */
   changed(): Row[] {
     return this.next ? [this.next] : []
   }
 
-  /** and removes. */
+  /** The rows that the group removes. */
   removed(): object[] {
     return this.next === null ? [this.read.keyed(this)] : []
   }
@@ -267,7 +269,7 @@ export class Many<Row> {
     return this.rows !== undefined
   }
 
-  /** Writes a row with the group: the whole of it. Null removes it. */
+  /** Writes the whole row with the group. Null removes it. */
   set(key: string, row: Row | null): void {
     this.note(key, row)
     this.written ??= new Set()
@@ -275,7 +277,7 @@ export class Many<Row> {
     this.player.group?.write(this as Many<unknown>, row === null)
   }
 
-  /** Says what becomes of a row by what another statement writes. */
+  /** Records how another statement changes a row. */
   note(key: string, row: Row | null): void {
     if (this.next === undefined) {
       this.next = new Map()
@@ -284,7 +286,7 @@ export class Many<Row> {
     this.next.set(key, row)
   }
 
-  /** What the group writes of these, */
+  /** The rows that the group writes. */
   *changed(): Iterable<Row> {
     for (const key of this.written ?? []) {
       const row = this.next?.get(key)
@@ -292,7 +294,7 @@ export class Many<Row> {
     }
   }
 
-  /** and removes. */
+  /** The rows that the group removes. */
   *removed(): Iterable<object> {
     for (const key of this.written ?? []) {
       const row = this.rows?.get(key)

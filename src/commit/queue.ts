@@ -11,20 +11,20 @@ export interface Entry {
   readonly reject: (error: unknown) => void
   readonly deadline: number
   isSettled: boolean
-  /** Was in a group that failed. Should it be what fails groups, it fails only its own from now on. */
+  /** The call was in a group that failed. If it is the cause, from now on it fails only its own group. */
   isAlone: boolean
-  /** Memory was not enough for it, or did not hold. */
+  /** Memory did not have its rows, or was not up to date. */
   isLong: boolean
 }
 
-/** Tells the caller why there is no outcome. */
+/** Rejects the call with the reason why there is no outcome. */
 export function refuse(entry: Entry, error: unknown): void {
   if (entry.isSettled) return
   entry.isSettled = true
   entry.reject(error)
 }
 
-/** The calls of one player, in their order. One group at a time has them. */
+/** The calls of one player, in order. One group at a time takes them. */
 export interface Line {
   readonly player: Player | undefined
   waiting: Entry[]
@@ -32,7 +32,7 @@ export interface Line {
   taken: Entry[]
 }
 
-/** The way of a group: it rests on memory, or it reads its rows. */
+/** The way of a group: from memory, or by reading its rows. */
 export type Way = 'memory' | 'long'
 
 export interface QueueOptions {
@@ -47,7 +47,7 @@ export interface Queue {
   /** Lines that a group could take now. */
   ready(way: Way): number
   take(way: Way): Line[]
-  /** After a group: its calls that are not answered wait again, before those that came later. */
+  /** Returns the unanswered calls of a group to the queue, before later ones. */
   putBack(lines: readonly Line[]): void
   /** Calls that wait for a group. */
   readonly size: number
@@ -64,7 +64,7 @@ const SWEEP_MS = 100
 
 export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOptions): Queue {
   const ready: Record<Way, Set<Line>> = { memory: new Set(), long: new Set() }
-  /** Players who have calls waiting or under way. */
+  /** Players with calls that wait or are under way. */
   const lines = new Map<string, Line>()
   /** All calls in the order of their deadlines. */
   let calls: Entry[] = []
@@ -79,7 +79,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     const key = isExclusive ? player?.key : undefined
     const line = key === undefined ? undefined : lines.get(key)
     if (line) {
-      // Memory may have forgotten the player meanwhile, and made another one.
+      // Memory may have forgotten the player since, and created another object for it.
       entry.player = line.player
       line.waiting.push(entry)
       return
@@ -89,12 +89,12 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     ready[wayOf(own)].add(own)
   }
 
-  /** By its first call. */
+  /** The first call decides the way. */
   function wayOf({ waiting: [first] }: Line): Way {
     return first && !goesLong(first) && isRemembered(first) ? 'memory' : 'long'
   }
 
-  /** Puts a line where its first call goes. One without calls is forgotten. */
+  /** Moves a line to the way of its first call. A line without calls is removed. */
   function settle(line: Line): void {
     if (line.waiting.length > 0) ready[wayOf(line)].add(line)
     else if (line.player && isExclusive) lines.delete(line.player.key)
@@ -114,10 +114,10 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
           waiting -= 1
           continue
         }
-        // A call that goes the long way has its turn when those before it are done.
+        // A call that takes the long way waits until the calls before it are done.
         if (way === 'memory' && goesLong(entry)) break
         bytes += entry.command.bytes ?? 0
-        // One command goes whatever it carries.
+        // A single command is taken whatever its size.
         isFull = size >= maxBatch || (size > 0 && (bytes > MAX_BATCH_BYTES || entry.isAlone))
         if (isFull) break
         line.taken.push(entry)
@@ -150,7 +150,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     }
   }
 
-  /** A caller is never left waiting past its deadline, whatever the database does. */
+  /** No caller waits past its deadline, whatever the database does. */
   function sweep(): void {
     const now = Date.now()
     let oldest = 0
@@ -161,7 +161,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
       refuse(entry, new Refusal('unavailable'))
     }
     calls = calls.slice(oldest)
-    // Calls that nobody could take are not held on to.
+    // Calls that no group could take are released.
     for (const way of ['memory', 'long'] as const) {
       for (const line of [...ready[way]]) {
         const left = line.waiting.filter((entry) => !entry.isSettled)

@@ -5,17 +5,17 @@ import type { Statement } from './statement.ts'
 
 // Tables, declared once. Reads, writes, COPY and purges are made from the declaration.
 
-/** How the values of a column reach Postgres and come back. Null is the table's business. */
+/** How the values of a column are encoded for Postgres and decoded. The table handles null. */
 export interface Column<T> {
   /** The type in Postgres. */
   readonly type: string
   /** The name in Postgres; the property's name in snake_case unless given. */
   readonly name?: string
-  /** How it is read, in SQL on the row `t`; the plain column unless given. */
+  /** The SQL that reads it from the row `t`. Default: the plain column. */
   readonly readAs?: (name: string) => string
-  /** Read with the row, but set by Postgres or by statements of their own. */
+  /** Read with the row, but set by Postgres or by separate statements. */
   readonly isReadOnly?: boolean
-  /** Written with the row, but neither read with it nor remembered. */
+  /** Written with the row, but not read with it and not remembered. */
   readonly isWriteOnly?: boolean
   /** As an element of an array literal. */
   encode(value: T): string
@@ -23,10 +23,10 @@ export interface Column<T> {
   decode(value: any): T
 }
 
-/** Text that an array literal may hold without quotes. `null` would be taken for NULL. */
+/** Text that an array literal can hold without quotes. `null` would be read as NULL. */
 const BARE = /^(?!null$)[\w.:-]+$/i
 const quote = (text: string): string => `"${/["\\]/.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text}"`
-/** Neighbours in a column are mostly the same. */
+/** Consecutive values of a column are mostly equal. */
 let last = { value: '', encoded: '""' }
 const same = <T>(value: T): T => value
 
@@ -49,7 +49,7 @@ export function json<T>(): Column<T> {
   return { type: 'text', encode: (value) => quote(JSON.stringify(value)), decode: (value) => JSON.parse(value) }
 }
 
-/** A value with 64-bit integers or verbatim JSON, stored so that it comes back as it was. */
+/** A value with 64-bit integers or verbatim JSON, stored so that it is read back unchanged. */
 export function exactJson<T>(): Column<T> {
   return { type: 'text', encode: (value) => quote(freeze(value as Json)), decode: (value) => thaw(value) as T }
 }
@@ -64,7 +64,7 @@ export function nullable<T>(column: Column<T>): Column<T | null> {
 
 export const named = <T>(name: string, column: Column<T>): Column<T> => ({ ...column, name })
 export const writeOnly = <T>(column: Column<T>): Column<T> => ({ ...column, isWriteOnly: true })
-/** What this SQL says of the row `t`. */
+/** A column computed by this SQL from the row `t`. */
 export const readOnly = <T>(column: Column<T>, sql: string): Column<T> => ({
   ...column,
   isReadOnly: true,
@@ -84,23 +84,23 @@ type Columns = Readonly<Record<string, Column<any>>>
 type RowOf<C extends Columns> = { readonly [P in keyof C]: C[P] extends Column<infer T> ? T : never }
 
 export interface TableOptions<K extends Columns, C extends Columns> {
-  /** The columns that name the player: its environment and its id. Null for rows that are found without one. */
+  /** The columns that name the player: its environment and its id. Null for tables without an owner. */
   readonly owner?: readonly [environment: string, id: string] | null
-  /** What names a row among those of its player, in the order of the primary key. */
+  /** The columns that identify a row of a player, in the order of the primary key. */
   readonly key: K
   readonly columns: C
-  /** Rows of `state` are replaced by their key; rows that are `append`ed never change. */
+  /** Rows of `state` are replaced by key. Rows of `append` never change. */
   readonly kind: 'state' | 'append'
   /** Columns that Postgres computes from the row `r` as it is written, by their names. */
   readonly computed?: Readonly<Record<string, string>>
-  /** In which order rows `r` are written, in SQL: for a unique index that only one of a player's rows may be in. */
+  /** The order, in SQL, in which rows `r` are written: for a unique index that allows one of a player's rows. */
   readonly order?: string
   /**
-   * Whether a change gives its player a new version, so that rows may be remembered. Others are forgotten with the group,
-   * and written by statements of their own.
+   * Whether a change gives its player a new version, so that rows may be remembered. Rows of other tables are forgotten
+   * with the group, and written by separate statements.
    */
   readonly isVersioned?: boolean
-  /** Which rows nobody needs any more, in SQL: they are removed now and then. */
+  /** An SQL condition for rows that are no longer needed. They are removed from time to time. */
   readonly expired?: string
 }
 
@@ -111,11 +111,11 @@ interface Field {
   readonly column: Column<unknown>
 }
 
-/** Numbers what the write statement may insert, so that sets of it are bits of a number. */
+/** Numbers the insertions of the write statement, so that a set of them is a bit mask. */
 let insertions = 0
 export const nextInsertion = (): number => insertions++
 
-/** Tables that have rows which expire. */
+/** The tables with rows that expire. */
 export const expiring: AnyTable[] = []
 
 /** Declares a table. Its key begins with the environment and the player, unless it has no owner. */
@@ -137,7 +137,7 @@ export interface Written<Row> {
 
 export class Table<Row> {
   readonly name: string
-  /** Of what the write statement may insert. */
+  /** Its bit among the insertions of the write statement. */
   readonly index: number
   readonly isVersioned: boolean
   readonly key: readonly string[]
@@ -179,7 +179,7 @@ export class Table<Row> {
         : ` ON CONFLICT (${unique.join(', ')}) DO UPDATE SET ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}`
   }
 
-  /** A row as it is remembered, once it is written. */
+  /** The form in which a written row is remembered. */
   remembered(row: Row): Row {
     if (this.writeOnly.length === 0) return row
     const kept = { ...row } as Record<string, unknown>
@@ -187,12 +187,12 @@ export class Table<Row> {
     return kept as Row
   }
 
-  /** Finds one row by these columns, which are its whole key unless `where` says what makes it the only one. */
+  /** Finds one row by these columns, which are its whole key unless `where` makes it unique. */
   one<P extends keyof Row & string = keyof Row & string>(options: ReadOptions<Row, P> = {}): Read<Pick<Row, P>> {
     return new Read(this as never, { by: this.key, ...options } as never, null)
   }
 
-  /** Finds all rows that have these columns in common. `rowKey` tells them apart. */
+  /** Finds all rows with the same values of these columns. `rowKey` distinguishes them. */
   many<P extends keyof Row & string = keyof Row & string>(
     by: readonly (keyof Row & string)[],
     rowKey: (row: Pick<Row, P>) => string,
@@ -201,12 +201,12 @@ export class Table<Row> {
     return new Read(this as never, { by, ...options } as never, rowKey)
   }
 
-  /** The names of the columns for COPY, the owner's first; further ones have defaults that a caller replaces. */
+  /** The names of the columns for COPY, the owner's first. Further ones replace their defaults. */
   names(...further: readonly string[]): string {
     return [...[...this.owner, ...this.written].map(({ name }) => name), ...further].join(', ')
   }
 
-  /** Its part of the write statement, as of an `Insertion`. */
+  /** Its part of the write statement, as in `Insertion`. */
   insert(parameter: () => number, isLone: boolean): string {
     const columns = this.written.map(({ name, column }) => [name, column.type] as const)
     const rows = isLone
@@ -223,27 +223,27 @@ export class Table<Row> {
     return values
   }
 
-  /** Inserts rows `r`, with what is given for their owners. */
+  /** Inserts rows `r`, with the given expressions for their owners. */
   private into(owner: string, from: string): string {
     const values = [...this.written.map(({ name }) => `r.${name}`), ...Object.values(this.computed)]
     return `INSERT INTO ${this.name} (${this.names(...Object.keys(this.computed))})
       SELECT ${owner}${values.join(', ')} FROM ${from}${this.order}${this.conflict}`
   }
 
-  /** A statement of its own that writes rows; none when there are none. */
+  /** A separate statement that writes rows; none for no rows. */
   save(rows: readonly Row[]): Statement[] {
     const owner = this.owner.map(({ name }) => `r.${name}, `).join('')
     return this.statement('save', rows, [...this.owner, ...this.written], (from) => this.into(owner, from))
   }
 
-  /** A statement that removes the rows that have these columns, and the owner, in common with the given ones. */
+  /** A statement that removes the rows that share these columns, and the owner, with the given ones. */
   remove<P extends keyof Row & string = never>(rows: readonly Pick<Row, NoInfer<P>>[], by: readonly P[]): Statement[] {
     const keys = [...this.owner, ...this.fieldsOf(by)]
     const name = `remove-${by.join('-')}`
     return this.statement(name, rows, keys, (from) => `DELETE FROM ${this.name} t USING ${from} WHERE ${match(keys)}`)
   }
 
-  /** The same for a change of the row `t`, which may rest on further properties of the given rows `r`. */
+  /** The same for a change of the row `t`, which may use further properties of the given rows `r`. */
   update<P extends keyof Row & string = never, Q extends keyof Row & string = never>(
     rows: readonly Pick<Row, NoInfer<P | Q>>[],
     by: readonly P[],
@@ -274,7 +274,7 @@ export class Table<Row> {
     return [{ name: `${this.name}-${name}`, text: text(`unnest(${parameters}) AS r(${names})`), values }]
   }
 
-  /** Removes expired rows, a bounded number at a time; says how many. */
+  /** Removes a bounded number of expired rows. Returns how many. */
   purge(pool: Pool): Promise<number> {
     return purge(pool, this.name, this.expired)
   }
@@ -301,7 +301,7 @@ export interface Update<Q> {
   readonly further?: readonly Q[]
 }
 
-/** Where a read looks: a player, and the values of the read's columns. */
+/** The place of a read: a player, and the values of the read's columns. */
 interface Place {
   readonly player: OwnedRow
   readonly key: string
@@ -309,15 +309,15 @@ interface Place {
 
 export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & string> {
   readonly by?: readonly (keyof Row & string)[]
-  /** What else must hold of the row `t`, in SQL. */
+  /** A further condition on the row `t`, in SQL. */
   readonly where?: string
   /** In which order rows are found, in SQL. */
   readonly orderBy?: string
   /** The properties that are read; all that the table remembers unless given. */
   readonly columns?: readonly P[]
-  /** False for rows that are large or seldom asked for: they are forgotten with the group. */
+  /** False for rows that are large or rarely used: they are forgotten with the group. */
   readonly isKept?: boolean
-  /** Mostly there is no such row: groups that rest on memory take it for absent, and prove that as they write. */
+  /** The row is mostly absent: groups from memory assume so, and prove it with their write. */
   readonly isMostlyAbsent?: boolean
 }
 
