@@ -27,7 +27,7 @@ import {
 import type { Granted } from '../scenario/plan.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
 
-/** Stands where a run would, in the row of what happened outside of any. */
+/** Takes the place of the run in rows that belong to no run. */
 export const NO_RUN = '00000000-0000-0000-0000-000000000000'
 
 export const passes = table('passes', {
@@ -59,7 +59,7 @@ const claimsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) =>
 })
 const grantOf = tierClaims.one({ columns: ['granted'], isKept: false })
 
-/** Where in a scenario a battle pass call goes. */
+/** The node of a battle pass call. */
 export interface NodeInput {
   readonly scenarioId: string
   readonly nodeId: string
@@ -71,8 +71,8 @@ type Claimed = { readonly level: number; readonly track: Track }
 const NO_CLAIMS = { has: () => false }
 
 /**
- * Asks for the pass that a node stands for: its own, or for a level node the one that it is a view on. Undefined when the
- * definition has no such node.
+ * Asks for the pass of a node: its own, or for a level node the pass that it shows. Undefined when the definition has
+ * no such node.
  */
 export function askPass(
   player: Player,
@@ -86,13 +86,13 @@ export function askPass(
   return pass?.type === 'battle-pass' ? new PassHandle(player, scenarioId, pass, node) : undefined
 }
 
-/** Refuses a node that is not there, or that no battle pass call can go to. */
+/** Refuses a missing node, and one that takes no battle pass calls. */
 export function requirePass(handle: PassHandle | undefined): PassHandle {
   if (!handle) throw new Refusal('nodeNotFound')
   return handle
 }
 
-/** One player's pass: the state of one battle-pass node, with its claims where they are asked for. */
+/** One player's pass: the state of one battle-pass node, with its claims when they were asked for. */
 export class PassHandle {
   readonly player: Player
   readonly scenarioId: string
@@ -110,7 +110,7 @@ export class PassHandle {
     this.slot = player.one(passOf, keyOf(scenarioId, node.id))
   }
 
-  /** Asks for every claimed tier. Most calls do not rest on them. */
+  /** Asks for every claimed tier. Most calls do not need them. */
   askClaims(): this {
     this.claims ??= this.player.many(claimsOf, this.slot.key)
     return this
@@ -130,7 +130,7 @@ export class PassHandle {
     return this.slot.isKnown ? this.slot.value : null
   }
 
-  /** The pass as the group sees it. */
+  /** The pass with the group's changes. */
   get current(): Pass {
     const stored = this.slot.value ?? newPass(this.node)
     const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = stored
@@ -142,7 +142,7 @@ export class PassHandle {
     return (this.claims?.keys() ?? []) as TierKey[]
   }
 
-  /** Writes the pass as a call leaves it. */
+  /** Writes the pass after a call. */
   set(group: Group, pass: Pass): void {
     const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = pass
     this.count(group, this.slot.value, pass)
@@ -160,7 +160,7 @@ export class PassHandle {
     })
   }
 
-  /** Adds a row to the xp ledger: every grant has one, and it never changes. */
+  /** Adds a row to the xp ledger. Every grant has one, and it never changes. */
   addXp(group: Group, id: string, { runId, amount, source }: { runId: string; amount: bigint; source: string }): void {
     const { scenarioId, node, player } = this
     group.append(xpLedger, player, { id, scenarioId, nodeId: node.id, runId, amount, source })
@@ -175,13 +175,13 @@ export class PassHandle {
     this.tally(group, 'claimed', 1, level, track)
   }
 
-  /** Takes a claim away: the tier can be claimed again. Ask for the claims first. */
+  /** Removes a claim, so that the tier can be claimed again. Ask for the claims first. */
   removeClaim(group: Group, level: number, track: Track): void {
     this.claims?.set(tierKey(level, track), null)
     this.tally(group, 'claimed', -1, level, track)
   }
 
-  /** Takes every claim away. */
+  /** Removes every claim. */
   clearClaims(group: Group): void {
     for (const key of this.claimed) {
       const { level, track } = readTierKey(key)
@@ -190,20 +190,20 @@ export class PassHandle {
   }
 
   /**
-   * Counts what changes of a pass, of which there was none before its first call. Where a player stands is said by its xp
-   * and the definition of now, as to the player itself: an edit is counted by itself.
+   * Counts the change of a pass. A player's level follows from its xp and the current definition, as for the player
+   * itself; edits are counted separately.
    */
   private count(group: Group, before: StoredPass | null, after: Pass): void {
     if (!before) this.tally(group, 'joined', 1)
     const from = before && levelAt(this.node, before.xp)
     const to = levelAt(this.node, after.xp)
-    // Most calls move nobody.
+    // Most calls change no level.
     if (from !== to || before?.premiumOwned !== after.premiumOwned) {
       if (before && from !== null) this.tally(group, 'standing', -1, from, ownership(before))
       this.tally(group, 'standing', 1, to, ownership(after))
     }
     if (after.activeOn !== (before?.activeOn ?? null)) this.tally(group, 'active', 1)
-    // Taken back at the level where it is lost, which is the one that a player has then.
+    // A revoked purchase is subtracted at the player's level of that moment.
     const bought = Number(after.premiumOwned) - Number(before?.premiumOwned ?? false)
     if (bought !== 0) this.tally(group, 'premium', bought, from ?? to)
     const completed = Number(after.completed) - Number(before?.completed ?? false)

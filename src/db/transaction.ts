@@ -5,14 +5,14 @@ export function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promi
   return run(pool, 'BEGIN', work)
 }
 
-/** Runs reads on one moment of the database: what is written or removed meanwhile is in none of them. */
+/** Runs reads on one snapshot of the database. */
 export function inSnapshot<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return run(pool, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work)
 }
 
 /**
- * A statement that may take longer than the pool lets one, in a transaction. The server ends it first, so that the
- * connection can go on.
+ * Runs a statement that may exceed the pool's time limit, in a transaction. The server ends it first, so that the
+ * connection remains usable.
  */
 export async function queryWithin<Row extends object>(
   client: PoolClient,

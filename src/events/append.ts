@@ -39,15 +39,15 @@ const append = (events: string): string => `WITH told AS (
   SELECT position, extract(epoch FROM at) * 1000 FROM moved`
 
 const ALL = append(PARAMETERS)
-/** Those whose players the same transaction has given this version. */
+/** Rows of players for which the same transaction has written this version. */
 const PROVEN = append(`${PARAMETERS} CROSS JOIN LATERAL (
       SELECT FROM player_versions v
       WHERE v.environment_id = $1::uuid AND v.player_id = e.player_id AND v.version = $10::bigint LIMIT 1
     ) v`)
 
 /**
- * The events of a group. Their positions come from the environment's counter row, which is locked by the transaction's
- * last statement: so commit order is position order, without a gap, and the lock is held for one round trip only.
+ * The events of a group. Their positions come from the environment's counter row, which the transaction's last
+ * statement locks: commit order is position order, without gaps, and the lock is held for one round trip.
  */
 export class Stream implements Part {
   static readonly stage = 'numbers'
@@ -64,14 +64,14 @@ export class Stream implements Part {
     this.events.push({ ...event, text: print(event.data) })
   }
 
-  /** After the save: the events with their positions, a list for each environment. */
+  /** After the save: the events with their positions, as one list for each environment. */
   get written(): readonly (readonly StreamEvent[])[] {
     return this.appended
   }
 
   save(): Statement[] {
     if (this.events.length === 0) return []
-    // One environment after the other in the order of their ids, so that two groups never wait for each other.
+    // Environments go in the order of their ids, so that two groups never wait for each other.
     const environments = [...new Set(this.events.map((event) => event.environmentId))].sort()
     const isProving = this.group.mode === 'proves'
     return environments.map((environmentId) => {
@@ -108,7 +108,7 @@ export class Stream implements Part {
   }
 }
 
-/** Tells the bus what each group has appended: to be called after COMMIT. */
+/** Publishes the appended events of each group. Call it after COMMIT. */
 export function publishTo(bus: Bus): (group: Group) => void {
   return (group) => {
     if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)

@@ -6,16 +6,19 @@ import type { EventFilter } from './filter.ts'
 import { PAGE, PLAYER_PAGE, type StreamReader } from './read-stream.ts'
 import { SubscriptionIndex, type Topic } from './subscription-index.ts'
 
-/** Events kept at hand, so that subscriptions near the end of the stream need no database. */
+/** Recent events in memory, so that subscriptions near the end of the stream need no database. */
 const RECENT_EVENTS = 4_000
-/** Events kept that came before their predecessors. Others are read again: Postgres can be long in answering. */
+/**
+ * Events in memory that arrived before their predecessors. Further ones are read again later, since Postgres can be
+ * slow.
+ */
 const EARLY_EVENTS = 4_000
-/** An event that came before its predecessors waits this long for them before Postgres is asked. */
+/** How long an event waits for its missing predecessors before Postgres is asked. */
 const HOLE_MS = 20
-/** Events that are delivered together at most, and about how many bytes of data they have at most. */
+/** The most events that are delivered together, and roughly their most bytes of data. */
 const BATCH = 128
 const BATCH_BYTES = 64 * 1024
-/** Subscriptions that are served in one turn of the event loop. Calls of the game take their turns in between. */
+/** Subscriptions that are served in one turn of the event loop. Calls of the game run in between. */
 const SLICE = 128
 /** Pages of the stream that are kept until the next second, for other subscriptions that read the same. */
 const KEPT_PAGES = 8
@@ -23,19 +26,19 @@ const KEPT_PAGES = 8
 /** A subscription as its buffer sees it. */
 export interface Subscriber {
   readonly filter: EventFilter
-  /** Gives what it matches of the events up to `end`, if it is live. */
+  /** Delivers the matching ones of the events up to `end`, if the subscription is live. */
   give(events: readonly StreamEvent[], end: bigint): void
-  /** What follows a position is no longer at hand: a live subscription has to read it. */
+  /** The events after a position are no longer in memory: a live subscription must read them. */
   fallBehind(position: bigint): void
   end(): void
 }
 
-/** A stretch of the stream. */
+/** A contiguous part of the stream. */
 export interface Page {
   readonly events: readonly StreamEvent[]
-  /** The index of the first event that was asked for. */
+  /** The index of the first requested event. */
   readonly at: number
-  /** The position up to which nothing is missing. */
+  /** The position up to which the page is complete. */
   readonly end: bigint
 }
 
@@ -50,26 +53,26 @@ export interface StreamBufferOptions {
 }
 
 /**
- * One environment's stream as this instance knows it: an unbroken tail of recent events, and the subscriptions that
- * hear of them. Live subscriptions stand in an index, and an event wakes only those that it matches. A subscription
- * that is behind reads its own way forward (`subscription.ts`).
+ * One environment's stream as this instance knows it: an unbroken tail of recent events, and the subscriptions to them.
+ * Live subscriptions are in an index, and an event wakes only those that it matches. A subscription that is behind
+ * reads forward by itself (`subscription.ts`).
  */
 export class StreamBuffer implements BusListener {
   /** The last position up to which every event is known. */
   head = 0n
   /** The furthest position that is known to exist. */
   target = 0n
-  /** The last position that live subscriptions have been given, or are being given. */
+  /** The last position that was delivered, or is being delivered, to live subscriptions. */
   delivered = 0n
   readonly subscriptions = new Set<Subscriber>()
   private readonly options: StreamBufferOptions
   private readonly index = new SubscriptionIndex<Subscriber>()
   private recent: StreamEvent[] = []
   private readonly early = new Map<bigint, StreamEvent>()
-  /** Up to here nothing is early any more. */
+  /** All events up to here were taken out of `early`. */
   private absorbed = 0n
   private readonly pages = new Map<bigint, { readonly end: bigint; readonly events: Promise<StreamEvent[]> }>()
-  /** Subscriptions, and calls that are about to become one. */
+  /** Subscriptions, and calls that are about to open one. */
   private users = 0
   private hasBegun = false
   private isFilling = false
@@ -81,7 +84,7 @@ export class StreamBuffer implements BusListener {
     this.options = options
   }
 
-  /** Starts with the end of the stream, which was read after signals were heard. */
+  /** Starts at the end of the stream, which must be read after signals arrive. */
   begin(end: bigint): void {
     this.head = end
     this.delivered = end
@@ -109,7 +112,7 @@ export class StreamBuffer implements BusListener {
         this.push(event)
         continue
       }
-      // What can be absorbed makes room.
+      // Absorbing makes room.
       if (this.early.size === EARLY_EVENTS && this.hasBegun) this.absorb()
       if (this.early.size < EARLY_EVENTS) this.early.set(event.position, event)
     }
@@ -125,12 +128,12 @@ export class StreamBuffer implements BusListener {
     if (this.target > this.head) void this.fill()
   }
 
-  /** To be called each second. */
+  /** Call it every second. */
   tick(): void {
     this.pages.clear()
   }
 
-  /** Makes a subscription live: from now on it is given each event that it matches. */
+  /** Makes a subscription live: from now on it receives each matching event. */
   enter(subscription: Subscriber): Topic<Subscriber> {
     return this.index.add(subscription.filter, subscription)
   }
@@ -139,7 +142,7 @@ export class StreamBuffer implements BusListener {
     this.index.delete(topic, subscription)
   }
 
-  /** What follows a position, if it is at hand. Undefined when it is only in Postgres. */
+  /** The events after a position, if they are in memory. Undefined when only Postgres has them. */
   recentAfter(position: bigint): Page | undefined {
     const first = this.recent[0]
     if (position >= this.head) return { events: [], at: 0, end: position }
@@ -147,7 +150,7 @@ export class StreamBuffer implements BusListener {
     return { events: this.recent, at: Number(position + 1n - first.position), end: this.head }
   }
 
-  /** Reads what follows a position. Throws `cursor expired` when retention has removed it. */
+  /** Reads the events after a position. Throws `cursor expired` when retention has removed them. */
   async readAfter(position: bigint, playerId: string | null, signal?: AbortSignal): Promise<Page> {
     if (playerId === null) return this.readPage(position)
     const leave = await this.options.playerReads.enter(signal)
@@ -170,7 +173,7 @@ export class StreamBuffer implements BusListener {
     }
     const events = await page.events
     const [first] = events
-    // It is committed, so retention has removed it.
+    // The position is committed, so retention has removed its event.
     if (!first || first.position > position + 1n) throw new Refusal('cursorExpired')
     return { events, at: Number(position + 1n - first.position), end: page.end }
   }
@@ -179,7 +182,7 @@ export class StreamBuffer implements BusListener {
     const { environmentId, reader } = this.options
     const { head } = this
     const events = await reader.ofPlayer(environmentId, playerId, position, head)
-    // Asked afterwards: the oldest leave first, so if this one is kept, all behind it were kept until now.
+    // Checked afterwards: the oldest events are removed first, so if this one still exists, all later ones did.
     if (!(await reader.isKept(environmentId, position + 1n))) throw new Refusal('cursorExpired')
     const last = events.length === PLAYER_PAGE ? events.at(-1) : undefined
     return { events, at: 0, end: last?.position ?? head }
@@ -206,7 +209,7 @@ export class StreamBuffer implements BusListener {
     this.recent.push(event)
     this.head = event.position
     if (this.head > this.target) this.target = this.head
-    // Trimmed in halves, so that dropping the oldest costs nothing per event.
+    // Trimmed by halves, so that dropping the oldest costs nothing per event.
     if (this.recent.length > 2 * RECENT_EVENTS) {
       this.recent = this.recent.slice(-RECENT_EVENTS)
       this.leaveBehind()
@@ -214,18 +217,18 @@ export class StreamBuffer implements BusListener {
     if (!this.isDelivering) this.scheduleDelivery()
   }
 
-  /** Retention has removed the events up to a position: a subscription that needs them is told so when it reads. */
+  /** Retention has removed the events up to a position. A subscription that needs them fails when it reads. */
   private skipTo(position: bigint): void {
     this.head = position
     this.recent = []
     this.leaveBehind()
   }
 
-  /** Subscriptions read by themselves what is no longer at hand and was not delivered. */
+  /** Subscriptions read for themselves what was not delivered and is no longer in memory. */
   private leaveBehind(): void {
     const first = this.recent[0]?.position ?? this.head + 1n
     if (first <= this.delivered + 1n) return
-    // What was collected already is given first, so that nobody is given it twice.
+    // Collected events are delivered first, so that no subscription receives one twice.
     for (const _ of this.deliveries ?? []);
     const { delivered } = this
     this.delivered = first - 1n
@@ -233,7 +236,7 @@ export class StreamBuffer implements BusListener {
   }
 
   private async fill(): Promise<void> {
-    // Before the beginning is known it would read all that was ever written, and take it for recent.
+    // Before the start it would read the whole history and treat it as recent.
     if (this.isFilling || !this.hasBegun) return
     this.isFilling = true
     try {
@@ -253,13 +256,13 @@ export class StreamBuffer implements BusListener {
     }
   }
 
-  /** Not at once: the answers of the calls that caused the events go first. */
+  /** Deferred: the answers of the calls that caused the events go first. */
   private scheduleDelivery(): void {
     this.isDelivering = true
     setImmediate(() => this.deliver())
   }
 
-  /** Gives live subscriptions what is new, a batch at a time. */
+  /** Delivers new events to live subscriptions, a batch at a time. */
   private deliver(): void {
     const page = this.recentAfter(this.delivered)
     const topics = new Set<Topic<Subscriber>>()
@@ -290,7 +293,7 @@ export class StreamBuffer implements BusListener {
   }
 }
 
-/** Gives each topic's events to its subscriptions, one subscription a step. */
+/** Delivers each topic's events, one subscription per step. */
 function* deliveriesOf(topics: ReadonlySet<Topic<Subscriber>>, end: bigint): Generator<void> {
   for (const topic of topics) {
     const { events } = topic

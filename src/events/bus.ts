@@ -3,22 +3,25 @@ import type { StreamEvent } from './catalogue.ts'
 export interface BusListener {
   /** Events of one environment, as one transaction committed them. They may arrive late, out of order, or never. */
   events(events: readonly StreamEvent[]): void
-  /** The environment's stream is known to reach this position, whose events did not come along. */
+  /** The environment's stream has reached this position. The events were not sent along. */
   reaches(position: bigint): void
-  /** Signals may have been missed: look at the database. */
+  /** Signals may have been lost: read the database. */
   gap(): void
 }
 
 /**
- * Carries the news of committed events between the parts of an instance, or between instances. It is a signal, not the
- * record: whoever listens makes good every loss from Postgres.
+ * Announces committed events between the parts of an instance, or between instances. It is a signal, not the record:
+ * listeners make up for every loss from Postgres.
  */
 export interface Bus {
-  /** Events of one environment. Never throws and never waits: they are committed, whatever becomes of the signal. */
+  /**
+   * Announces events of one environment. Never throws and never waits: the events are committed, whatever happens to
+   * the signal.
+   */
   publish(events: readonly StreamEvent[]): void
-  /** Resolves once signals are heard; call the answer to end it. */
+  /** Resolves once signals arrive, with a function that unsubscribes. */
   subscribe(environmentId: string, listener: BusListener): Promise<() => void>
-  /** Whether signals reach other instances now. Where there are none, they do. */
+  /** False while Redis is unreachable. Always true without Redis. */
   isConnected(): boolean
   close(): Promise<void>
 }

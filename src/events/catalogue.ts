@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts'
 
-/** What happens in an environment, as its stream tells it (spec 6). */
+/** The kinds of events in an environment's stream (spec 6). */
 export const EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -8,15 +8,15 @@ export type EventType = (typeof EVENT_TYPES)[number]
 export interface NewEvent {
   readonly environmentId: string
   readonly type: EventType
-  /** The crossed handle; null for events that are no crossing. */
+  /** The crossed handle; null for an event that is no crossing. */
   readonly handle: string | null
   readonly playerId: string
   readonly scenarioId: string | null
   readonly nodeId: string | null
   readonly runId: string | null
-  /** A client crossed the handle, of a node that it runs. */
+  /** A client crossed the handle, of a node that the client runs. */
   readonly byClient: boolean
-  /** The event's own members, such as `fromLevel` and `toLevel`. */
+  /** The event's own data, such as `fromLevel` and `toLevel`. */
   readonly data: Json
 }
 

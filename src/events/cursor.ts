@@ -2,18 +2,18 @@ import { invalidRequest, Refusal } from '../errors.ts'
 import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
 
-/** An opaque name for a position of an environment's stream. */
+/** The cursor of a position of an environment's stream: an opaque text. */
 export function printCursor(environmentId: string, position: bigint): string {
   return Buffer.from(`1:${environmentId}:${position}`).toString('base64url')
 }
 
-/** The environment of the stream that a cursor is of; null for a text that is no cursor. */
+/** The environment of a cursor; null for a text that is no cursor. */
 export function readEnvironmentId(cursor: string): string | null {
   const [version, environment = '', position = ''] = Buffer.from(cursor, 'base64url').toString().split(':')
   return version === '1' && isUuid(environment) && /^\d{1,18}$/.test(position) ? environment : null
 }
 
-/** The position that a cursor names. A cursor of another stream is refused as `cursor expired`, never ignored. */
+/** The position of a cursor. Refuses the cursor of another stream with `cursor expired`. */
 export function readCursor(environmentId: string, cursor: string, path = 'after'): bigint {
   const [version, environment, position] = Buffer.from(cursor, 'base64url').toString().split(':')
   if (version !== '1' || environment === undefined || !/^\d{1,18}$/.test(position ?? '')) {

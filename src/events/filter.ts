@@ -1,6 +1,6 @@
 import type { StreamEvent } from './catalogue.ts'
 
-/** Which events are asked for. A field that is null asks for any. */
+/** The requested events. A null field matches any value. */
 export interface EventFilter {
   readonly playerId: string | null
   readonly scenarioId: string | null

@@ -66,7 +66,7 @@ const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
       type: 'JSON',
       description:
         "The event's own members. Each type of event has them as fields, too. Xp and amounts are decimal strings, as Int64.",
-      // No text between quotation marks holds such a member: its own marks would be escaped.
+      // A text value cannot contain this member: its quotation marks would be escaped.
       resolve: (event) => new RawJson(event.data.replace(/"(xp|amount)":(\d+)/g, '"$1":"$2"')),
     }),
   }),
@@ -203,7 +203,7 @@ const historyRequest = shape({
   ...span,
 })
 
-/** Whose events are asked for, of which place and kind. */
+/** The filter of the requested events. */
 async function readFilter(context: Context, request: Omit<RequestOf<typeof followRequest>, 'after'>) {
   const { environment, scenarioId, nodeId, playerId, types, handles } = request
   const scope = await readScope(context, { environment, playerId })
@@ -211,13 +211,13 @@ async function readFilter(context: Context, request: Omit<RequestOf<typeof follo
 }
 
 /**
- * The events that a caller may see, narrowed by its arguments: a player sees its own, a platform key its project's.
- * A player that asks for another's events is refused, not shown nothing.
+ * The events that a caller may see, narrowed by the arguments: a player's own, or those of a platform key's project. A
+ * player that asks for another player's events is refused.
  */
 async function follow(context: Context, args: object, byClient: boolean | null = null) {
   const { after: cursor, ...request } = followRequest.readInput(args)
   const { environmentId, ...filter } = await readFilter(context, request)
-  // A stream of server-sent events comes back with the address that it began with: what it has heard is the later word.
+  // A reconnecting stream of server-sent events repeats its first URL: `Last-Event-ID` is newer than the cursor in it.
   const after = context.lastEventId ?? cursor
   return context.subscriptions.open({
     environmentId,
@@ -234,7 +234,7 @@ async function readScope(
   if (caller.kind === 'player') {
     await context.service.run(admitPlayer(caller))
     if (playerId !== null && playerId !== caller.playerId) throw new Refusal('forbidden')
-    // A player has one environment, whatever its name: it need not be given, and no other can be.
+    // A player belongs to one environment. It need not name it, and must not name another.
     if (
       environment !== null &&
       (await findEnvironment(context.service.pool, caller.projectId, readName(environment))) !== caller.environmentId
@@ -258,7 +258,7 @@ builder.subscriptionFields((t) => {
       type,
       description,
       args: argsOf(crossingsRequest),
-      // A client can cross `onComplete` of its own nodes, too.
+      // A client can also cross `onComplete` of its own nodes.
       subscribe: (_root, args, context) => follow(context, { ...args, handles: [handle] }, false),
       resolve: (event: StreamEvent) => event,
     })
@@ -345,7 +345,7 @@ function readEventPage(args: PageArgs): AskedPage {
   return page
 }
 
-/** A page of a stream. Its cursors are the stream's own. */
+/** A page of a stream. Its cursors are those of the stream. */
 async function readHistory(context: Context, filter: HistoryFilter, { size, backwards, after, before }: AskedPage) {
   const { environmentId } = filter
   const cursorOf = (position: bigint) => printCursor(environmentId, position)
@@ -357,7 +357,7 @@ async function readHistory(context: Context, filter: HistoryFilter, { size, back
   const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))
   if (backwards) edges.reverse()
   const hasMore = events.length > size
-  // Without any, whoever goes on from here misses nothing.
+  // For an empty page: a subscription from here misses nothing.
   const here = after ?? before ?? cursorOf(end)
   return {
     edges,

@@ -4,21 +4,21 @@ import { Refusal } from '../errors.ts'
 import type { EventType, StreamEvent } from './catalogue.ts'
 import type { EventFilter } from './filter.ts'
 
-/** Which events of a stream are asked for. A field that is null asks for any. */
+/** The requested events of a stream. A null field matches any value. */
 export interface HistoryFilter extends EventFilter {
   readonly environmentId: string
-  /** The first moment that counts. */
+  /** The start of the range, included. */
   readonly from: Date | null
-  /** The first moment that does not count any more. */
+  /** The end of the range, not included. */
   readonly to: Date | null
 }
 
-/** A page of them: after one position, before another, from the near end of either. */
+/** A page: after one position, before another, from the near end of either. */
 export interface EventPage {
   readonly after: bigint | null
   readonly before: bigint | null
   readonly limit: number
-  /** From the end backwards. The events come in that order, too. */
+  /** From the end backwards; the events are in that order, too. */
   readonly backwards: boolean
 }
 
@@ -56,13 +56,15 @@ export function eventOf(environmentId: string, row: EventRow): StreamEvent {
 
 export interface History {
   readonly events: readonly StreamEvent[]
-  /** The end of the stream before the events were read: from here on nothing is missed. */
+  /** The end of the stream before the events were read: a subscription from here misses nothing. */
   readonly end: bigint
 }
 
-/** Reads a page of a stream's history. Refuses with `cursor expired` a position that is gone or to come. */
+/**
+ * Reads a page of a stream's history. Refuses a position that was removed or does not exist yet with `cursor expired`.
+ */
 export function readEvents(pool: Pool, filter: HistoryFilter, page: EventPage): Promise<History> {
-  // Retention may remove events meanwhile: a page from two moments could have a gap that nobody is told of.
+  // Retention may remove events at any time: a page from two moments could have a gap without an error.
   return inSnapshot(pool, (client) => readPage(client, filter, page))
 }
 
@@ -76,7 +78,7 @@ async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPa
   const to = filter.to && (await positionAt(client, environmentId, bounds, filter.to))
   const values: unknown[] = [environmentId]
   const conditions = ['environment_id = $1']
-  // Only what is asked for stands in the statement: each has a plan of its own.
+  // The statement contains only the given conditions, so that each combination has its own plan.
   const ask = (value: unknown, condition: (parameter: string) => string) => {
     if (value === null) return
     values.push(value instanceof Set ? [...value] : value)
@@ -100,7 +102,7 @@ async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPa
 }
 
 interface Bounds {
-  /** The first position that is kept; one past the end when none is. */
+  /** The first stored position; one past the end when none is stored. */
   readonly first: bigint
   readonly end: bigint
 }
@@ -117,8 +119,8 @@ async function readBounds(client: ClientBase, environmentId: string): Promise<Bo
 }
 
 /**
- * The first position at or after a moment. Positions are in the order of time, and none is missing, so it is found by
- * halving: no index on the time has to be kept with every event.
+ * The first position at or after a moment. Positions are in the order of time without gaps, so a binary search finds
+ * it, and events need no index on the time.
  */
 async function positionAt(
   client: ClientBase,
@@ -145,7 +147,7 @@ async function positionAt(
   return BigInt(rows[0]?.position ?? 0)
 }
 
-/** The event at a position; null when there is none, or none any more. */
+/** The event at a position; null when there is none, or no longer. */
 export async function readEvent(pool: Pool, environmentId: string, position: bigint): Promise<StreamEvent | null> {
   const { rows } = await pool.query<EventRow>(
     `SELECT ${EVENT_COLUMNS} FROM events WHERE environment_id = $1 AND position = $2`,

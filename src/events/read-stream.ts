@@ -4,20 +4,20 @@ import { EVENT_COLUMNS, eventOf } from './history.ts'
 
 /** Positions of a page of a whole stream. */
 export const PAGE = 500
-/** Events of a page of one player. Small, since a page is read again for a player who takes only a part of it. */
+/** Events of a page of one player. Small, since a player who takes only part of a page has it read again. */
 export const PLAYER_PAGE = 128
 
-/** The statements by which streams are followed. */
+/** The statements that follow streams. */
 export interface StreamReader {
   /** The position of the last committed event; 0 before the first. */
   end(environmentId: string): Promise<bigint>
-  /** The same for several environments. One without events is missing. */
+  /** The same for several environments. Those without events are missing. */
   ends(environmentIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>
-  /** The events after a position, up to another and with it. */
+  /** The events after a position up to another, which is included. */
   between(environmentId: string, after: bigint, end: bigint): Promise<StreamEvent[]>
   /** The events after a position, at most {@link PAGE}. */
   after(environmentId: string, after: bigint): Promise<StreamEvent[]>
-  /** One player's events after a position, up to another and with it, at most {@link PLAYER_PAGE}. */
+  /** One player's events after a position up to another, which is included; at most {@link PLAYER_PAGE}. */
   ofPlayer(environmentId: string, playerId: string, after: bigint, end: bigint): Promise<StreamEvent[]>
   /** False once retention has removed the event at a position. */
   isKept(environmentId: string, position: bigint): Promise<boolean>

@@ -6,58 +6,64 @@ import type { EventType, StreamEvent } from './catalogue.ts'
 
 export interface RedisBusOptions {
   readonly url: string
-  /** Told when Redis goes away and when it is back. */
+  /** Called when Redis goes away and when it is back. */
   readonly onChange?: (isConnected: boolean) => void
 }
 
 const CHANNELS = 'tierway:events:'
-/** A follower is let in without Redis after this long: it is told later then, by the look at Postgres each second. */
+/**
+ * After this long a subscription starts without Redis. Until Redis answers, events come from the check of Postgres each
+ * second.
+ */
 const SUBSCRIBE_TIMEOUT_MS = 1_000
-/** How often Redis is asked whether it still carries signals: nothing breaks where it answers nothing, or refuses. */
+/** How often Redis is probed: a Redis that does not answer or refuses to publish breaks no connection. */
 const BEAT_MS = 1_000
-/** A connection that owes an answer and brings nothing for so long is given up, and another one made. */
+/** A connection that owes an answer for this long is replaced. */
 const ANSWER_TIMEOUT_MS = 2_500
-/** Nobody listens to it. Its name is like that of the others, so that whoever may publish there may publish here. */
+/**
+ * The channel of the probe, without subscribers. Its name has the same form as the others, so that the same access rule
+ * covers it.
+ */
 const BEAT_CHANNEL = `${CHANNELS}beat`
-/** Signals under way to a Redis that does not answer. More are not sent: the look at Postgres makes them good. */
+/** The most unanswered signals. Further ones are dropped: the check of Postgres makes up for them. */
 const MAX_SIGNALS = 1_000
-/** A longer signal says only how far the stream reaches. */
+/** A longer signal carries only the position that the stream has reached. */
 const MAX_SIGNAL_LENGTH = 256 * 1024
 
 const OPTIONS: RedisOptions = {
   connectTimeout: 2_000,
   socketTimeout: ANSWER_TIMEOUT_MS,
   keepAlive: 10_000,
-  // What cannot be sent now is not worth sending later.
+  // A signal that cannot be sent now is not worth sending later.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  // Done here, since listeners are to look for what they missed only when they hear again.
+  // Done here, since listeners must look for missed events only after signals arrive again.
   autoResubscribe: false,
   retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1_000),
 }
 
 /**
- * The bus between instances. Redis carries signals and nothing else: it forgets, and it may go away at any time; then
- * events come later, from Postgres, and no write fails.
+ * The bus between instances. Redis carries signals and stores nothing. It may go away at any time: events then come
+ * later, from Postgres, and no write fails.
  */
 export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): Bus {
   const instance = randomUUID()
   const local = createLocalBus()
   const listeners = new Map<string, Set<BusListener>>()
-  /** Environments whose signals arrive, by the word of Redis. */
+  /** The environments whose signals arrive, confirmed by Redis. */
   const heard = new Set<string>()
   const publisher = new Redis(url, OPTIONS)
-  // A connection that subscribes can do nothing else.
+  // A connection with subscriptions cannot do anything else.
   const subscriber = new Redis(url, OPTIONS)
-  // Redis carries signals to all of its databases, and environments have the same ids in a copy of their database.
+  // Redis sends signals to all of its databases, and a copy of our database has environments with the same ids.
   const { db = 0 } = publisher.options
   /** One subscription per environment and instance. */
   const channelOf = (environmentId: string): string => `${CHANNELS}${db === 0 ? '' : `${db}:`}${environmentId}`
-  /** Events whose signal leaves in the next turn of the event loop, by environment. */
+  /** Events by environment whose signal is sent in the next turn of the event loop. */
   const unsent = new Map<string, StreamEvent[]>()
   let sending: NodeJS.Immediate | undefined
   let underWay = 0
-  // A Redis that answers may still let this user do neither.
+  // A reachable Redis may still forbid this user to publish or subscribe.
   let mayPublish = true
   let maySubscribe = true
   let wasConnected: boolean | undefined
@@ -83,7 +89,7 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
       const group = listeners.get(environmentId)
       if (!group || heard.has(environmentId)) continue
       heard.add(environmentId)
-      // Until now nothing was heard.
+      // Signals may have been lost until now.
       for (const listener of group) listener.gap()
     }
   }
@@ -101,12 +107,12 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
     const missing = [...listeners.keys()].filter((environmentId) => !heard.has(environmentId))
     const listening = missing.length > 0 ? hear(missing) : subscriber.ping().catch(() => undefined)
     await Promise.all([speak(), listening])
-    // Of a connection that is not there its close has told, or will.
+    // A missing connection is reported by its `close`.
     if (publisher.status === 'ready' && subscriber.status === 'ready') changed()
   }
 
   for (const connection of [publisher, subscriber]) {
-    // Unheard, it would end the process. What matters is told by the two below.
+    // An unhandled error would end the process. The two listeners below report what matters.
     connection.on('error', () => undefined)
     connection.on('ready', beat)
     connection.on('close', changed)
@@ -130,7 +136,7 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
     const others = unsent.get(first.environmentId)
     if (others) others.push(...events)
     else unsent.set(first.environmentId, [...events])
-    // Not at once: the answers of the calls that caused the events go first, and further groups may share the signal.
+    // Deferred: the answers of the calls that caused the events go first, and later groups may share the signal.
     sending ??= setImmediate(send)
   }
 
@@ -173,7 +179,7 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
       clearInterval(beating)
       clearImmediate(sending)
       if (sending) send()
-      // An end that is wanted is no news.
+      // An intended end is not reported.
       wasConnected = false
       listeners.clear()
       await local.close()
@@ -191,7 +197,7 @@ interface Signal {
   readonly events: readonly StreamEvent[] | null
 }
 
-/** An event as it travels: without names, and without its environment, which the signal has once. */
+/** An event in a signal: without property names, and without its environment, which the signal has once. */
 type SentEvent = readonly [
   position: string,
   type: EventType,
@@ -225,7 +231,7 @@ function printSignal(instance: string, environmentId: string, events: readonly S
   return text.length <= MAX_SIGNAL_LENGTH ? text : JSON.stringify([instance, environmentId, end, null])
 }
 
-/** Undefined for a text that is no signal: others may use the same Redis, also other versions of this service. */
+/** Undefined for other texts: other programs, and other versions of this service, may use the same Redis. */
 function readSignal(message: string): Signal | undefined {
   try {
     const [instance, environmentId, end, sent]: [string, string, string, SentEvent[] | null] = JSON.parse(message)

@@ -3,8 +3,8 @@ import type { Pool } from 'pg'
 const PURGE_ROWS = 5_000
 
 /**
- * Removes events past retention, the oldest of each stream first and a bounded number at a time; says how many. What is
- * left of a stream is always one piece: a cursor from before it is told apart from one within.
+ * Removes events past retention, the oldest of each stream first and a bounded number at a time. Returns how many. The
+ * rest of a stream is always contiguous, so that an older cursor is recognized as expired.
  */
 export async function purgeOldEvents(pool: Pool, days: number): Promise<number> {
   const { rows } = await pool.query<{ environment_id: string }>('SELECT environment_id FROM streams')

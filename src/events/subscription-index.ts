@@ -6,14 +6,14 @@ export interface Topic<S> {
   readonly shape: number
   readonly keys: readonly string[]
   readonly subscriptions: Set<S>
-  /** Matching events that the subscriptions have not been given yet. */
+  /** Matching events that were not delivered yet. */
   events: StreamEvent[]
 }
 
 /** One topic, or several whose filters overlap. */
 type Entry<S> = Topic<S> | Topic<S>[]
 
-// The shape of a filter: which fields it fixes, as bits.
+// The shape of a filter: the fields that it fixes, as bits.
 const PLAYER = 1
 const SCENARIO = 2
 const NODE = 4
@@ -21,12 +21,12 @@ const TYPE = 8
 const HANDLE = 16
 const BY_CLIENT = 32
 
-/** Postgres takes no text with a NUL, so two keys cannot run into each other. */
+/** Text in Postgres contains no NUL, so keys stay unambiguous. */
 const SEPARATOR = '\0'
 
 /**
- * Finds the subscriptions that an event matches by look-ups: one for each combination of fields that some filter fixes.
- * The number of subscriptions does not matter.
+ * Finds the subscriptions that an event matches by lookups: one for each combination of fields that a filter fixes. The
+ * number of subscriptions does not matter.
  */
 export class SubscriptionIndex<S> {
   private readonly shapes = new Map<number, Map<string, Entry<S>>>()
@@ -54,7 +54,7 @@ export class SubscriptionIndex<S> {
     }
   }
 
-  /** How many keys the index holds. */
+  /** The number of keys in the index. */
   get size(): number {
     let size = 0
     for (const topics of this.shapes.values()) size += topics.size
@@ -116,7 +116,7 @@ function keysOf({ playerId, scenarioId, nodeId, types, handles, byClient }: Even
 
 /** Null when the event lacks a field that the shape fixes. */
 function keyOf({ playerId, scenarioId, nodeId, type, handle, byClient }: StreamEvent, shape: number): string | null {
-  // Nothing to put together: the case of a player who follows all of its own events.
+  // The key of a player who follows all of its own events is the player's id.
   if (shape === PLAYER) return playerId
   if ((shape & SCENARIO && scenarioId === null) || (shape & NODE && nodeId === null)) return null
   if (shape & HANDLE && handle === null) return null

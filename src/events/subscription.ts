@@ -6,16 +6,16 @@ import type { Topic } from './subscription-index.ts'
 
 /** The receiver of a subscription's events. */
 export interface Sink {
-  /** Takes events, in order. False asks for a pause: nothing more comes until `resume()` is called. */
+  /** Takes events, in order. False asks for a pause: nothing more arrives until `resume()` is called. */
   take(events: readonly StreamEvent[]): boolean
-  /** Called once at the end, with the error that ended the subscription, if one did. */
+  /** Called once at the end, with the error that ended the subscription, if any. */
   end(error?: unknown): void
 }
 
-/** Events that are given together to a subscription that is behind, and about how many bytes of data they have. */
+/** Events that are delivered together to a subscription that is behind, and roughly their bytes of data. */
 const CHUNK = 64
 const CHUNK_BYTES = 16 * 1024
-/** Events that wait for `next()` at most, not counting the last chunk. */
+/** The most events that wait for `next()`, without the last chunk. */
 const PULLED = 32
 
 /**
@@ -30,21 +30,21 @@ type State = 'new' | 'behind' | 'waiting' | 'full' | 'live' | 'ended'
 
 /**
  * The events of a stream that match a filter, from a position on: in order, without a gap or a repeat. They flow into a
- * sink, or are pulled by `for await`. A live subscription costs nothing while no event matches it.
+ * sink, or `for await` pulls them. A live subscription costs nothing while no event matches.
  */
 export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscriber {
   readonly filter: EventFilter
   private readonly buffer: StreamBuffer
   private readonly endings: (() => void)[] = []
   private state: State = 'new'
-  /** Every event up to here was given, if it matches. Out of date while live: the buffer knows it then. */
+  /** All matching events up to here were delivered. Not current while live: the buffer then knows the position. */
   private position: bigint
   private topic: Topic<Subscriber> | undefined
   private sink: Sink | undefined
   private reading: AbortController | undefined
-  /** What follows the first position, when it had to be read. */
+  /** The events after the first position, when they had to be read. */
   private first: Page | null
-  /** Events that were looked at in this turn of the event loop. */
+  /** Events that were examined in this turn of the event loop. */
   private scanned = 0
 
   constructor(buffer: StreamBuffer, { filter, position, first }: SubscriptionStart) {
@@ -55,7 +55,7 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     buffer.subscriptions.add(this)
   }
 
-  /** Lets the events flow into a sink. To be called once, and not together with `next()`. */
+  /** Lets the events flow into a sink. Call it once, and not together with `next()`. */
   flow(sink: Sink): void {
     this.sink = sink
     if (this.state === 'ended') {
@@ -69,13 +69,13 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     this.advance()
   }
 
-  /** Calls back once at the end, after the callbacks that were given before. */
+  /** Calls a function once at the end, after the functions that were given before. */
   onceEnded(callBack: () => void): void {
     if (this.state === 'ended') callBack()
     else this.endings.push(callBack)
   }
 
-  /** Goes on after a pause. Does nothing when there is none. */
+  /** Continues after a pause. Without a pause it does nothing. */
   resume(): void {
     if (this.state !== 'full') return
     this.state = 'behind'
@@ -84,7 +84,7 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
 
   give(events: readonly StreamEvent[], end: bigint): void {
     if (this.state !== 'live' || this.position >= end) return
-    // It became live while they were on their way, and has had some of them.
+    // The subscription became live meanwhile, and has received some of them.
     const isNew = ({ position }: StreamEvent) => position > this.position
     const due = events[0] && isNew(events[0]) ? events : events.filter(isNew)
     if (due.length === 0 || this.offer(due)) return
@@ -100,7 +100,7 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     this.advance()
   }
 
-  /** Ends it. Does nothing the second time. */
+  /** Ends the subscription. A second call does nothing. */
   end(error?: unknown): void {
     if (this.state === 'ended') return
     this.exit()
@@ -166,7 +166,7 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     }
   }
 
-  /** Gives what matches in a page, as long as the sink takes it and the turn lasts. */
+  /** Delivers the matches of a page while the sink accepts them and the turn lasts. */
   private work({ events, at, end }: Page): void {
     let index = at
     while (this.state === 'behind' && this.position < end) {
@@ -176,12 +176,12 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
       }
       const chunk: StreamEvent[] = []
       let bytes = 0
-      // The page can have grown beyond its end since it was cut.
+      // The page may have grown beyond its end since it was cut.
       while (this.position < end && chunk.length < CHUNK && bytes < CHUNK_BYTES && this.scanned < PAGE) {
         const event = events[index]
         index += 1
         this.scanned += 1
-        // A page of one player ends behind its last event.
+        // A page of one player ends after its last event.
         this.position = event?.position ?? end
         if (!event || !matches(this.filter, event)) continue
         chunk.push(event)
@@ -191,7 +191,7 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     }
   }
 
-  /** Lets the others have their turn: what is at hand would keep them waiting until this one has it all. */
+  /** Yields to other work of the event loop: with much in memory this could run for long. */
   private rest(page: Page): void {
     this.state = 'waiting'
     setImmediate(() => {
@@ -202,14 +202,14 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     })
   }
 
-  /** False when it has ended meanwhile. */
+  /** False when the subscription has ended. */
   private continue(): boolean {
     if (this.state !== 'waiting') return false
     this.state = 'behind'
     return true
   }
 
-  /** False when the sink wants a pause, or the subscription has ended. */
+  /** False when the sink asks for a pause, or the subscription has ended. */
   private offer(events: readonly StreamEvent[]): boolean {
     try {
       if (this.sink?.take(events)) return true
@@ -224,11 +224,11 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
 export interface SubscriptionStart {
   readonly filter: EventFilter
   readonly position: bigint
-  /** What follows the position, when it is not at hand. */
+  /** The events after the position, when they are not in memory. */
   readonly first: Page | null
 }
 
-/** The sink of a subscription whose events are pulled. */
+/** The sink of a subscription that is pulled. */
 class Queue implements Sink {
   private readonly subscription: Subscription
   private events: StreamEvent[] = []
@@ -251,7 +251,7 @@ class Queue implements Sink {
   end(error?: unknown): void {
     this.hasEnded = true
     this.error = error
-    // What was taken before an error is still given.
+    // Events that arrived before an error are still delivered.
     if (error === undefined) this.events = []
     this.wake()
   }

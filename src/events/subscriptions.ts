@@ -17,7 +17,10 @@ export interface SubscriptionsOptions {
 export interface Subscriptions {
   /** The position of an environment's last committed event. */
   end(environmentId: string): Promise<bigint>
-  /** Opens a subscription. Throws `cursor expired` for a position that retention has removed, or that does not exist yet. */
+  /**
+   * Opens a subscription. Throws `cursor expired` for a position that retention has removed, or that does not exist
+   * yet.
+   */
   open(request: SubscriptionRequest): Promise<Subscription>
   /** Ends every subscription, and refuses new ones. */
   close(): Promise<void>
@@ -30,12 +33,12 @@ export interface SubscriptionRequest {
   readonly filter: EventFilter
 }
 
-/** Pages of single players that are read at once. Players can come back many at a time, and the game needs the database. */
+/** Pages of single players that are read at once. Many players can return together, and the game needs the database. */
 const MAX_PLAYER_READS = 2
-/** How often the ends of the streams are compared with the database: a lost signal makes events late, not lost. */
+/** How often the ends of the streams are compared with the database: a lost signal delays events and loses none. */
 const QUIET_MS = 1_000
 
-/** The subscriptions of this instance: one buffer for each environment that somebody subscribes to. */
+/** The subscriptions of this instance: one buffer for each environment with a subscription. */
 export function createSubscriptions({ pool, bus, onError = () => {} }: SubscriptionsOptions): Subscriptions {
   const reader = createStreamReader(pool)
   const playerReads = createTurns(MAX_PLAYER_READS)
@@ -73,7 +76,7 @@ export function createSubscriptions({ pool, bus, onError = () => {} }: Subscript
     for (;;) {
       const opening = acquire(environmentId)
       const buffer = await opening
-      // Its last subscription may have left in the meantime.
+      // Its last subscription may have ended in the meantime.
       if (buffers.get(environmentId) !== opening) continue
       buffer.join()
       return buffer
@@ -88,7 +91,7 @@ export function createSubscriptions({ pool, bus, onError = () => {} }: Subscript
       if (begun.size === 0) clearTimeout(quiet)
     }
     const buffer = new StreamBuffer({ environmentId, reader, playerReads, onError, onIdle })
-    // Signals are heard before the end is read, so nothing falls in between.
+    // Signals arrive before the end is read, so nothing falls in between.
     const leave = await bus.subscribe(environmentId, buffer)
     try {
       buffer.begin(await reader.end(environmentId))

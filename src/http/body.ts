@@ -6,15 +6,15 @@ import { MAX_DEPTH } from '../limits.ts'
 import { JsonSource } from '../request/source.ts'
 import { createTurns } from '../turns.ts'
 
-// A byte order mark is kept, so that it is refused like any other text that is not JSON.
+// A byte order mark is kept, and refused like any other text that is not JSON.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** What is longer takes milliseconds to parse. */
+/** Longer bodies take milliseconds to parse. */
 const LONG_BYTES = 64 * 1024
-/** One long body in each turn of the event loop: when hundreds have come at once, others are served between them. */
+/** One long body in each turn of the event loop, so that other requests are served between hundreds of them. */
 const turns = createTurns(1)
 
-/** Reads a request's body up to a limit; beyond it nothing more is taken in. */
+/** Reads a request's body up to a limit. Beyond it nothing more is read. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const body = await receive(request, maxBytes)
   if (body.length > LONG_BYTES) setImmediate(await turns.enter())
@@ -35,23 +35,23 @@ function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       } else if (from === 0) {
         body = chunk
       } else {
-        // Copied rather than kept: a million chunks of a byte would take hundreds of megabytes.
+        // Copied, not kept: a million chunks of one byte would take hundreds of megabytes.
         if (length > body.length) body = grown(body, length)
         chunk.copy(body, from)
       }
     })
     request.on('end', () => resolve(body.subarray(0, length)))
-    // A client that leaves in the midst is owed no answer, but whoever waits for the body is, and it is nobody's fault here.
+    // A client that leaves early gets no answer, but the reader of the body must still be told.
     request.on('error', () => reject(unreadable('the body must be whole')))
   })
 }
 
-/** A client that is refused while it sends has this long to read its answer. */
+/** How long a client that is refused while it sends may take to read the answer. */
 export const LINGER_MS = 500
 
 /**
- * Reads on for a moment after an answer to a body that has not come whole. A client whose connection closes while it
- * sends would not read the answer.
+ * Reads on for a moment after the answer to an incomplete body. A client whose connection closes while it sends would
+ * not read the answer.
  */
 export function letBy(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || !(request.headers['content-length'] || request.headers['transfer-encoding'])) return
@@ -68,7 +68,7 @@ function grown(bytes: Buffer, length: number): Buffer {
   return larger
 }
 
-/** The members of a body that is one JSON object. Anything else is a 400 that says why. */
+/** The members of a body that is one JSON object. Any other body is a 400 with the reason. */
 export function readJson(body: Buffer): JsonSource {
   const text = textOf(body)
   if (nestsDeeper(text, MAX_DEPTH)) throw unreadable(`the body must not nest deeper than ${MAX_DEPTH}`)
@@ -92,7 +92,7 @@ function textOf(body: Buffer): string {
   }
 }
 
-/** Most bodies open one object and no list, which is told faster than by going through them. */
+/** Most bodies open one object and no list, which is quick to see. */
 function nestsDeeper(text: string, limit: number): boolean {
   if (!text.includes('[') && text.indexOf('{') === text.lastIndexOf('{')) return false
   return depthExceeds(text, limit)

@@ -9,14 +9,17 @@ import { getPage, type PageFile, sendPageFile, toPageFile, withoutSlash } from '
 import type { Reply } from './respond.ts'
 import type { Route } from './route.ts'
 
-/** What the page takes from the package swagger-ui-dist. The build copies it, so that no installation needs the package. */
+/**
+ * The files that the page needs from the package swagger-ui-dist. The build copies them, so that no installation needs
+ * the package.
+ */
 export const ASSETS = ['swagger-ui-bundle.js', 'swagger-ui.css'] as const
 export const ASSET_LICENSES = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'] as const
 
-/** Where the build puts them: beside this file. */
+/** The folder of the build's copies: beside this file. */
 export const copiedAssets = (): string => fileURLToPath(new URL('./docs/', import.meta.url))
 
-/** Where the package has them: there in development alone. */
+/** The folder of the package, which is installed for development only. */
 export function packagedAssets(): string {
   return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 }
@@ -31,7 +34,7 @@ const START = `SwaggerUIBundle({
 })
 `
 
-/** The page; what it loads carries its hash, so that browsers keep it until it changes. */
+/** The page. The addresses of its files contain their hash, so that browsers cache them until they change. */
 const page = (address: (name: string) => string): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -50,8 +53,8 @@ const page = (address: (name: string) => string): string => `<!doctype html>
 `
 
 /**
- * The contract of the REST surface to browse, at `/docs`, without the internet. It tells nothing that `/openapi.json` does
- * not, so it is there in production, too.
+ * The contract of the REST surface to browse, at `/docs`, without the internet. It contains nothing that
+ * `/openapi.json` does not, so production serves it, too.
  */
 export function docsRoutes(log: Logger): Route[] {
   const folder = findAssets()
@@ -87,7 +90,7 @@ function findAssets(): string | undefined {
   return folders.find((folder) => ASSETS.every((name) => existsSync(join(folder, name))))
 }
 
-/** Reads what is served, once: it is asked for seldom, and then by several requests at once. */
+/** Reads the files once, at the first request. */
 async function load(folder: string): Promise<ReadonlyMap<string, PageFile>> {
   const assets = await Promise.all(
     ASSETS.map(async (name) => [name, await toPageFile(name, await readFile(join(folder, name)))] as const),

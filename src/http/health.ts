@@ -16,20 +16,20 @@ export interface HealthOptions {
   readonly metrics: Metrics
   readonly tokens: Tokens
   readonly config: Config
-  /** Migrated, and the database answers. */
+  /** The database is migrated and answers. */
   readonly isReady: () => Promise<boolean>
-  /** All works, but something is slower for it: Redis is away. */
+  /** Everything works, but some of it more slowly: Redis is away. */
   readonly isDegraded: () => boolean
 }
 
-/** Readiness is asked often and must never hang with the database. */
+/** Readiness must never hang with the database. */
 const READY_TIMEOUT_MS = 1_000
 
-/** What machines ask the service about itself: health, metrics, public keys, descriptions of the API and of scenarios. */
+/** What machines ask the service: health, metrics, public keys, descriptions of the API and of scenarios. */
 export function createHealth({ metrics, tokens, config, isReady, isDegraded }: HealthOptions) {
   let look: Promise<boolean> | undefined
 
-  /** One look at a time, whoever asks meanwhile: each would take a connection of the database. */
+  /** Concurrent requests share one check: each check takes a connection of the database. */
   function looked(): Promise<boolean> {
     look ??= isReady()
       .catch(() => false)
@@ -56,7 +56,7 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
 
   let schemaText: string | undefined
 
-  /** Open where introspection is; for operators elsewhere. */
+  /** Open where introspection is allowed; elsewhere it requires a platform key. */
   const respondSchema: Route['respond'] = async (context, request) => {
     if (!config.introspection) await requirePlatform(accessFor(context, request), 'viewer')
     schemaText ??= printedSchema()

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib'
 import type { Reply } from './respond.ts'
 import type { Route } from './route.ts'
 
-/** Scripts and styles of this origin alone, and nothing from anywhere else. The styles are the page's own. */
+/** Allows scripts and styles of this origin, and nothing from elsewhere. The page's own inline styles are allowed. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,12 +21,12 @@ export const SECURITY = ['x-content-type-options', 'nosniff', 'referrer-policy',
 
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', html: 'text/html' }
 
-/** A file that a page consists of, as it is sent. */
+/** A file of a page, as it is sent. */
 export interface PageFile {
   readonly type: string
   readonly plain: Buffer
   readonly zipped: Buffer
-  /** The hash of the content. The answer to a request with `?<hash>` may be cached for good. */
+  /** The hash of the content. The answer to a request with `?<hash>` may be cached without a limit. */
   readonly hash: string
 }
 
@@ -41,7 +41,7 @@ export async function toPageFile(name: string, plain: Buffer): Promise<PageFile>
 
 export const hashOf = (plain: Buffer): string => createHash('sha256').update(plain).digest('hex').slice(0, 16)
 
-/** Browsers ask again for what they have, unless they asked by its hash. A page itself runs under the strict policy. */
+/** Browsers revalidate their copy, unless they asked by its hash. A page itself has the strict policy. */
 export function sendPageFile(file: PageFile, { headers: sent, url }: IncomingMessage): Reply {
   const zip = /\bgzip\b/.test(String(sent['accept-encoding'] ?? ''))
   const etag = `"${file.hash}${zip ? '-gzip' : ''}"`
@@ -55,7 +55,7 @@ export function sendPageFile(file: PageFile, { headers: sent, url }: IncomingMes
   return { status: 200, body: zip ? file.zipped : file.plain, headers }
 }
 
-/** What browsers open: no other page calls it. */
+/** A route for browsers: no page of another origin calls it. */
 export const getPage = (path: string, respond: Route['respond']): Route => ({
   method: 'GET',
   path,

@@ -7,24 +7,24 @@ import { getPage, hashOf, SECURITY, sendPageFile, toPageFile, withoutSlash } fro
 import { json } from './respond.ts'
 import type { Route } from './route.ts'
 
-/** All that a game needs to know of the demo: nothing of it is a secret. */
+/** Everything that a game needs to know about the demo. None of it is secret. */
 export interface PlayableDemo {
   readonly sdkKey: string
   readonly scenarioId: string
   readonly passNodeId: string
-  /** What a login says of its player. */
+  /** The `customData` that logs its player in. */
   readonly customData: Readonly<Record<string, string>>
 }
 
-/** The example of a game in a browser, as it is: of both, the sources and what is built from them, two folders up. */
+/** The example of a game in a browser. From the sources and from the build it is two folders up. */
 const GAME = new URL('../../examples/browser-game/', import.meta.url)
 const GAME_FILES = ['game.js', 'view.js', 'style.css']
-/** The compiled library: beside this file's folder once that is compiled, too. */
+/** The compiled library: beside this file's folder when that is compiled, too. */
 const CLIENTS = ['../client/', '../../dist/client/'].map((path) => new URL(path, import.meta.url))
 
 /**
- * The demo season to play, at `/play`: the example game with the compiled client library, whose modules browsers load as
- * they are. Files are read each time, so that an edit of the example shows with the next reload.
+ * The demo season to play, at `/play`: the example game with the compiled client library, whose modules browsers load
+ * unbundled. Files are read for each request, so that a reload shows an edit of the example.
  */
 export function playRoutes(readDemo: () => Promise<PlayableDemo | undefined>, log: Logger): Route[] {
   const client = CLIENTS.find((folder) => existsSync(new URL('index.js', folder)))
@@ -43,7 +43,7 @@ export function playRoutes(readDemo: () => Promise<PlayableDemo | undefined>, lo
     withoutSlash('/play'),
     getPage('/play/demo.json', async () => {
       const demo = await readDemo()
-      // It is made once the service answers.
+      // The demo is created once the service answers.
       if (!demo) throw new Refusal('unavailable')
       const { sdkKey, scenarioId, passNodeId, customData } = demo
       const reply = json({ sdkKey, scenarioId, passNodeId, customData })
@@ -58,7 +58,7 @@ export function playRoutes(readDemo: () => Promise<PlayableDemo | undefined>, lo
   ]
 }
 
-/** The page, with the places and hashes of what it loads. */
+/** The page, with the paths and hashes of its files. */
 async function page() {
   let html = await readFile(new URL('index.html', GAME), 'utf8')
   for (const name of GAME_FILES) {

@@ -7,9 +7,9 @@ export interface Reply {
   readonly status: number
   /** Null for an answer without one (204, 304). */
   readonly body: string | Buffer | null
-  /** Names and values in turn, as `writeHead` takes them without copying. */
+  /** Names and values in turn, which `writeHead` takes without copying. */
   readonly headers: readonly string[]
-  /** A body that is made while it is sent, in the place of `body`. */
+  /** A body that is produced while it is sent, instead of `body`. */
   readonly pages?: AsyncIterable<string>
 }
 
@@ -23,7 +23,7 @@ export function json(body: Json, status = 200): Reply {
   return { status, body: print(body), headers: JSON_HEADERS }
 }
 
-/** Aborts once an answer was taken, or nobody waits for it any more. */
+/** Aborts when the answer was sent, or the client is gone. */
 export function closedOf(response: ServerResponse): AbortSignal {
   const closed = new AbortController()
   if (response.closed) closed.abort()
@@ -31,7 +31,7 @@ export function closedOf(response: ServerResponse): AbortSignal {
   return closed.signal
 }
 
-/** Done, and nothing to say. */
+/** Success without a body. */
 export function noContent(): Reply {
   return { status: 204, body: null, headers: NO_STORE }
 }

@@ -11,18 +11,18 @@ import { readBody, readJson } from './body.ts'
 import { operatorHeader } from './operator-header.ts'
 import { closedOf, json, NO_STORE, noContent, type Reply } from './respond.ts'
 
-/** What every handler works with. */
+/** What every handler needs. */
 export interface RestContext {
   readonly service: Service
   readonly maxBodyBytes: number
 }
 
-/** One line of the contents page: who may call what, and what answers. */
+/** One line of the contents page: method, path, caller and handler. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** With what varies: `/platform/v1/projects/:projectId`. */
+  /** The path with its parameters: `/platform/v1/projects/:projectId`. */
   readonly path: string
-  /** What browsers of this origin open, and no other page calls: it has no OPTIONS. */
+  /** A page of this origin, which no other origin calls: it has no OPTIONS. */
   readonly isPage?: boolean
   readonly respond: (
     context: RestContext,
@@ -32,7 +32,10 @@ export interface Route {
   ) => Reply | Promise<Reply>
 }
 
-/** A call's credentials. What is no string was sent several times, which Node lets pass for the SDK key alone. */
+/**
+ * A call's credentials. A value that is no string was sent several times; of these headers Node allows that for the SDK
+ * key alone.
+ */
 export function accessFor({ service }: RestContext, { headers }: IncomingMessage): Access {
   const { authorization, 'x-sdk-key': sdkKey } = headers
   const credentials = {
@@ -54,11 +57,11 @@ export interface PlayerRequest<Input> {
   readonly caller: PlayerCaller
   readonly input: Input
   readonly service: Service
-  /** Aborts once the answer was taken, or nobody waits for it any more. */
+  /** Aborts when the answer was sent, or the client is gone. */
   readonly closed: () => AbortSignal
 }
 
-/** The same for what is no command. Without an answer it is a 204. */
+/** The same for a read or write that is no command. Without a result the answer is a 204. */
 export function playerRead<F extends Fields>(
   path: string,
   shape: Shape<F>,
@@ -83,7 +86,7 @@ export function playerRead<F extends Fields>(
   }
 }
 
-/** The key of a request may stand in the header, too. */
+/** The idempotency key may also come in the header. */
 function withKey(body: Source, header: string | string[] | undefined, faults: Fault[]): Source {
   if (header === undefined) return body
   const key = String(header)
@@ -96,7 +99,7 @@ function withKey(body: Source, header: string | string[] | undefined, faults: Fa
 }
 
 export interface ClientRequest<Input> {
-  /** What the SDK key names. */
+  /** The project and environment of the SDK key. */
   readonly client: ClientRef
   readonly input: Input
   readonly service: Service
@@ -119,7 +122,7 @@ export function clientPost<F extends Fields>(
   }
 }
 
-/** A call of a player that takes the SDK key, too: both are of one environment. */
+/** A call of a player that also needs the SDK key. Both must be of one environment. */
 export function linkPost<F extends Fields>(
   path: string,
   shape: Shape<F>,
@@ -148,7 +151,7 @@ export interface PlatformRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
-  /** Gives the answer a header. */
+  /** Sets a header of the answer. */
   readonly setHeader: (name: string, value: string) => void
   /** The request's body, for methods that have one: a JSON object. */
   readonly body: () => Promise<JsonSource>
@@ -157,12 +160,12 @@ export interface PlatformRequest {
 
 export type PlatformHandler = (request: PlatformRequest) => Promise<Json>
 
-/** Answers with a body that is made while it is sent: whatever is refused is refused before. */
+/** Answers with a body that is produced while it is sent. Every refusal comes before its first byte. */
 export type PlatformStream = (
   request: PlatformRequest,
 ) => Promise<{ readonly type: string; readonly pages: AsyncIterable<string> }>
 
-/** How the audit log names a call that changes something, and which part of its path it is about. */
+/** The audit action of a call that changes something, and the path parameter that is its target. */
 export interface Audited {
   readonly action: string
   readonly target: (params: Readonly<Record<string, string>>) => string
@@ -179,7 +182,7 @@ export function platform(
   return platformCall(method, path, role, async (request) => json(await handler(request)), audited)
 }
 
-/** The same for an answer that is too long to be made at once. */
+/** The same for an answer that is too long for memory. */
 export function platformStream(
   path: `/platform/v1/projects/:projectId/${string}`,
   role: Role,

@@ -24,41 +24,41 @@ const ALLOWED_HEADERS =
   'authorization, content-type, idempotency-key, if-match, if-none-match, x-operator, x-request-id, x-sdk-key'
 const EXPOSED_HEADERS = 'etag, retry-after, x-request-id'
 
-/** What answers at a path, by method. */
+/** The handlers of a path, by method. */
 interface Place {
   readonly path: string
   readonly respond: ReadonlyMap<string, Route['respond']>
-  /** What a 405 lists, and a preflight allows. */
+  /** The methods that a 405 lists and a preflight allows. */
   readonly methods: string
-  /** What OPTIONS lists; null where it is refused like any other method. */
+  /** The methods that OPTIONS lists; null where OPTIONS is refused. */
   readonly allow: string | null
   readonly count: (status: number, milliseconds: number) => void
 }
 
 type Params = Readonly<Record<string, string>>
 
-/** The one way in over HTTP: finds the route, runs it, renders whatever it throws, and writes the answer in one write. */
+/** The one way in over HTTP: finds the route, runs it, renders errors, and sends the answer in one write. */
 export function createWayIn({ routes, context, log, metrics, allowedOrigins }: WayInOptions) {
   const router = findMyWay({
-    // Node bounds the whole target. The handler tells what is wrong with a parameter.
+    // Node limits the whole target. The handler reports faults of a parameter.
     maxParamLength: Number.MAX_SAFE_INTEGER,
     querystringParser: () => ({}),
   })
-  // One tree for all methods, so that a path that is there is told from a method that is not.
+  // One tree for all methods, so that a wrong method differs from a wrong path.
   for (const path of new Set(routes.map((route) => route.path))) {
     router.on('GET', path, () => undefined, placeOf(path, metrics, routes))
   }
   const nowhere = placeOf('*', metrics, [])
 
   function find(url: string): { readonly place: Place; readonly params: Params } {
-    // What is badly encoded is taken to the letter.
+    // Text that is not valid percent-encoding is taken literally.
     const found = router.find('GET', url) ?? (url.includes('%') ? router.find('GET', url.replaceAll('%', '%25')) : null)
     const params = (found?.params ?? {}) as Params
     for (const name in params) if (params[name] === '') return { place: nowhere, params }
     return { place: found?.store ?? nowhere, params }
   }
 
-  /** Answers a request. One with a fault is refused at no route. */
+  /** Answers a request. A request with a fault is refused before routing. */
   async function serve(request: IncomingMessage, response: ServerResponse, fault: Refusal | undefined): Promise<void> {
     const started = performance.now()
     const requestId = requestIdOf(request)
@@ -86,7 +86,10 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     place.count(status, performance.now() - started)
   }
 
-  /** Sends pages as fast as the client takes them. What fails midway cuts the connection: the answer must not look whole. */
+  /**
+   * Sends pages as fast as the client takes them. An error midway closes the connection, so that the answer does not
+   * look complete.
+   */
   async function send(
     { path }: Place,
     pages: AsyncIterable<string>,
@@ -122,7 +125,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     return { status: 204, body: null, headers }
   }
 
-  /** A bug is logged whole and answered with nothing of it. */
+  /** Logs a bug in full. The answer contains nothing of it. */
   function refuse({ path, methods }: Place, error: unknown, requestId: string): Reply {
     const refusal = toRefusal(error)
     if (refusal?.isWarned) log.warn({ path, requestId, ...refusal.about, cause: causeOf(refusal) }, refusal.message)
@@ -136,16 +139,16 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
 
   const refused = new WeakSet<Duplex>()
 
-  /** Answers, for Node's `clientError`, what is no request: there is no response for it, only the socket. */
+  /** Handles Node's `clientError`: the bytes are no request, so there is a socket and no response. */
   function serveError(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (!refused.has(socket)) refuseSocket(error, socket)
     refused.add(socket)
   }
 
   function refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // The answer that the socket is taken by, as Node's own handler looks at it.
+    // The response that currently uses the socket, found as Node's own handler does.
     const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }
-    // The call before is answered first, or its caller would take this answer for its own.
+    // The previous call is answered first, or its caller would take this answer for its own.
     if (answer?.req.complete) answer.once('close', () => refuseSocket(error, socket))
     else if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) socket.destroy()
     else {
@@ -155,7 +158,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
       const lines = all.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
       const date = new Date().toUTCString()
       nowhere.count(status, 0)
-      // What cannot be parsed any more is let by for a moment; what only was late could still become a call.
+      // After a parse error the rest is discarded for a moment; a request that was only late may still arrive.
       const isOver = error.code?.startsWith('HPE_')
       if (isOver) setTimeout(() => socket.destroy(), LINGER_MS).unref()
       socket.end(
@@ -169,7 +172,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     /** Never fails. */
     serve: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, faultOf(request)),
-    /** For Node's `checkExpectation`: what a request expects beside `100-continue`. */
+    /** Handles Node's `checkExpectation`: expectations other than `100-continue`. */
     serveExpectation: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, new Refusal('expectationFailed')),
     serveError,
