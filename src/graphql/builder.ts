@@ -11,7 +11,7 @@ import './pages-plugin.ts'
 import './words-plugin.ts'
 import { parseInt64, parseInt64Literal, parseObject, parseObjectLiteral, plainJson } from './scalars.ts'
 
-/** The builder of the GraphQL schema. Types stand in the features' `graphql.ts`, listed in `schema.ts`. */
+/** The builder of the GraphQL schema. Types are in the features' `graphql.ts`; `schema.ts` lists these files. */
 export const builder = new SchemaBuilder<{
   Context: Context
   PrismaTypes: PrismaTypes

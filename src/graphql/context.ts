@@ -5,31 +5,31 @@ import type { Subscriptions } from '../events/subscriptions.ts'
 import type { StorageAnswer } from '../players/storage-answers.ts'
 import type { Service } from '../service.ts'
 
-/** Sent by the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
+/** The context from the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
 export interface ServerContext {
-  /** What an answer over HTTP is written to. */
+  /** The response over HTTP. */
   readonly res?: ServerResponse
-  /** Names a request over HTTP, in its answer and in the log. */
+  /** The id of a request over HTTP, for its answer and the log. */
   readonly requestId?: string
-  /** Of an operation over a WebSocket: it was answered. */
+  /** Aborts when an operation over a WebSocket was answered. */
   readonly closed?: AbortSignal
   readonly authorization?: string | null
   readonly sdkKey?: string | null
-  /** Whom the parameters of a WebSocket connection name, whatever they have there. */
+  /** The person that the parameters of a WebSocket connection name, unchecked. */
   readonly operator?: unknown
 }
 
-/** What resolvers work with. */
+/** The context of resolvers. */
 export interface Context extends Access {
   readonly service: Service
   readonly subscriptions: Subscriptions
   readonly prisma: PrismaClient
-  /** What the resolver of the one root field has come to, when that is known already. */
+  /** The result of the only root field's resolver, when it is known already. */
   readonly outcome?: () => unknown
   /** Undefined over a WebSocket. */
   readonly requestId: string | undefined
-  /** Where a client of server-sent events comes back to: the cursor of the last event that it has. */
+  /** The last cursor that a reconnecting client of server-sent events has received. */
   readonly lastEventId: string | null
-  /** What the answer carries of storage. */
+  /** The storage values of the answer. */
   readonly storageAnswer: () => Promise<StorageAnswer>
 }

@@ -14,14 +14,17 @@ import {
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-/** What a document may ask for. Every limit holds over HTTP and over WebSocket alike, for persisted operations too. */
+/** Limits of a document. Each holds over HTTP and WebSocket, and for persisted operations. */
 const MAX_DEPTH = 10
 const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
-/** As of a message over a WebSocket. What is longer goes into variables: each fault is placed by counting the lines. */
+/**
+ * The same as for a message over a WebSocket. Longer values go into variables: to report a fault's place, lines are
+ * counted.
+ */
 const MAX_LENGTH = 64 * 1024
 const MAX_DIRECTIVES = 50
-/** With each fragment written out wherever it is spread: a short document may spread some billions of times. */
+/** Counted with each fragment written out wherever it is spread: a short document can spread billions of times. */
 const MAX_SELECTIONS = 5_000
 
 export function documentLimits({ introspection }: { introspection: boolean }): Plugin[] {
@@ -41,12 +44,12 @@ function checkLength({ length }: string): void {
   if (length > MAX_LENGTH) throw new GraphQLError(`Syntax Error: Length limit of ${MAX_LENGTH} exceeded.`)
 }
 
-/** Holds over HTTP and over WebSocket alike, unlike Yoga's own plugins for such rules. */
+/** Unlike Yoga's own plugins for such rules, it also holds over WebSocket. */
 function withRule(rule: ValidationRule): Plugin {
   return { onValidate: ({ addValidationRule }) => addValidationRule(rule) }
 }
 
-/** Counts each fragment once, whatever it is spread in. Whoever looks below a field goes through all of it. */
+/** Counts each fragment once, however often it is spread. */
 function selectionsRule(context: ValidationContext) {
   const counted = new Map<string, number>()
 
@@ -62,7 +65,7 @@ function selectionsRule(context: ValidationContext) {
   function countFragment(name: string): number {
     const known = counted.get(name)
     if (known !== undefined) return known
-    // One that spreads itself is refused by another rule.
+    // Another rule refuses a fragment that spreads itself.
     counted.set(name, 0)
     const fragment = context.getFragment(name)
     const sum = fragment ? count(fragment.selectionSet) : 0
@@ -80,7 +83,10 @@ function selectionsRule(context: ValidationContext) {
 
 const CONDITIONS = ['skip', 'include']
 
-/** A subscription without its field is none. The specification says so since 2025; graphql 16 fails on one. */
+/**
+ * A subscription must not skip its root field. The specification says so since 2025; graphql 16 fails on such a
+ * document.
+ */
 function subscribedFieldRule(context: ValidationContext) {
   const seen = new Set<string>()
 

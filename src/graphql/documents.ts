@@ -3,21 +3,21 @@ import type { Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
 import type { PersistedOperations } from './persisted-operations.ts'
 
-/** Of what is kept beside persisted documents: anybody may send some. */
+/** The number of documents that are kept beside persisted ones: any client can send some. */
 const KEPT_DOCUMENTS = 100
 const KEPT_BYTES = 16 * 1024 * 1024
-/** What a token takes, with the nodes and the faults that it is part of. */
+/** Memory for a token, with its share of nodes and faults. */
 const TOKEN_BYTES = 512
 
-/** Documents as they were parsed, by their text: persisted ones for good, others up to a number and a weight. */
+/** Parsed documents by their text: persisted ones permanently, others up to a number and a weight. */
 export class KeptDocuments {
-  /** For Yoga's own plugin, which parses and validates what is not here yet. */
+  /** The caches of Yoga's own plugin, which parses and validates documents that are not here yet. */
   readonly errorCache = new LRUCache<string, GraphQLError>({
     max: KEPT_DOCUMENTS,
     maxSize: KEPT_BYTES,
     sizeCalculation: (_error, text) => 2 * text.length + TOKEN_BYTES,
   })
-  /** Learns which ones were found valid, by every rule that Yoga was given. */
+  /** Records which documents passed all validation rules of Yoga. */
   readonly plugin: Plugin = {
     onValidate:
       ({ params: { documentAST } }) =>
@@ -47,7 +47,7 @@ export class KeptDocuments {
     else this.others.set(text, document)
   }
 
-  /** One that may be run as it is. */
+  /** A valid document; undefined for an unknown or invalid one. */
   getValid(text: string): DocumentNode | undefined {
     const document = this.get(text)
     return document && this.valid.has(document) ? document : undefined

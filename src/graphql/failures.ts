@@ -9,8 +9,8 @@ import type { Logger } from '../log.ts'
 import type { Context, ServerContext } from './context.ts'
 
 /**
- * A refusal keeps its text and code; a fault of the document is the caller's; anything else is a bug and says nothing.
- * What the log tells of has an id there and in the answer.
+ * A refusal keeps its text and code, a fault of the document is the caller's, and any other error is a bug whose text
+ * is hidden. Logged errors have the same id in the log and in the answer.
  */
 export function mask(error: unknown, log: Logger, requestId: string = randomUUID()): GraphQLError {
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
@@ -25,7 +25,7 @@ export function mask(error: unknown, log: Logger, requestId: string = randomUUID
   return masked
 }
 
-/** Masks what goes wrong while an operation runs, under the id of its request. Yoga masks the rest, with no request. */
+/** Masks errors of a running operation, under the id of its request. Yoga masks all others, without a request. */
 export function maskedExecution(log: Logger): Plugin<Partial<Context>> {
   const masking =
     ({ requestId }: Partial<Context>) =>
@@ -40,26 +40,26 @@ export function maskedExecution(log: Logger): Plugin<Partial<Context>> {
 }
 
 /**
- * A value of a variable that cannot be read, by its place in the input, whatever the variable is called. GraphQL tells
- * that in front of the whole value, which may be long or a secret, so that only the place is kept.
+ * A fault of a variable's value, at its place in the input, whatever the variable is called. graphql-js puts the whole
+ * value into its message, which may be long or secret, so only the place is kept.
  */
 function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
   const tail = `; ${fault.message}`
   const told = error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
   const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(told) ?? []
   if (variable === undefined) return fault
-  // In two steps, each of which looks at a character once, however long the value is.
+  // In two steps, each of which reads a character once, however long the value is.
   const [, place = variable] = / at "(\w[\w.[\]]*)"$/.exec(told) ?? []
   const below = place.replace(/^\w+/, '')
   const message = withoutSuggestion(fault.message)
-  // As in the faults of an input, which do not name the input itself.
+  // As in faults of an input, the path does not begin with `input`.
   const path = `${placeOf(variable, (error as GraphQLError).source)}${below}`.replace(/^input\./, '')
   return createGraphQLError(`"${path}": ${fault.message}`, {
     extensions: { code: 'INVALID_REQUEST', details: [{ path, message }] },
   })
 }
 
-/** Where a document uses a variable first: the argument, and the fields of the input below it. */
+/** The first use of a variable in a document: the argument, and the fields of the input below it. */
 function placeOf(variable: string, source: Source | undefined): string {
   if (!source) return variable
   let place: string | undefined
@@ -71,14 +71,14 @@ function placeOf(variable: string, source: Source | undefined): string {
           ? ancestor.name.value
           : [],
       )
-      // Its definition is no use of it.
+      // The definition of a variable is not a use.
       if (names.length > 0) place = names.join('.')
     },
   })
   return place ?? variable
 }
 
-/** A refusal in its GraphQL form, at the place where it was met, if that is known. */
+/** A refusal in its GraphQL form, with its place in the document, if known. */
 export function refusalError(refusal: Refusal, at?: unknown): GraphQLError {
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
   return createGraphQLError(refusal.message, {
@@ -87,7 +87,7 @@ export function refusalError(refusal: Refusal, at?: unknown): GraphQLError {
   })
 }
 
-/** Arguments of a connection that make no sense. Only its cursors carry values to Prisma that nobody has checked. */
+/** Arguments of a connection that Prisma cannot read. Only cursors reach Prisma unchecked. */
 function badPage(error: unknown): Refusal | undefined {
   if (error instanceof PothosValidationError) return invalidRequest({ path: '', message: error.message })
   return isUnreadableArgument(error)
@@ -95,7 +95,7 @@ function badPage(error: unknown): Refusal | undefined {
     : undefined
 }
 
-/** How Yoga names what is wrong with a request. Ours is one name for all of it, as on REST. */
+/** Yoga's codes for a faulty request. Ours is a single code, as on REST. */
 const FOREIGN_CODES: ReadonlySet<unknown> = new Set([
   undefined,
   'BAD_REQUEST',
@@ -104,7 +104,7 @@ const FOREIGN_CODES: ReadonlySet<unknown> = new Set([
   'OPERATION_RESOLUTION_FAILURE',
 ])
 
-/** Not by a pattern: of a long value that says it again and again, one would look at all the rest each time. */
+/** Not a pattern: on a long value that repeats the text, a pattern would scan the rest each time. */
 function withoutSuggestion(message: string): string {
   const at = message.indexOf(' Did you mean ')
   return at >= 0 && message.endsWith('?') ? message.slice(0, at) : message
@@ -113,8 +113,8 @@ function withoutSuggestion(message: string): string {
 export type TidyErrors = (errors: readonly GraphQLError[]) => readonly GraphQLError[]
 
 /**
- * The faults that GraphQL itself finds (syntax, unknown fields, wrong types) carry a code too, and
- * suggest names of the schema only where it may be seen.
+ * Faults that graphql-js finds (syntax, unknown fields, wrong types) get a code, too. They suggest names of the schema
+ * only where introspection is allowed.
  */
 export function createTidyErrors({ suggest }: { suggest: boolean }): TidyErrors {
   return (errors) => {
@@ -126,7 +126,7 @@ export function createTidyErrors({ suggest }: { suggest: boolean }): TidyErrors 
   }
 }
 
-/** Tidies what leaves over HTTP by Yoga. */
+/** Tidies the answers that Yoga sends over HTTP. */
 export function tidyResults(tidy: TidyErrors): Plugin<object, ServerContext> {
   return {
     onResultProcess({ result }) {

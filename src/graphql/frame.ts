@@ -1,4 +1,4 @@
-// Frames of the WebSocket protocol as a server sends them: whole, and not masked (RFC 6455, section 5.2).
+// Frames of the WebSocket protocol as a server sends them: unfragmented and unmasked (RFC 6455, section 5.2).
 
 const TEXT = 0x81
 const PONG = 0x8a
@@ -7,7 +7,7 @@ export const PING = Buffer.from([0x89, 0])
 const SHORT = 125
 const MEDIUM = 0xffff
 
-/** The frame of a text message that is given in pieces of UTF-8. */
+/** The frame of a text message, given in pieces of UTF-8. */
 export function textFrame(pieces: readonly Buffer[]): Buffer {
   return frame(TEXT, pieces)
 }

@@ -4,5 +4,5 @@
 export const globalId = (type: string, ...parts: readonly (string | number)[]): string =>
   `${type}:${parts.map((part) => encodeURIComponent(part)).join('/')}`
 
-/** The id that either id of an object names it by: `0192…` of `Player:0192…`. Any other text is left as it is. */
+/** The plain id of either form: `0192…` of `Player:0192…`. Any other text is returned unchanged. */
 export const bareId = (type: string, id: string): string => (id.startsWith(`${type}:`) ? id.slice(type.length + 1) : id)

@@ -1,11 +1,11 @@
 import type { WebSocket } from 'ws'
 import type { Outlet } from './outlet.ts'
 
-/** A ping that is not answered by the next one ends the socket. */
+/** A ping without an answer before the next one ends the socket. */
 const PING_SECONDS = 12
-/** Sockets that are pinged in one turn of the event loop. Many can have been opened in the same second. */
+/** Sockets that are pinged in one turn of the event loop. Many may have opened in the same second. */
 const SLICE = 128
-/** The service looks so long after each second of the clock, at which tokens end. */
+/** Tokens end at full seconds. The check runs this long after each. */
 const AFTER_SECOND_MS = 5
 
 /** An open socket. */
@@ -26,9 +26,9 @@ export interface HeartbeatOptions<T extends Beating> {
 }
 
 /**
- * Looks at every open socket once a second: pings it, and notices an end of its token, a client that is gone without a
- * word, and one that does not read. Seconds are counted, not taken from a clock: those in which the service itself stood
- * still are not the client's fault.
+ * Checks every open socket once a second: pings it, and notices an expired token, a client that is gone without a
+ * close, and one that does not read. It counts seconds in which it ran, not clock time: seconds in which the service
+ * itself was frozen are not the client's fault.
  */
 export class Heartbeat<T extends Beating> {
   private readonly options: HeartbeatOptions<T>
@@ -73,7 +73,7 @@ export class Heartbeat<T extends Beating> {
   private ping(due: readonly T[]): void {
     for (const one of due.slice(0, SLICE)) {
       one.pingAt = this.beats + PING_SECONDS
-      // A client that stalls cannot hear the ping before all the rest. It has its own limit.
+      // A stalled client cannot read the ping before everything else. Stalls have a limit of their own.
       if (!one.isAlive && !one.outlet.stall.isStanding) one.socket.terminate()
       one.isAlive = false
       one.outlet.ping()

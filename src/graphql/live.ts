@@ -17,7 +17,7 @@ import type { Context } from './context.ts'
 import type { TidyErrors } from './failures.ts'
 import { textFrame } from './frame.ts'
 
-// Live results: an event is resolved and printed once for all subscribers whose documents read the same of it.
+// Live results: an event is resolved and printed once for all subscribers with the same selections.
 
 export interface LiveOptions {
   readonly metrics: Metrics
@@ -25,11 +25,11 @@ export interface LiveOptions {
   readonly tidy: TidyErrors
 }
 
-/** The result of an event for all who subscribe with the same document. */
+/** The result of an event for all subscribers with the same document. */
 export class SharedResult implements ExecutionResult {
   readonly data: ExecutionResult['data']
   readonly errors?: ExecutionResult['errors']
-  // Private: a copy of a result, which Yoga makes when it masks an error, must not show them.
+  // Private, so that the copy that Yoga makes when it masks an error does not contain them.
   readonly #event: StreamEvent
   #json: Buffer | undefined
   #serverSent: Buffer | undefined
@@ -40,7 +40,7 @@ export class SharedResult implements ExecutionResult {
     if (errors) this.errors = errors
   }
 
-  /** The result as JSON, printed once for all. */
+  /** The result as JSON, printed once for all subscribers. */
   get json(): Buffer {
     this.#json ??= Buffer.from(JSON.stringify(this))
     return this.#json
@@ -59,18 +59,21 @@ export class SharedResult implements ExecutionResult {
 const END_OF_EVENT = Buffer.from('\n\n')
 const END_OF_MESSAGE = Buffer.from('}')
 
-/** Frames of a batch that are kept for other subscribers with the same operation id. */
+/** Frames of a batch that are cached, by operation id. */
 const KEPT_FRAMES = 16
 
-/** What a document reads of events, for all subscribers with this document and the same variables in its selections. */
+/**
+ * The selections of a document on events, for all subscribers with this document and the same variables in its
+ * selections.
+ */
 class View {
   readonly key: string
-  /** Live results of this view. */
+  /** The number of live results of this view. */
   users = 0
   private readonly resolve: (event: StreamEvent) => ExecutionResult
-  /** By event: subscribers of all topics are given the same event objects. */
+  /** By event: subscribers of all topics receive the same event objects. */
   private readonly results = new WeakMap<StreamEvent, SharedResult>()
-  /** By batch, and then by operation id: subscribers of a topic are given the same batch objects. */
+  /** By batch, then by operation id: subscribers of a topic receive the same batch objects. */
   private readonly frames = new WeakMap<readonly StreamEvent[], Map<string, Buffer>>()
 
   constructor(key: string, resolve: (event: StreamEvent) => ExecutionResult) {
@@ -86,7 +89,10 @@ class View {
     return result
   }
 
-  /** The WebSocket frames of a batch. Servers do not mask frames, so all with the same operation id share the bytes. */
+  /**
+   * The WebSocket frames of a batch. Servers do not mask frames, so subscribers with the same operation id share the
+   * bytes.
+   */
   framesOf(events: readonly StreamEvent[], head: string): Buffer {
     let known = this.frames.get(events)
     if (!known) {
@@ -115,7 +121,7 @@ export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sin
   private readonly view: View
   private readonly metrics: Metrics
   private sink: FrameSink | undefined
-  /** What stands before each result in a message. */
+  /** The beginning of each message. */
   private head = ''
 
   constructor(source: Subscription, view: View, metrics: Metrics) {
@@ -131,7 +137,7 @@ export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sin
     this.source.flow(this)
   }
 
-  /** Goes on after the sink asked for a pause. */
+  /** Continues after the sink asked for a pause. */
   resume(): void {
     this.source.resume()
   }
@@ -180,8 +186,8 @@ export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sin
 export type Subscribe = (args: ExecutionArgs) => Promise<ExecutionResult | LiveResults>
 
 /**
- * What a caller may see is decided by the resolver that subscribes. The fields of an event are resolved without a
- * context and at once (`executeSync` throws otherwise), so their result is the same for every caller.
+ * The resolver that subscribes decides what a caller may see. The fields of an event are resolved without a context and
+ * synchronously (`executeSync` throws otherwise), so that every caller gets the same result.
  */
 export function createLive({ metrics, mask, tidy }: LiveOptions) {
   const views = new Map<string, View>()
@@ -199,7 +205,7 @@ export function createLive({ metrics, mask, tidy }: LiveOptions) {
     if (view.users === 0) views.delete(view.key)
   }
 
-  /** Keeps of the arguments only what resolving takes: they belong to the subscriber that came first. */
+  /** Keeps only the arguments that resolving needs: all of them belong to the first subscriber. */
   function resolverOf({ schema, document, operationName, variableValues }: ExecutionArgs) {
     return (event: StreamEvent): ExecutionResult => {
       metrics.eventsResolved.inc()
@@ -233,8 +239,8 @@ function keyOf({ document, operationName, variableValues }: ExecutionArgs): stri
 const tellingVariables = new WeakMap<DocumentNode, readonly string[]>()
 
 /**
- * The variables that change the result of an event. The arguments of the subscription itself choose events and change
- * nothing in them: subscribers that come back with cursors of their own still share.
+ * The variables that change the result of an event. Arguments of the subscription only choose events, so subscribers
+ * with different cursors still share results.
  */
 function tellingVariablesOf(document: DocumentNode): readonly string[] {
   const known = tellingVariables.get(document)

@@ -5,13 +5,13 @@ import { isUuid } from '../limits.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
-/** What a part of an id is. */
+/** The kind of a part of an id. */
 type Part = 'uuid' | 'name' | 'number'
 
 interface Loader {
   readonly parts: readonly Part[]
   load(context: Context, parts: readonly string[]): Promise<object | null>
-  /** The very type of an object, where the type of the ids is an interface. */
+  /** The concrete type of an object, where the id's type is an interface. */
   readonly typeOf: (node: never) => string
 }
 
@@ -30,8 +30,8 @@ export const NodeType = builder.interfaceRef<object>('Node').implement({
 })
 
 /**
- * Makes objects of a type readable by their ids. `load` refuses a caller that may not read such objects at all, and
- * answers null for one that is not there or that the caller may not know of.
+ * Makes objects of a type readable by their ids. `load` refuses a caller that must not read such objects at all, and
+ * returns null for one that does not exist or that the caller must not know about.
  */
 export function nodesOf<T extends object>(
   type: string,
@@ -42,7 +42,7 @@ export function nodesOf<T extends object>(
   loaders.set(type, { parts, load, typeOf })
 }
 
-/** Answers null for what is not there. */
+/** Returns null instead of one of these refusals. */
 export async function orNull<T>(found: Promise<T> | T, ...absent: readonly RefusalKind[]): Promise<T | null> {
   try {
     return await found
@@ -58,7 +58,7 @@ const FORMS: Readonly<Record<Part, (part: string) => boolean>> = {
   number: (part) => /^\d{1,10}$/.test(part) && Number(part) <= MAX_INT32,
 }
 
-/** The loader of an id's type and the parts of the id; undefined for a text that is no id of a node. */
+/** The loader of an id's type and the parts of the id; undefined for a text that is no id. */
 function readId(id: string): { loader: Loader; parts: readonly string[] } | undefined {
   const colon = id.indexOf(':')
   const loader = loaders.get(id.slice(0, Math.max(colon, 0)))
@@ -82,7 +82,7 @@ builder.queryField('node', (t) =>
     description: 'The object with this global id. Null when there is none that the caller may read.',
     args: { id: t.arg.id({ required: true, description: 'The `id` of an object.' }) },
     resolve: async (_root, { id }, context) => {
-      // Who calls is looked at first, as for every other field.
+      // The caller is checked first, as for every other field.
       await context.caller()
       const found = readId(id)
       if (!found) throw invalidRequest({ path: 'id', message: 'must be an id that this service gave' })

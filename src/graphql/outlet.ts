@@ -3,9 +3,12 @@ import { WebSocket } from 'ws'
 import { PING, pongFrame, textFrame } from './frame.ts'
 import { Stall } from './stall.ts'
 
-/** With so much on its way out, a socket takes no more events until the network has taken it. */
+/** With this many unsent bytes, a socket receives no more events until the network has taken them. */
 const FULL_BYTES = 32 * 1024
-/** With so much on its way out, nothing more is read: a client that asks on and on and takes no answer waits for itself. */
+/**
+ * With this many unsent bytes, nothing more is read from the client: a client that sends requests and reads no answers
+ * only blocks itself.
+ */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 
 /** A sender that was asked for a pause. */
@@ -13,7 +16,7 @@ export interface Paused {
   resume(): void
 }
 
-/** Outlets with frames that leave at the end of this turn of the event loop. */
+/** Outlets with frames that are sent at the end of this turn of the event loop. */
 let dirty: Outlet[] = []
 
 function flushAll(): void {
@@ -23,8 +26,8 @@ function flushAll(): void {
 }
 
 /**
- * The way out of a WebSocket. Messages are framed once and written past `ws`, which would frame them for each socket;
- * `ws` itself only sends the closing frame. All frames of one turn of the event loop leave in one write.
+ * The output of a WebSocket. Messages are framed once and written past `ws`, which would frame them for each socket;
+ * `ws` itself sends only the closing frame. All frames of one turn of the event loop are sent in one write.
  */
 export class Outlet {
   private readonly socket: WebSocket
@@ -33,7 +36,7 @@ export class Outlet {
   private bytes = 0
   /** Called once the network has taken the frames of this turn, or the socket has closed. */
   private onTaken: (() => void)[] = []
-  /** Senders that wait for the same. */
+  /** Senders that are paused until then. */
   private paused: Paused[] = []
   readonly stall: Stall
 
@@ -41,7 +44,7 @@ export class Outlet {
     this.socket = socket
     this.connection = connection
     this.stall = new Stall(connection)
-    // `ws` would answer a client without end that takes no answer.
+    // `ws` would queue pongs without a limit for a client that reads nothing.
     socket.on('ping', (data) => void this.deliver(pongFrame(data)))
   }
 
@@ -50,9 +53,9 @@ export class Outlet {
     return this.deliver(textFrame([Buffer.from(message)]))
   }
 
-  /** Sends frames that other sockets may share. False asks the sender for a pause: it is resumed when there is room. */
+  /** Sends frames that other sockets may share. False asks the sender to pause until there is room. */
   take(frames: Buffer, sender: Paused): boolean {
-    // While it closes nothing is sent any more: a replay would be read for nobody.
+    // A closing socket sends nothing more: replayed events would be read in vain.
     if (this.socket.readyState !== WebSocket.OPEN) return false
     this.push(frames)
     if (this.bytes + this.connection.writableLength < FULL_BYTES) return true
@@ -60,7 +63,7 @@ export class Outlet {
     return false
   }
 
-  /** Writes what has gathered. After the closing frame nothing may follow. */
+  /** Writes the collected frames. Nothing may follow the closing frame. */
   flush(): void {
     const { frames, onTaken, paused, connection, socket } = this
     if (frames.length === 0) return
@@ -83,7 +86,7 @@ export class Outlet {
     if (this.socket.readyState === WebSocket.OPEN) this.push(PING)
   }
 
-  /** Closes the socket behind all that was sent. */
+  /** Closes the socket after everything that was sent. */
   close(code: number, reason: string): void {
     this.flush()
     this.socket.close(code, reason)

@@ -8,7 +8,7 @@ import { InputSource } from '../request/source.ts'
 export const DEFAULT_SIZE = 20
 export const MAX_SIZE = 200
 
-/** A list of what one player has. Its cursors say whose it is: below a mutation that is looked at before it begins. */
+/** A list of one player's objects. Its cursors name the player; below a mutation they are checked before it begins. */
 export const PLAYERS_LIST = {
   cursor: 'environmentId_playerId_id',
   extensions: { cursorNames: ['environmentId', 'playerId', 'id'] },
@@ -27,7 +27,7 @@ export interface PageArgs {
 
 export const isGiven = (value: unknown): boolean => value !== null && value !== undefined
 
-/** What no list takes. */
+/** Faults of page arguments that hold for every list. */
 export function faultsOfPage({ first, last }: PageArgs): Fault[] {
   const faults = Object.entries({ first, last }).flatMap(([path, size]) =>
     typeof size === 'number' && (size < 1 || size > MAX_SIZE) ? [{ path, message: `must be 1 to ${MAX_SIZE}` }] : [],
@@ -36,7 +36,7 @@ export function faultsOfPage({ first, last }: PageArgs): Fault[] {
   return [...faults, { path: 'last', message: 'must not be given beside first' }]
 }
 
-/** How many, and from which end, for a connection that pages by itself. Notes its faults. */
+/** Size and direction of a page, for a connection that pages by itself. Adds faults to the list. */
 export function readPage(args: PageArgs, faults: Fault[]): { size: number; backwards: boolean } {
   const { first, last, after, before } = args
   faults.push(...faultsOfPage(args))
@@ -45,8 +45,8 @@ export function readPage(args: PageArgs, faults: Fault[]): { size: number; backw
 }
 
 /**
- * The arguments of a list that is paged from its beginning only: those of its request, how many entries, and what the
- * cursor names. `readCursor` answers undefined for a cursor that is not of this list.
+ * The arguments of a list that is paged forwards only: those of its request, the size, and the place that the cursor
+ * names. `readCursor` returns undefined for a cursor of another list.
  */
 export function readList<F extends Fields, Place>(
   request: Shape<F>,
@@ -68,7 +68,7 @@ export function readList<F extends Fields, Place>(
   return { ...values, size, after: place ?? null } as never
 }
 
-/** A page of a list that is paged from its beginning, of rows of which one more than the page has was asked for. */
+/** A page of a list that is paged forwards only. The rows must include one more than the page has. */
 export function forwardPage<T>(
   found: readonly T[],
   { size, after }: { size: number; after: unknown },
@@ -86,16 +86,16 @@ export function forwardPage<T>(
   }
 }
 
-/** What Prisma's connections are asked with. */
+/** The arguments of Prisma's connections. */
 interface PrismaPage {
   readonly cursor?: object
   readonly skip?: number
   readonly take?: number
 }
 
-/** Which list a page is of, and in which order of its ids. */
+/** The list of a page, and the order of its ids. */
 interface PageOf {
-  /** What all of the list have in common, as their cursors tell it: one of another list is refused. */
+  /** The values that all entries of the list share. Its cursors contain them, and cursors with others are refused. */
   readonly scope: Readonly<Record<string, string>>
   readonly order: 'asc' | 'desc'
   /** Ids are UUIDs unless they are names. */
@@ -105,8 +105,9 @@ interface PageOf {
 type Beyond = { id?: { lt: string } | { gt: string } }
 
 /**
- * A page of a list in the order of its ids. Prisma would look for the row that a cursor names: without it, as when it
- * was removed meanwhile, the page would be empty, and that another project has it could be told. Here it is a place.
+ * A page of a list in the order of its ids. Prisma would look up the row of a cursor: without the row, for example
+ * after its removal, the page would be empty, and a caller could learn that another project has it. Here a cursor is a
+ * place.
  */
 export function pageOf<Query extends PrismaPage>(
   query: Query,

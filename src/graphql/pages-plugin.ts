@@ -32,9 +32,8 @@ declare global {
 }
 
 /**
- * Refuses pages that make no sense, of every connection of the schema alike. Sizes are looked at below a query or a
- * mutation as a whole before it begins, and below a mutation cursors, too: one whose answer could not be paged changes
- * nothing.
+ * Refuses faulty page arguments, for every connection of the schema. Sizes below a query or mutation are all checked
+ * before it begins, and below a mutation cursors, too: a mutation whose answer could not be paged changes nothing.
  */
 class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(
@@ -48,7 +47,7 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       const { outcome } = context as Pick<Context, 'outcome'>
       if (isRoot && outcome) return outcome()
       const faults = isRoot ? faultsBelow(info, kind === 'Mutation' ? (args as MutationArgs).input : undefined) : []
-      // Nothing is changed for an answer that could not be paged.
+      // A mutation whose answer could not be paged changes nothing.
       if (faults.length > 0 && kind === 'Mutation') throw invalidRequest(...faults)
       const withoutPage = async () => resolver(parent, { ...args, ...NO_PAGE }, context, info)
       if (faults.length > 0) return refuse(faults, withoutPage)
@@ -61,7 +60,7 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** What a mutation is asked with. */
+/** The arguments of a mutation. */
 type Input = Readonly<Record<string, unknown>>
 interface MutationArgs {
   readonly input?: Input
@@ -71,7 +70,7 @@ const NO_PAGE: PageArgs = { first: null, last: null, after: null, before: null }
 
 SchemaBuilder.registerPlugin('pages', PagesPlugin)
 
-/** Relay's names: so end those of connections, and no others. */
+/** Relay's names: only connections end like this. */
 const isConnection = (typeName: string): boolean => typeName.endsWith('Connection')
 
 const PAGE_INFO: FieldNode = {
@@ -84,8 +83,8 @@ const PAGE_INFO: FieldNode = {
 }
 
 /**
- * A list of which nothing but its type is asked for is read like any other: Pothos would not ask its resolver, which
- * knows who may see it.
+ * A list of which only the type is requested is resolved like any other: otherwise Pothos would skip its resolver,
+ * which checks the caller.
  */
 function withPageInfo(info: GraphQLResolveInfo): GraphQLResolveInfo {
   const isBare = ({ selectionSet }: FieldNode) =>
@@ -96,7 +95,7 @@ function withPageInfo(info: GraphQLResolveInfo): GraphQLResolveInfo {
   return { ...info, fieldNodes: [{ ...first, selectionSet: { kind: Kind.SELECTION_SET, selections } }, ...more] }
 }
 
-/** What is wrong with the pages that are asked for, in the root field itself and everywhere below it. */
+/** Faults of the requested pages, in the root field itself and everywhere below it. */
 function faultsBelow(info: GraphQLResolveInfo, input: Input | undefined): Fault[] {
   return info.fieldNodes
     .flatMap((node) => listsBelow(info, node))
@@ -107,14 +106,14 @@ function faultsBelow(info: GraphQLResolveInfo, input: Input | undefined): Fault[
     })
 }
 
-/** A connection that is asked for, and where: the path ends with a point, or is empty. */
+/** A requested connection and its path, which ends with a point or is empty. */
 interface List {
   readonly field: GraphQLField<unknown, unknown>
   readonly node: FieldNode
   readonly path: string
 }
 
-/** Found once for a document that is kept: most of what players ask for has no list. */
+/** Computed once for a cached document: most operations of players have no list. */
 const lists = new WeakMap<FieldNode, readonly List[]>()
 
 function listsBelow(info: GraphQLResolveInfo, node: FieldNode): readonly List[] {
@@ -151,11 +150,11 @@ function* listsAmong(
   }
 }
 
-/** What is wrong with the cursors of a list below a mutation: the list is one of what the mutation acts on. */
+/** Faults of the cursors of a list below a mutation. The list belongs to the object of the mutation. */
 function faultsOfCursors(field: GraphQLField<unknown, unknown>, args: PageArgs, input: Input): Fault[] {
   const ends = faultOfEnds(args)
   if (ends) return [ends]
-  // Of the others a cursor does not say whose it is.
+  // Cursors of other lists do not name their owner.
   const { cursorNames: names } = field.extensions as { readonly cursorNames?: readonly string[] }
   return (['after', 'before'] as const).flatMap((path) => {
     if (!isGiven(args[path])) return []
@@ -164,7 +163,7 @@ function faultsOfCursors(field: GraphQLField<unknown, unknown>, args: PageArgs, 
   })
 }
 
-/** Whether a cursor is one of ids, those that the input names among them. */
+/** Whether a cursor is of a list with these values and the ids of the input. */
 function isCursorOf(names: readonly string[], cursor: unknown, input: Input): boolean {
   try {
     const parts = parsePrismaCursor(cursor)
@@ -182,7 +181,7 @@ function isCursorOf(names: readonly string[], cursor: unknown, input: Input): bo
   }
 }
 
-/** Refuses, unless what was asked is refused for who asks; names what else is wrong with it, too. */
+/** Refuses, unless the caller itself is refused; adds further faults of the request. */
 async function refuse(faults: readonly Fault[], readWithoutPage: () => Promise<unknown>): Promise<never> {
   try {
     await readWithoutPage()
@@ -194,7 +193,7 @@ async function refuse(faults: readonly Fault[], readWithoutPage: () => Promise<u
   throw invalidRequest(...faults)
 }
 
-/** Reads a page, unless the paging itself makes no sense of its arguments. */
+/** Reads a page, unless the paging arguments themselves are faulty. */
 async function readable<T>(read: () => Promise<T>, otherwise: () => Promise<never>): Promise<T> {
   try {
     return await read()
@@ -204,11 +203,11 @@ async function readable<T>(read: () => Promise<T>, otherwise: () => Promise<neve
   }
 }
 
-/** Which argument it is. */
+/** The faulty argument. */
 const faultOfPaging = (args: PageArgs): Fault =>
   faultOfEnds(args) ?? { path: isGiven(args.before) ? 'before' : 'after', message: FOREIGN_CURSOR }
 
-/** Cursors that are given with the wrong end of a list. */
+/** Cursors with the wrong end of a list. */
 function faultOfEnds({ first, last, after, before }: PageArgs): Fault | undefined {
   if (isGiven(before) && isGiven(after)) return { path: 'before', message: 'must not be given beside after' }
   if (isGiven(before) && isGiven(first)) return { path: 'before', message: 'must be given with last, not with first' }

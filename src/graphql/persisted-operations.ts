@@ -9,7 +9,7 @@ import { documentLimits } from './document-limits.ts'
 /** Documents that were known when their clients were built, by the SHA-256 of their text. */
 export type PersistedOperations = ReadonlyMap<string, string>
 
-/** What a client sends, over whatever transport. */
+/** A client's operation, over any transport. */
 export interface SentOperation {
   readonly query?: unknown
   readonly documentId?: unknown
@@ -17,12 +17,12 @@ export interface SentOperation {
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
-/** Of Apollo's tools; all others write `{"<sha256>": "<document>"}`. */
+/** The format of Apollo's tools; all others write `{"<sha256>": "<document>"}`. */
 const APOLLO_MANIFEST = 'apollo-persisted-query-manifest'
 
 /**
- * Reads the documents of every file that the configuration names. Throws a `ConfigError` with every fault of every file:
- * a hash that is not the document's, a document that does not parse, does not fit the schema or is over a limit.
+ * Reads the documents of every configured file. Throws a `ConfigError` with every fault of every file: a hash that does
+ * not match its document, a document that does not parse, does not fit the schema or exceeds a limit.
  */
 export async function readPersistedOperations(config: Config, schema: GraphQLSchema): Promise<PersistedOperations> {
   const operations = new Map<string, string>()
@@ -72,7 +72,7 @@ function entriesOf(content: unknown): readonly (readonly [string, unknown])[] | 
     : undefined
 }
 
-/** Tells what is wrong with a document by the very rules that it would be run by. */
+/** Finds the faults of a document with the same rules that it would run under. */
 function createCheck(config: Config, schema: GraphQLSchema): (document: string) => string[] {
   const yoga = createYoga({ schema, logging: false, plugins: documentLimits(config) })
   return (document) => {
@@ -87,16 +87,16 @@ function createCheck(config: Config, schema: GraphQLSchema): (document: string) 
   }
 }
 
-/** The text of a document that may be run. */
+/** The text of a document that may run. */
 export interface FoundDocument {
   readonly text: string
   readonly isPersisted: boolean
 }
 
 /**
- * Gives the document that a client asks for: the one that it names by hash, else the one that it sends. With `only`,
- * what counts is that the document is a known one, whether it was named or sent. Undefined when there is neither, and
- * for what the protocol itself will refuse.
+ * Finds a client's document: the one that it names by hash, otherwise the one that it sends. With `only`, the document
+ * must be a known one, named or sent. Undefined when there is neither, and for requests that the protocol itself will
+ * refuse.
  */
 export function createFind(
   operations: PersistedOperations,
@@ -106,7 +106,7 @@ export function createFind(
 
   return (sent) => {
     const hash = hashOf(sent)
-    // Over a WebSocket there must be a text, so an empty one is none.
+    // The WebSocket protocol requires a text, so an empty one counts as none.
     const query = typeof sent.query === 'string' && sent.query !== '' ? sent.query : undefined
     const known = hash === undefined ? undefined : operations.get(hash)
     if (known !== undefined) {
@@ -139,7 +139,7 @@ export function persistedOperations(findDocument: (sent: SentOperation) => strin
   }
 }
 
-/** Apollo's way, then that of the GraphQL over HTTP specification, whose ids may say how they were made. */
+/** Apollo's form, then that of the GraphQL over HTTP specification, whose ids may have a prefix. */
 function hashOf({ documentId, extensions }: SentOperation): string | undefined {
   const persisted = isObject(extensions) ? extensions.persistedQuery : undefined
   if (isObject(persisted)) {

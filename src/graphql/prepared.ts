@@ -20,27 +20,27 @@ import {
 import { isPromise, type Plugin } from 'graphql-yoga'
 import type { Context } from './context.ts'
 
-/** Makes what a field answers of what its resolver gave. Throws where anything but plain values is met. */
+/** Completes a resolver's value. Throws for anything but plain values. */
 type Complete = (value: unknown) => unknown
 
-/** An operation of one field, below which all is plain: values that are there, and resolvers that look at nothing else. */
+/** An operation of one field with plain values below: present values, and resolvers that read their parent alone. */
 interface Prepared {
   readonly operation: OperationDefinitionNode
   readonly field: GraphQLField<unknown, unknown>
   readonly node: FieldNode
   readonly name: string
   readonly complete: Complete
-  /** Of every call, but for its variables. */
+  /** The resolve info without the variables, for every call. */
   readonly info: Omit<GraphQLResolveInfo, 'variableValues' | 'rootValue'>
 }
 
-/** Null where it is not that simple. Of documents that are kept, each is looked at once. */
+/** Null for operations that are not this simple. Each cached document is examined once. */
 const known = new WeakMap<OperationDefinitionNode, Prepared | null>()
 
 /**
- * Runs the small operations of players by functions that are made once for each, without a promise, a path or an `info`
- * for each field: a third of the work. They know no errors. Whatever goes wrong is told by the executor, which is given
- * what the resolver came to and does all the rest again.
+ * Runs the small operations of players with functions that are built once for each, without a promise, a path or an
+ * `info` for each field: a third of the work. They do not handle errors. On any problem the executor takes over: it
+ * receives the resolver's result and does the rest again.
  */
 export function preparedOperations(): Plugin<Context> {
   return {
@@ -149,7 +149,7 @@ function completerOfValue(type: GraphQLOutputType, node: FieldNode): Complete | 
 
 type Source = Readonly<Record<string, unknown>>
 
-/** The name in the answer, and how it is read from the object that the field is of. */
+/** The name in the answer, and how to read the member from its object. */
 function memberOf(type: GraphQLObjectType, node: FieldNode): [string, (source: Source) => unknown] | undefined {
   const key = node.name.value
   if (key === '__typename') return [responseName(node), () => type.name]
@@ -160,20 +160,20 @@ function memberOf(type: GraphQLObjectType, node: FieldNode): [string, (source: S
   return [responseName(node), (source) => complete(resolve ? resolve(source) : source[key])]
 }
 
-/** What the executor would wait for, call or throw. */
+/** Values that the executor would await, call or throw. */
 function isOdd(value: unknown): boolean {
   if (typeof value === 'function' || value instanceof Error) return true
   if (!isPromise(value)) return false
-  // It is asked for again.
+  // The executor awaits it again.
   value.catch(() => undefined)
   return true
 }
 
-/** What a resolver takes says what it looks at: one that takes its parent alone knows neither caller nor arguments. */
+/** The parameters of a resolver show what it uses: one with its parent alone knows neither caller nor arguments. */
 const isPlain = ({ args, resolve }: GraphQLField<unknown, unknown>): boolean =>
   args.length === 0 && (resolve === undefined || resolve.length === 1)
 
-/** The fields of a selection; undefined with fragments, directives, or a name twice. */
+/** The fields of a selection; undefined with fragments, directives, or a repeated name. */
 function plainFields({ selectionSet }: OperationDefinitionNode | FieldNode): readonly FieldNode[] | undefined {
   const nodes = selectionSet?.selections ?? []
   const names = new Set<string>(['__proto__'])

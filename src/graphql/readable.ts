@@ -5,7 +5,7 @@ import { findEnvironment } from '../projects/projects.ts'
 import type { Context } from './context.ts'
 import { orNull } from './node.ts'
 
-/** A player that the caller may read: itself, or one of an operator's project. Null for any other. */
+/** A player that the caller may read: itself, or one of the operator's project. Null for any other. */
 export async function findReadable(context: Context, playerId: string): Promise<PlayerRef | null> {
   const caller = await context.caller()
   if (caller.kind === 'player') {

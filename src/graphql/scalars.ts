@@ -2,7 +2,7 @@ import { GraphQLError, Kind, type ValueNode } from 'graphql'
 import { depthExceeds, elements, kindOf, MAX_INT64, MIN_INT64, members, objectText, RawJson, readInt } from '../json.ts'
 import { MAX_DEPTH } from '../limits.ts'
 
-/** A 64-bit integer: a decimal string out; a decimal string or an integer in, exact over the whole range. */
+/** A 64-bit integer. Output: a decimal string. Input: a decimal string or an integer, exact over the whole range. */
 export function parseInt64(value: unknown): bigint {
   const exact =
     typeof value === 'string' ? readInt(value) : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
@@ -15,7 +15,7 @@ export function parseInt64Literal(node: ValueNode): bigint {
   return located(node, () => parseInt64(node.kind === Kind.INT || node.kind === Kind.STRING ? node.value : undefined))
 }
 
-/** Tells where in the document the literal stands that cannot be read. */
+/** Adds the literal's place in the document to an error. */
 function located<T>(node: ValueNode, read: () => T): T {
   try {
     return read()
@@ -25,7 +25,7 @@ function located<T>(node: ValueNode, read: () => T): T {
 }
 
 const OBJECT = 'JSONObject must be a JSON object, or its text as a string'
-/** As of a body over REST, which counts the object around it. */
+/** The same limit as for a REST body, which counts the surrounding object. */
 const MAX_OBJECT_DEPTH = MAX_DEPTH - 1
 
 /** A JSON object from a variable. */
@@ -35,7 +35,7 @@ export function parseObject(value: unknown): RawJson {
   return readObject(JSON.stringify(value))
 }
 
-/** A JSON object from a document: numbers keep their digits. */
+/** A JSON object from a document. Its numbers keep their digits. */
 export function parseObjectLiteral(node: ValueNode, variables?: Readonly<Record<string, unknown>> | null): RawJson {
   return located(node, () => {
     if (node.kind === Kind.STRING) return readObject(node.value)
@@ -52,7 +52,7 @@ function readObject(text: string): RawJson {
   } catch {
     throw new GraphQLError(OBJECT)
   }
-  // What is around it is the white space of JSON, and no other.
+  // Only the white space of JSON is allowed around it.
   const trimmed = text.trim()
   if (kindOf(trimmed) !== 'object' || !trimmed.isWellFormed()) throw new GraphQLError(OBJECT)
   return new RawJson(trimmed)
@@ -76,10 +76,10 @@ function literalText(node: ValueNode, variables: Readonly<Record<string, unknown
   }
 }
 
-/** JSON text that may be missing, for a field of the scalar JSON. */
+/** JSON text that may be null, for a field of the scalar JSON. */
 export const jsonOrNull = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
 
-/** JSON text as a value. Integers that a double cannot hold become decimal strings, like Int64. */
+/** JSON text as a value. Integers beyond the range of a double become decimal strings, like Int64. */
 export function plainJson({ text }: RawJson): unknown {
   switch (kindOf(text)) {
     case 'object':

@@ -19,11 +19,11 @@ export interface ServeOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly documents: KeptDocuments
-  /** The document that a client names or sends. Refuses a document that it must not run. */
+  /** Finds the document that a client names or sends. Refuses a document that must not run. */
   readonly find: (sent: SentOperation) => FoundDocument | undefined
   readonly count: (found: FoundDocument) => void
   readonly tidy: TidyErrors
-  /** What resolvers of queries and mutations work with. */
+  /** The context of queries and mutations. */
   readonly contextOf: (request: IncomingMessage, response: ServerResponse, requestId: string) => Context
 }
 
@@ -40,16 +40,16 @@ const ALLOWED = [
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 
 /**
- * GraphQL over HTTP. Yoga serves everything; but a query or a mutation whose document it has found valid before is run
- * without Yoga's own objects of requests and answers, which cost as much as all the rest of a small call. The rules
- * stand once: documents are kept by Yoga, run by what its plugins make of `execute`, and printed by its own function.
+ * GraphQL over HTTP. Yoga serves everything, except that a query or mutation with a document that Yoga has validated
+ * before runs without Yoga's request and response objects, which cost as much as the rest of a small call. Rules exist
+ * once: Yoga caches the documents, its plugins wrap `execute`, and its own function prints the result.
  */
 export function createServe(options: ServeOptions) {
   const { yoga, config, log, documents, find, tidy, contextOf } = options
   const count = options.metrics.answersOf(ROUTE)
   const { schema, execute } = yoga.getEnveloped()
 
-  /** What a body asks for, if it can be run at once. Yoga tells what is wrong with all others. */
+  /** The operation of a body, if it can run at once. Yoga reports the faults of all others. */
   function operationOf(body: Buffer): Operation | undefined {
     try {
       const sent = JSON.parse(body.toString()) as Sent
@@ -73,7 +73,7 @@ export function createServe(options: ServeOptions) {
     }
   }
 
-  /** Reads the body as over REST: up to a limit, also without a `Content-Length`. */
+  /** Reads the body as REST does: up to a limit, also without a `Content-Length`. */
   async function post(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     const body = await readBody(request, config.maxBodyBytes)
     if (!isUtf8(body)) throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
@@ -95,7 +95,7 @@ export function createServe(options: ServeOptions) {
 
   async function answer(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     try {
-      // Yoga builds a whole address from it, and would answer with the stack of what it cannot build.
+      // Yoga builds a URL from the host, and would answer with a stack for one that is no URL.
       if (!URL.canParse(`http://${request.headers.host ?? 'localhost'}`)) throw new Refusal('invalidRequest')
       if (request.method === 'OPTIONS') write(response, 204, call.headers, '')
       else if (request.method === 'POST') await post(request, response, call)
@@ -109,7 +109,7 @@ export function createServe(options: ServeOptions) {
     }
   }
 
-  /** By origin: no answer says that another may read it. */
+  /** By origin: no answer allows another origin to read it. */
   function headersOf({ headers: { origin } }: IncomingMessage, requestId: string): readonly string[] {
     const headers = ['x-request-id', requestId]
     return origin !== undefined && config.allowedOrigins.includes(origin)
@@ -121,12 +121,12 @@ export function createServe(options: ServeOptions) {
     const started = performance.now()
     const requestId = requestIdOf(request)
     await answer(request, response, { requestId, headers: headersOf(request, requestId) })
-    // A stream of events is answered when it begins.
+    // A stream of events counts when it begins.
     count(response.statusCode, performance.now() - started)
   }
 }
 
-/** A request over HTTP: its name, and what each answer to it carries, names and values in turn. */
+/** A request over HTTP: its id, and the headers of each answer to it, names and values in turn. */
 interface HttpCall {
   readonly requestId: string
   readonly headers: readonly string[]
@@ -143,7 +143,7 @@ interface Sent extends SentOperation {
   readonly variables?: Readonly<Record<string, unknown>> | null
 }
 
-/** Whether it has the members of an operation, each of its type, and no others. */
+/** Whether it has only members of an operation, each of its type. */
 function isPlain(sent: unknown): boolean {
   if (!isMap(sent) || !Object.keys(sent).every((name) => MEMBERS.has(name))) return false
   const { operationName, variables, extensions } = sent
@@ -156,10 +156,12 @@ function isPlain(sent: unknown): boolean {
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A form or a plain text could be posted by any web page without asking; JSON cannot. */
+/** Web pages can post forms and plain text without a preflight, but not JSON. */
 const isJson = ({ headers }: IncomingMessage): boolean => /^application\/json(;|$)/.test(headers['content-type'] ?? '')
 
-/** As Yoga chooses it for what is no stream, when it is clear: by the first of those that are accepted. */
+/**
+ * The media type that Yoga would choose for an answer that is no stream, when that is clear: the first accepted one.
+ */
 function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
   const [first = ''] = (headers.accept || '*/*').split(',', 1)
   return MEDIA_TYPES[first.trim()]
@@ -173,7 +175,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   [RESPONSE_TYPE]: RESPONSE_TYPE,
 }
 
-/** What Yoga would make a `Response` of. */
+/** A printed result, which Yoga would turn into a `Response`. */
 class Printed {
   readonly text: string
   readonly init: { readonly status: number; readonly headers: Readonly<Record<string, string>> }
@@ -184,7 +186,7 @@ class Printed {
   }
 }
 
-/** A body that was read, in a form that Yoga takes for one that is still to be read. */
+/** A body that was read, in a form that Yoga can read again. */
 class Read {
   readonly body: Buffer
 

@@ -8,12 +8,12 @@ import type { Context } from './context.ts'
 
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never
 
-/** The enums of the schema, by the list of their values. */
+/** The enums of the schema, by their list of values. */
 const enums = new Map<readonly string[], EnumRef<Types, string, string>>()
 
 /**
- * An enum with these values, each with its description. Fields of shapes that are one of the list have it as their
- * type. `player.created` is `PLAYER_CREATED`, and `definition changed` is `DEFINITION_CHANGED`.
+ * An enum with these values, each with a description. Fields of shapes with the same list have it as their type.
+ * `player.created` becomes `PLAYER_CREATED`, and `definition changed` `DEFINITION_CHANGED`.
  */
 export function enumType<T extends string>(
   name: string,
@@ -45,10 +45,10 @@ function enumOf(values: readonly string[]) {
 const optionsOf = ({ type, isRequired, description }: Field<unknown>) =>
   ({ type: typeOf(type) as 'String', required: isRequired, description }) as const
 
-/** What GraphQL hands over. It says nothing of limits: a shape reads it. */
+/** Values as graphql-js delivers them, without limits checked: a shape reads them. */
 export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string> ? string : unknown }
 
-/** The one argument `input` of a mutation, of an input type that is made for the request. */
+/** The single argument `input` of a mutation, with an input type made from the request. */
 export function inputOf<F extends Fields>(
   name: string,
   { fields }: Shape<F>,
@@ -69,20 +69,20 @@ export function argsOf<F extends Fields>({
 const mapFields = <T>(fields: Fields, map: (field: Field<unknown>) => T): Record<string, T> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]))
 
-/** The arguments and the resolver of a query that players make. */
+/** The arguments and the resolver of a player's query. */
 export const playerQuery = <F extends Fields, Outcome>(call: PlayerCall<F, Outcome>) => ({
   args: argsOf(call.request),
   resolve: (_root: unknown, args: object, context: Context): Promise<Outcome> => runAs(context, call, args),
 })
 
-/** The same for a mutation, whose input type is made with it. */
+/** The same for a mutation, with its input type. */
 export const playerMutation = <F extends Fields, Outcome>(name: string, call: PlayerCall<F, Outcome>) => ({
   args: inputOf(name, call.request),
   resolve: (_root: unknown, { input }: { input: Sent<F> }, context: Context): Promise<Outcome> =>
     runAs(context, call, input),
 })
 
-/** Runs a call as the player that makes it: at once for a token that is known. */
+/** Runs a call as its player: synchronously for a known token. */
 function runAs<F extends Fields, Outcome>(
   context: Context,
   { request, action, command }: PlayerCall<F, Outcome>,

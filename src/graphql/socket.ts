@@ -30,35 +30,35 @@ export interface SocketOptions {
   readonly tidy: TidyErrors
   readonly mask: (error: unknown) => GraphQLError
   readonly subscribe: Subscribe
-  /** The document that a client names or sends; refuses what it may not ask for. */
+  /** Finds the document that a client names or sends. Refuses a document that must not run. */
   readonly findDocument: (sent: SentOperation) => string | undefined
 }
 
 const MAX_MESSAGE_BYTES = 64 * 1024
-/** Operations under way on one socket. One more is refused; the others go on. */
+/** Operations that may run on one socket. Another one is refused; the others go on. */
 const MAX_SUBSCRIPTIONS = 100
-/** Time for `connection_init`; then the socket is closed with 4408. */
+/** The time for `connection_init`. Then the socket is closed with 4408. */
 const INIT_TIMEOUT_MS = 3_000
-/** Of the WebSocket protocol: try again later. Clients of graphql-ws do. */
+/** The WebSocket code for "try again later". Clients of graphql-ws do so. */
 const TRY_AGAIN_LATER = 1013
 const NORMAL = 1000
 const GOING_AWAY = 1001
-/** Sockets get this long to close by themselves when the service stops. */
+/** How long sockets may take to close when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
 
 type Params = { authorization?: unknown; sdkKey?: unknown; operator?: unknown }
 type Execute = (args: ExecutionArgs) => never
 
-/** What belongs to one socket. */
+/** The state of one socket. */
 class Connection implements Beating {
   readonly socket: WebSocket
   readonly outlet: Outlet
   readonly watches: (() => void)[] = []
-  /** Every stream that is open, also those whose id was taken again before they began: nothing else knows of these. */
+  /** Every open stream, also one whose id was reused before it began: nothing else refers to these. */
   readonly streams = new Set<SocketStream>()
-  /** Ends of operations whose message is being taken. */
+  /** Controllers of operations whose first message is being handled. */
   readonly begun: AbortController[] = []
-  /** Operations that were begun and are still at work, also those that were given up since. */
+  /** Operations that have begun and still work, including aborted ones. */
   working = 0
   expiresAt = Number.POSITIVE_INFINITY
   pingAt = 0
@@ -72,8 +72,8 @@ class Connection implements Beating {
 
 /**
  * GraphQL over WebSocket, in the protocol `graphql-transport-ws`. The credentials of `connectionParams` are checked
- * before the acknowledgement and again with every operation; the socket ends with what they rest on (4403, which
- * clients retry).
+ * before the acknowledgement and again with every operation. The socket closes when they end (4403, after which clients
+ * retry).
  */
 export function createSocketServer(options: SocketOptions) {
   const { yoga, config, service, watch, metrics, log, tidy, mask, subscribe, findDocument } = options
@@ -81,7 +81,7 @@ export function createSocketServer(options: SocketOptions) {
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
-    // A flood of messages on one socket takes turns with everything else.
+    // A flood of messages on one socket takes turns with all other work.
     allowSynchronousEvents: false,
     autoPong: false,
     handleProtocols,
@@ -104,15 +104,16 @@ export function createSocketServer(options: SocketOptions) {
         if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await access.client()).keyId })
         if (authorization === null) return true
         const caller = await access.caller()
-        // Before the acknowledgement: whoever would be closed a second later had better wait longer each time.
+        // Before the acknowledgement, so that a client that would be closed a second later backs off between its
+        // attempts.
         if (await watch.check(caller)) return false
         hold(extra, caller)
         return true
       } catch (error) {
-        // Not the caller's fault: it had better come back than look for other credentials.
+        // Not the caller's fault: it should return later with the same credentials.
         const refusal = toRefusal(error)
         if (refusal?.status === 503) extra.outlet.close(TRY_AGAIN_LATER, 'unavailable')
-        // Nor would others help: what it says of itself is wrong.
+        // A faulty `operator` would stay faulty with other credentials.
         if (refusal?.status === 400) extra.outlet.close(CloseCode.BadRequest, `operator ${refusal.faults[0]?.message}`)
         return false
       }
@@ -128,7 +129,7 @@ export function createSocketServer(options: SocketOptions) {
       const answered = new AbortController()
       extra.begun.push(answered)
       const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
-      // Room is made at once by what is given up, and once more: what has not begun yet cannot be stopped.
+      // Aborted operations make room at once, but only as many again: work that has not begun cannot be stopped.
       if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return [tooMany()]
       const { schema, execute, parse, validate, contextFactory } = yoga.getEnveloped({
         request: undefined,
@@ -143,7 +144,7 @@ export function createSocketServer(options: SocketOptions) {
       if (Array.isArray(document)) return tidy(document)
       const errors = checked(() => validate(schema, document) as readonly GraphQLError[])
       if (errors.length > 0) return tidy(errors)
-      // The kept text, so that each subscriber does not hold a copy.
+      // The cached text, so that each subscriber does not hold a copy.
       if (document.loc) Object.assign(params, { query: document.loc.source.body })
       return {
         schema,
@@ -157,7 +158,7 @@ export function createSocketServer(options: SocketOptions) {
     execute: (args) => (args.rootValue as Execute)(args),
     async subscribe(args) {
       const results = await subscribe({ ...args, rootValue: undefined })
-      // graphql-ws keeps the arguments as long as the subscription lasts.
+      // graphql-ws keeps the arguments for the whole subscription.
       Object.assign(args, { contextValue: undefined, rootValue: undefined, variableValues: undefined })
       return results as AsyncGenerator<never>
     },
@@ -169,11 +170,11 @@ export function createSocketServer(options: SocketOptions) {
     },
   })
 
-  /** The socket lasts as long as its caller may call. */
+  /** Closes the socket when its caller loses access. */
   function hold(extra: Connection, caller: Watched): void {
     extra.watches.push(watch.watch(caller, (reason) => extra.outlet.close(CloseCode.Forbidden, reason)))
     extra.expiresAt = Math.min(extra.expiresAt, expiryOf(caller))
-    // It may have closed meanwhile, and then nobody else lets go.
+    // The socket may have closed meanwhile. Then nothing else releases it.
     if (extra.socket.readyState !== extra.socket.OPEN) letGo(extra)
   }
 
@@ -182,7 +183,7 @@ export function createSocketServer(options: SocketOptions) {
   }
 
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // A client that has gone without waiting for the answer takes nobody with it.
+    // A client that disconnects early must not end the process.
     socket.on('error', () => undefined)
     const path = request.url?.split('?', 1)[0]
     if (path !== '/graphql') refuse(socket, '404 Not Found')
@@ -192,7 +193,7 @@ export function createSocketServer(options: SocketOptions) {
 
   function open(socket: WebSocket, connection: Socket): void {
     metrics.sockets.inc()
-    // What a client sends wrongly ends its socket; ws closes it by itself.
+    // A protocol error ends the client's socket; ws closes it by itself.
     socket.on('error', () => undefined)
     const outlet = new Outlet(socket, connection)
     const extra = new Connection(socket, outlet)
@@ -204,7 +205,7 @@ export function createSocketServer(options: SocketOptions) {
     async function handle(message: string, take: (message: string) => Promise<void>): Promise<void> {
       const before = extra.working
       const taken = take(message)
-      // Only an operation has counted itself by now.
+      // Only operations have been counted by now.
       const operations = extra.working - before
       const begun = extra.begun.splice(0)
       try {
@@ -248,8 +249,8 @@ export function createSocketServer(options: SocketOptions) {
 }
 
 /**
- * Where the frames of events pass graphql-ws by. To graphql-ws it is a stream without results, which ends when the
- * subscription does; an error that ends it is thrown.
+ * The place where event frames bypass graphql-ws. For graphql-ws it is a stream without results, which ends with the
+ * subscription; an error that ends the subscription is thrown.
  */
 class SocketStream implements AsyncGenerator<never, undefined>, FrameSink {
   private readonly id: string
@@ -325,14 +326,14 @@ function isMisuse(error: unknown): boolean {
   )
 }
 
-/** Native clients send no origin; a browser's must be our own or a listed one, as there is no CORS for WebSockets. */
+/** Native clients send no origin. A browser's must be our own or a listed one, as WebSockets have no CORS. */
 function isAllowedOrigin({ headers }: IncomingMessage, allowed: readonly string[]): boolean {
   const { origin, host } = headers
   if (origin === undefined || allowed.includes(origin)) return true
   return URL.canParse(origin) && new URL(origin).host === host
 }
 
-/** A document that does not parse, or breaks a limit, is thrown: an answer to its sender, not an end of the socket. */
+/** A document that does not parse or exceeds a limit is an answer to its sender, not the end of the socket. */
 function checked<T>(read: () => T): T | GraphQLError[] {
   try {
     return read()
@@ -343,9 +344,9 @@ function checked<T>(read: () => T): T | GraphQLError[] {
   }
 }
 
-/** Lets the connection go with the answer: one whose sender does not close would keep the service from stopping. */
+/** Closes the connection with the answer: a sender that keeps it open would keep the service from stopping. */
 function refuse(socket: Duplex, status: string): void {
-  // Whether or not its sender closes, too: nobody else keeps an eye on it, and the service could not stop.
+  // Destroyed even if the sender does not close: nothing else tracks the socket, and the service could not stop.
   socket.once('finish', () => socket.destroy())
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, () => socket.destroy())
 }

@@ -6,7 +6,7 @@ import { SharedResult } from './live.ts'
 import { Stall } from './stall.ts'
 
 const PING_MS = 12_000
-/** Readers get this long to take the end when the service stops. */
+/** How long readers may take to receive the end when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
 
 const COMMENT = ':\n\n'
@@ -14,7 +14,7 @@ const COMPLETE = 'event: complete\ndata:\n\n'
 
 type Results = AsyncIterableIterator<unknown>
 
-/** Sends subscriptions as server-sent events whose `id` is their cursor: it comes back as `Last-Event-ID`. */
+/** Sends subscriptions as server-sent events. Their `id` is the cursor, which returns as `Last-Event-ID`. */
 export function serverSentEvents() {
   const open = new Set<ServerResponse>()
 
@@ -25,14 +25,14 @@ export function serverSentEvents() {
         const headers = {
           'content-type': 'text/event-stream',
           'cache-control': 'no-cache',
-          // Its end is the end of the connection: nothing comes after a stream.
+          // The stream's end is the end of the connection: nothing follows it.
           connection: 'close',
-          // Proxies that gather what passes would hold events back.
+          // Proxies that buffer answers would hold events back.
           'x-accel-buffering': 'no',
         }
         const frames = framesOf(results as unknown as Results)
         if (res) endWith(res, frames, open)
-        // Of Node's own kind, which is piped into Node's response and waits for it.
+        // A Node stream, which is piped into Node's response with back-pressure.
         return new Response(frames as never, { headers })
       }, 'text/event-stream')
     },
@@ -40,7 +40,7 @@ export function serverSentEvents() {
 
   return {
     plugin,
-    /** Once what is sent has ended: waits until it is taken, and for nobody too long. */
+    /** Call it when the subscriptions have ended. Waits until the rest is sent, with a limit. */
     async stop(): Promise<void> {
       const closed = Promise.all([...open].map((response) => new Promise((resolve) => response.once('close', resolve))))
       const timer = setTimeout(() => {
@@ -52,7 +52,7 @@ export function serverSentEvents() {
   }
 }
 
-/** Ends the connection of a reader that takes nothing. A last word would wait behind what it does not take. */
+/** Closes the connection of a reader that does not read. A last message would wait behind unread ones. */
 function dropStalled(socket: Socket): void {
   const stall = new Stall(socket)
   const timer = setInterval(() => {
@@ -61,7 +61,7 @@ function dropStalled(socket: Socket): void {
   socket.once('close', () => clearInterval(timer))
 }
 
-/** Ends the frames with the response. A client that left before its answer began is sent nothing, so they end at once. */
+/** Ends the frames with the response. For a client that left before its answer began, they end at once. */
 function endWith(response: ServerResponse, frames: Readable, open: Set<ServerResponse>): void {
   if (response.closed || response.destroyed) {
     frames.destroy()
@@ -75,13 +75,16 @@ function endWith(response: ServerResponse, frames: Readable, open: Set<ServerRes
   if (response.socket) dropStalled(response.socket)
 }
 
-/** Takes the next event when the last one has left: whoever does not read keeps nothing waiting but two of its own. */
+/**
+ * Takes the next event when the last one was sent: a client that does not read holds back at most two events of its
+ * own.
+ */
 function framesOf(results: Results): Readable {
   let asked = false
   const frames = new Readable({
     highWaterMark: 1,
     async read() {
-      // A comment between two events is no reason to ask for another.
+      // A comment between two events is no reason to take another event.
       if (asked) return
       asked = true
       try {
@@ -90,7 +93,7 @@ function framesOf(results: Results): Readable {
         frames.push(done ? COMPLETE : frameOf(value))
         if (done) end()
       } catch {
-        // Errors are told as results. What else goes wrong ends the stream without a last word: it is asked for again.
+        // Errors are sent as results. Other failures end the stream without a message, and clients reconnect.
         end()
       }
     },
@@ -102,7 +105,7 @@ function framesOf(results: Results): Readable {
       )
     },
   })
-  // A reader may be long in taking the end, and after it nothing may be pushed, not even a comment.
+  // A slow reader may take long to receive the end. Nothing may be pushed after it, not even a comment.
   function end(): void {
     clearInterval(ping)
     frames.push(null)
