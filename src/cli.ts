@@ -179,7 +179,7 @@ program
     const { createProgressBar } = await import('./progress-bar.ts')
     const bar = createProgressBar()
     const stop = new AbortController()
-    // A second one ends the process as ever.
+    // A second Ctrl-C ends the process at once.
     process.once('SIGINT', () => stop.abort())
     const { players, days, seed, scenario: scenarioId } = options
     const started = performance.now()
@@ -208,7 +208,7 @@ try {
   process.exitCode = 1
 }
 
-/** What a person can mend is told in a line: what was asked, or a database that is away. A bug shows where it is. */
+/** A fault that the user can mend is one line: of the arguments, or an unreachable database. A bug shows its stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConfigError || error instanceof Refusal || !('code' in error)) return error.message

@@ -2,30 +2,30 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { recountStanding } from './recount.ts'
 
-/** Adds what transactions have appended to the totals, and counts what edits moved, again and again. */
+/** Adds the appended changes to the totals, and counts the effects of edits, repeatedly. */
 export interface Folding {
   start(): void
-  /** Resolves once nothing is under way. */
+  /** Resolves once nothing is running. */
   stop(): Promise<void>
 }
 
 export interface FoldingOptions {
   readonly pool: Pool
-  /** Told what failed, and when it is tried again. */
+  /** Called with a failure and the time of the next attempt. */
   readonly onError: (error: unknown, message: string) => void
 }
 
 const EVERY_MS = 1_000
-/** What takes long and failed is not tried each second. */
+/** A slow job that failed is not repeated each second. */
 const RECOUNT_AGAIN_MS = 60_000
 const ROWS = 20_000
-/** Sources of xp are named by clients: what more an hour names, on one pass, is counted under this name. */
+/** Clients name the sources of xp. Beyond a number per hour and pass, further sources are counted under this name. */
 const OTHER = 'other'
 const SOURCES_AN_HOUR = 100
-/** Any number that nothing else locks. */
+/** A number that nothing else locks. */
 export const FOLDING_LOCK = 7_274_410_001
 
-/** Folds each second. Any number of instances may: one of them does at a time, the others find nothing to do. */
+/** Folds each second. Any number of instances may do so: one works at a time, the others find nothing to do. */
 export function createFolding({ pool, onError }: FoldingOptions): Folding {
   const ended = new AbortController()
   const { signal } = ended
@@ -43,7 +43,7 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
     }
   }
 
-  /** False when it has been ended meanwhile. */
+  /** False when the folding was stopped. */
   const isOver = (waitMs: number): Promise<boolean> => pause(waitMs, true, { ref: false, signal }).catch(() => false)
 
   async function fold(): Promise<void> {
@@ -52,7 +52,7 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
 
   return {
     start() {
-      // Apart, as a recount of millions takes its time.
+      // Separate, as a recount of millions takes long.
       running = Promise.all([
         repeat(fold, EVERY_MS, 'figures could not be added up; each second tries again'),
         repeat(
@@ -70,8 +70,8 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
 }
 
 /**
- * Moves changes into the totals, at most {@link ROWS} of them; says how many. One statement does it, so that a reader of
- * both tables sees each change once: here or there.
+ * Moves at most {@link ROWS} changes into the totals. Returns how many. One statement does it, so that a reader of both
+ * tables sees each change once.
  */
 export async function foldChanges(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ taken: number }>({

@@ -25,12 +25,12 @@ import {
 
 const DEFAULT_DAYS = 7
 const MAX_DAYS = 366
-/** Hours of more days are more than a chart shows. */
+/** Hours of more days do not fit a chart. */
 const MAX_DAYS_BY_HOUR = 31
 const SOURCES = 20
 const MAX_SOURCES = 100
 
-/** The sum of many players' xp can pass what 64 bits hold. */
+/** The sum of many players' xp can exceed 64 bits. */
 const SUM = 'A sum beyond 64 bits is given as the largest or smallest that they hold.'
 const toInt64 = (sum: bigint): bigint => (sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum)
 
@@ -159,7 +159,7 @@ export const StepType = enumType('InsightStep', STEPS, {
   values: { hour: 'Hours of UTC.', day: 'Days of UTC.' },
 })
 
-/** Levels tell three of the answers: they are read once for all. */
+/** Three of the fields need the levels: they are read once. */
 interface Insight extends InsightRef {
   readonly levels: () => Promise<LevelInsight[]>
 }

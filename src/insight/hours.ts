@@ -5,9 +5,9 @@ import { HOURS_KEPT_DAYS } from './range.ts'
 const ROWS = 5_000
 
 /**
- * Puts hours that are not told any more into the days that they are of, at most {@link ROWS} of them; says how many. An
- * hour is kept a day longer than it is told, so that no reader meets one that is half gone. Days are counted under
- * their first hour, and logins have days of their own: of them the hours just go.
+ * Moves at most {@link ROWS} expired hours into their days. Returns how many. An hour is kept a day longer than it is
+ * readable, so that no reader meets half a day. A day is stored under its first hour. Logins have days of their own, so
+ * their hours are only removed.
  */
 export async function rollUpHours(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ taken: number }>({

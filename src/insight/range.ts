@@ -1,9 +1,9 @@
 import type { Fault } from '../errors.ts'
 import type { Field, Fields, RequestOf, Shape } from '../request/shape.ts'
 
-// Ranges of time that figures are asked for. Days and hours are those of UTC, which begin at whole ones since 1970.
+// Time ranges of figures. Days and hours are in UTC.
 
-/** From this moment up to, not including, that one. Days and hours that it touches count whole. */
+/** From the first moment up to, not including, the second. Days and hours that it touches count as a whole. */
 export interface Range {
   readonly from: Date
   readonly to: Date
@@ -14,27 +14,27 @@ export type Step = (typeof STEPS)[number]
 
 export const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const satisfies Record<Step, number>
 
-/** The first moment of the day or hour of a moment. */
+/** The start of the day or hour of a moment. */
 export const floorTo = (step: Step, moment: Date): Date =>
   new Date(Math.floor(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
 
-/** The first moment that is in no day or hour before a moment. */
+/** The start of the first whole day or hour at or after a moment. */
 export const ceilTo = (step: Step, moment: Date): Date =>
   new Date(Math.ceil(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
 
 const daysAgo = (days: number, moment: Date): Date => new Date(moment.getTime() - days * LENGTH_MS.day)
 const daysOf = ({ from, to }: Range): number => (to.getTime() - from.getTime()) / LENGTH_MS.day
 
-/** What is counted by the hour is told by the hour this long, and by the day from then on. */
+/** Hours are readable for this long; older figures only as days. */
 export const HOURS_KEPT_DAYS = 90
 
-/** The first moment of which hours are told: the first of a day. */
+/** The first moment with readable hours: the start of a day. */
 export const hoursKeptFrom = (now = new Date()): Date => daysAgo(HOURS_KEPT_DAYS, floorTo('day', now))
 
 /** The fields of a request with a range. Either end may be left out. */
 type Ranged = { from: Field<Date | null>; to: Field<Date | null> }
 
-/** Reads a request with a range: up to now, and so many days, unless said otherwise. */
+/** Reads a request with a range. Default: up to now, and this many days. */
 export function readRanged<F extends Fields & Ranged>(
   request: Shape<F>,
   args: object,
@@ -55,7 +55,7 @@ export function readRanged<F extends Fields & Ranged>(
   return { ...values, range: rangeOf(values) }
 }
 
-/** What is wrong with telling a range by the hour: it is long, or its hours are not kept any more. */
+/** Faults of a range by the hour: it is too long, or its hours are no longer kept. */
 export function stepFaults(by: Step, range: Range, maxDaysByHour: number): Fault[] {
   if (by !== 'hour') return []
   if (daysOf(range) > maxDaysByHour) return [{ path: 'by', message: `must be DAY for more than ${maxDaysByHour} days` }]

@@ -6,8 +6,8 @@ import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definiti
 import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
 import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
 
-// What dashboards show of one battle pass. Nothing here reads a player: it is all sums of the tally, which is written
-// with the books, so figures are those of the last commit.
+// The figures of one battle pass on dashboards. They are sums of the tally, which is written with the books, so they
+// are those of the last commit. No player is read.
 
 export interface PassPlace extends ScenarioRef {
   readonly nodeId: string
@@ -15,23 +15,23 @@ export interface PassPlace extends ScenarioRef {
 
 export interface InsightRef {
   readonly place: PassPlace
-  /** As it is published now. */
+  /** The currently published pass. */
   readonly pass: PassNode
   readonly range: Range
 }
 
-/** How players stood at the end of the range, and what moved in it. */
+/** Where players stood at the end of the range, and what changed in it. */
 export interface LevelInsight {
   readonly level: number
-  /** At this very level; of them, with premium. */
+  /** Players at exactly this level, and those of them with premium. */
   readonly players: number
   readonly premium: number
-  /** At this level or above; of them, with premium. */
+  /** Players at this level or above, and those of them with premium. */
   readonly reached: number
   readonly reachedPremium: number
-  /** How many more had reached it at the end of the range than at its beginning. */
+  /** The growth of `reached` in the range. */
   readonly reachedInRange: number
-  /** Premium bought or given in the range by players at this level. */
+  /** Premium bought or granted in the range by players at this level. */
   readonly premiumInRange: number
 }
 
@@ -39,7 +39,7 @@ export interface TierInsight {
   readonly level: number
   readonly track: Track
   readonly reached: number
-  /** May claim it, or has: on the premium track those with premium. */
+  /** Players who can claim it or have: on the premium track those with premium. */
   readonly entitled: number
   readonly claimed: number
   readonly unclaimed: number
@@ -56,7 +56,7 @@ export interface DayInsight {
 }
 
 export interface SourceInsight {
-  /** Null for all that are not among the largest. */
+  /** Null for the sum of all but the largest sources. */
   readonly source: string | null
   readonly grants: bigint
   readonly xp: bigint
@@ -69,7 +69,7 @@ export interface CompletionInsight {
   readonly completed: number
 }
 
-/** The pass as it is published now. */
+/** The currently published pass. */
 export function findPass(place: PassPlace): Command<PassNode> {
   return {
     lane: 'reads',
@@ -86,7 +86,7 @@ export function findPass(place: PassPlace): Command<PassNode> {
 const AT_PLACE = 'environment_id = $1 AND scenario_id = $2 AND node_id = $3'
 const atPlace = ({ environmentId, scenarioId, nodeId }: PassPlace): string[] => [environmentId, scenarioId, nodeId]
 
-/** Every level of the pass, and every other at which somebody stands. */
+/** Every level of the pass, and every other level with a player. */
 export async function readLevels(pool: Pool, { place, pass, range }: InsightRef): Promise<LevelInsight[]> {
   const { rows } = await pool.query({
     name: 'insight-levels',
@@ -113,7 +113,7 @@ export async function readLevels(pool: Pool, { place, pass, range }: InsightRef)
       above.before += before
       const { reached, premium: reachedPremium } = above
       const reachedInRange = reached - above.before
-      // Until an edit is counted, calls take players from where they are not counted yet.
+      // Until an edit is counted, calls may subtract players from levels where they were not counted yet.
       const here = { players: Math.max(players, 0), premium: Math.max(premium, 0) }
       return { level, ...here, reached, reachedPremium, reachedInRange, premiumInRange: bought }
     })
@@ -143,11 +143,11 @@ export async function readTiers(
     .sort((a, b) => a.level - b.level || TRACKS.indexOf(a.track) - TRACKS.indexOf(b.track))
     .map(({ level, track }) => {
       const { claimed = 0, in_range: claimedInRange = 0 } = counted.get(tierKey(level, track)) ?? {}
-      // Levels are in order, and whoever is above has reached it.
+      // Levels are sorted, and players above a level have reached it.
       const at = levels.find((row) => row.level >= level)
       const reached = at?.reached ?? 0
       const entitled = track === 'premium' ? (at?.reachedPremium ?? 0) : reached
-      // Support may give a tier that is not reached.
+      // Support may grant a tier that is not reached.
       return { level, track, reached, entitled, claimed, unclaimed: Math.max(entitled - claimed, 0), claimedInRange }
     })
 }
@@ -175,7 +175,7 @@ export async function readDays(pool: Pool, { place, range }: InsightRef): Promis
   return days
 }
 
-/** The largest sources first, each with the hours or days in which it gave any; then the rest as one. */
+/** The largest sources first, each with the hours or days in which it gave xp; then the rest as one. */
 export async function readXp(
   pool: Pool,
   { place, range }: InsightRef,

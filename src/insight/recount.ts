@@ -2,25 +2,25 @@ import type { Pool, PoolClient } from 'pg'
 import { inTransaction, queryWithin } from '../db/transaction.ts'
 import { type PassNode, parseDefinition } from '../scenario/definition.ts'
 
-/** Calls that were under way with the definition of before have ended by then: the database ends what stands still. */
+/** By then calls under the previous definition have ended: the database ends idle transactions. */
 const SETTLED_MS = 20_000
 /** Long enough for tens of millions of passes. */
 const STATEMENT_TIMEOUT_MS = 600_000
-/** Any number that nothing else locks. */
+/** A number that nothing else locks. */
 const RECOUNT_LOCK = 7_274_410_002
 
 export interface RecountOptions {
   /** How long after its publication a scenario is counted, in milliseconds. */
   readonly settledMs?: number
-  /** Gives up what is under way. */
+  /** Aborts the running recount. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Counts anew at which levels players stand, of each scenario that was published since it was counted: an edit moves
- * players without a call of theirs. What differs is appended like any other change, so that figures of days before stay
- * as they were, and calls go on meanwhile: what they append beside it is what they move by the new definition. Says how
- * many scenarios were counted.
+ * Recounts the players at each level, for each scenario that was published since its last count: an edit moves players
+ * without a call of theirs. The difference is appended like any other change, so that figures of earlier days stay as
+ * they were. Calls go on meanwhile and append what they change by the new definition. Returns the number of counted
+ * scenarios.
  */
 export async function recountStanding(pool: Pool, options: RecountOptions = {}): Promise<number> {
   let counted = 0
@@ -60,7 +60,7 @@ async function recountOne(client: PoolClient, settledMs: number): Promise<boolea
   for (const node of nodes) {
     if (node.type === 'battle-pass') await recountPass(client, [environmentId, scenarioId, node.id], node)
   }
-  // Last, as its lock keeps publications waiting. One that was made meanwhile is counted next.
+  // Last, as its lock blocks publications. A publication that came meanwhile is counted next.
   await client.query('UPDATE scenarios SET counted_version = $3 WHERE environment_id = $1 AND id = $2', [
     environmentId,
     scenarioId,
@@ -69,7 +69,7 @@ async function recountOne(client: PoolClient, settledMs: number): Promise<boolea
   return true
 }
 
-/** In one statement, so that passes and figures are those of one moment. */
+/** One statement, so that passes and figures are of one moment. */
 async function recountPass(client: PoolClient, place: readonly string[], { levels }: PassNode): Promise<void> {
   const text = `INSERT INTO insight_changes (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
      SELECT $1::uuid, $2, $3, 'standing', date_trunc('day', now(), 'UTC'), level, detail, sum(count), 0 FROM (

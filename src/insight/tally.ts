@@ -34,7 +34,7 @@ export type Measure = keyof typeof BUCKETS
 
 export interface Count {
   readonly environmentId: string
-  /** Empty for what belongs to no scenario. */
+  /** Empty for counts that belong to no scenario. */
   readonly scenarioId: string
   readonly nodeId: string
   readonly measure: Measure
@@ -42,16 +42,16 @@ export interface Count {
   readonly detail?: string
 }
 
-/** What one thing that is counted has changed by, if every player is proven. */
+/** The change of one total, if all of its players are proven. */
 interface Total extends Required<Count> {
   count: number
   amount: bigint
 }
 
 interface Change {
-  /** The player whose rows are counted; null for logins, which are of an environment. */
+  /** The player of the counted rows; null for logins, which belong to an environment. */
   readonly player: Player | null
-  /** The place of its total, from 1. */
+  /** The number of its total, from 1. */
   readonly place: number
   readonly count: number
   readonly amount: bigint
@@ -74,9 +74,9 @@ const CHANGE = [
 const index = nextInsertion()
 
 /**
- * The changes of a group to the figures on dashboards. They are written with the rows that they count, so that figures and
- * books agree. They are appended, so that no two transactions wait for the same total. The changes of a player count if the
- * player is proven, so the database adds them up.
+ * The changes of a group to the figures of dashboards. They are written with the rows that they count, so that figures
+ * and books agree, and they are appended, so that no two transactions wait for the same total. A player's changes count
+ * only if the player is proven, so the database adds them up.
  */
 export class Tally implements Part {
   static readonly stage = 'changes'
@@ -92,7 +92,7 @@ export class Tally implements Part {
 
   add(player: Player | null, of: Count, count = 1, amount = 0n): void {
     const { environmentId, scenarioId, nodeId, measure, level = 0, detail = '' } = of
-    // None of them holds a NUL, so no two totals share a key.
+    // None of them contains NUL, so keys are unambiguous.
     const key = `${environmentId}\0${scenarioId}\0${nodeId}\0${measure}\0${level}\0${detail}`
     let place = this.places.get(key)
     if (place === undefined) {
@@ -117,7 +117,7 @@ export class Tally implements Part {
           t.detail, count, amount
         FROM ${isLone ? lone(parameter) : several(parameter)}`,
       values: (isLone) => {
-        // A player who rose within the group from 3 to 5 was never seen at 4.
+        // A player who rose from 3 to 5 within the group was never counted at 4.
         const rows = isLone ? totals.filter(({ count, amount }) => count !== 0 || amount !== 0n) : totals
         return [
           arrayOf(rows, (row) => uuid.encode(row.environmentId)),

@@ -8,13 +8,13 @@ import type { ProfileRow } from '../players/read-player.ts'
 import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
 import type { PlayerPlace } from './statements.ts'
 
-/** So many players are read at once. Nothing of the database is held while they are on their way to the client. */
+/** Players that are read at once. No connection of the database is held while they are sent. */
 const PAGE = 500
 
 export interface Export {
   readonly caller: PlatformCaller
   readonly search: PlayerSearch
-  /** What was asked for, as the audit log keeps it. */
+  /** The filters of the request, as the audit log keeps them. */
   readonly filters: Json
   /** The name of the environment. */
   readonly environment: string
@@ -30,9 +30,9 @@ interface Row extends ProfileRow {
 }
 
 /**
- * The players of a list, the newest first: pages of lines, each line a JSON object. The first page is read and the audit
- * entry written before this answers, so that what can be refused is. A page that cannot be read later, or a key that was
- * revoked meanwhile, is an error of the pages.
+ * The players of a list, the newest first, as pages of lines; each line is a JSON object. The first page is read and
+ * the audit entry written before this resolves, so that refusals come first. A page that cannot be read later, or a
+ * revoked key, is an error of the pages.
  */
 export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIterable<string>> {
   const { caller, search, filters, environment, reason } = asked

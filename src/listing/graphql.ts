@@ -42,7 +42,7 @@ const NicknameSearchType = enumType('NicknameSearch', NICKNAME_SEARCHES, {
   },
 })
 
-/** What a page of players tells beside its players, once it is asked for. */
+/** Fields of a page of players that are computed when they are requested. */
 interface AboutList {
   readonly count: () => Promise<PlayerCount>
   readonly nicknameSearch: () => Promise<NicknameSearch | null>
@@ -76,7 +76,7 @@ builder.queryFields((t) => ({
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')
-        // Which list a cursor must be of; a value that is none of the enum does not come so far.
+        // The list that a cursor must belong to. GraphQL has already checked the enum.
         const listed = (args.sortBy ?? 'created') as PlayerSort
         const asked = readList(playersRequest, args, (cursor) => readPlace(listed, cursor), checkFilter)
         const { size, after, sortBy, direction, ...filter } = asked
@@ -88,7 +88,7 @@ builder.queryFields((t) => ({
         })
         const places = found.slice(0, size)
         const ids = places.map(({ id }) => id)
-        // What is asked of the players is read with them.
+        // The requested fields of the players are read together.
         const query = queryFromInfo({ context, info, typeName: 'Player', paths: [['edges', 'node'], ['nodes']] })
         const rows = await context.prisma.player.findMany({ ...query, where: { environmentId, id: { in: ids } } })
         const byId = new Map(rows.map((row) => [row.id, row]))
@@ -155,7 +155,7 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 const printPlace = (sortBy: PlayerSort, { id, at }: PlayerPlace): string =>
   printCursor(LISTS[sortBy], sortBy === 'created' ? id : `${at ?? ''}~${id}`)
 
-/** The place that a cursor names; undefined for a cursor that is not of a list in this order. */
+/** The place of a cursor; undefined for a cursor of a list in another order. */
 function readPlace(sortBy: PlayerSort, cursor: string): PlayerPlace | undefined {
   const place = readCursor(LISTS[sortBy], cursor)
   if (place === undefined) return undefined
@@ -167,7 +167,10 @@ function readPlace(sortBy: PlayerSort, cursor: string): PlayerPlace | undefined 
   return isMoment(at) ? { id, at } : undefined
 }
 
-/** A moment as lists print it. JavaScript takes the 30th of February for a day in March; Postgres does not. */
+/**
+ * Whether a text is a moment as lists print it. JavaScript accepts the 30th of February as a day in March; Postgres
+ * does not.
+ */
 function isMoment(text: string): boolean {
   const at = new Date(text)
   return MOMENT.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 19) === text.slice(0, 19)

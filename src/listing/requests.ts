@@ -17,7 +17,7 @@ import {
 import type { PlayerSearch } from './search-players.ts'
 import { DIRECTIONS, PLAYER_SORTS } from './statements.ts'
 
-// What a list of players is asked with, in GraphQL and for the export.
+// The request of a list of players, in GraphQL and for the export.
 
 const level = (description: string) => optional(int32(description, { min: 0, max: MAX_LEVEL }))
 
@@ -59,12 +59,12 @@ export const playersRequest = shape({
 
 type Filter = RequestOf<typeof filterRequest>
 
-/** Everything that is wrong between the fields. */
+/** Faults between the fields. */
 export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked) => {
   const faults: Fault[] = []
   const add = (path: string, message: string) => void faults.push({ path, message })
   const { search, provider, premium, levelFrom, levelTo } = asked
-  // All who ever came by a provider are nobody's page.
+  // All players of a provider together are no search.
   if (provider !== null && !search) add('provider', 'must be given with search')
   const isOfPass = premium !== null || levelFrom !== null || levelTo !== null || asked.sortBy === 'level'
   const isNamed = asked.scenarioId !== null || asked.nodeId !== null
@@ -81,7 +81,7 @@ export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked)
   return faults
 }
 
-/** The list that is asked for, in an environment that was found. */
+/** The requested list, in an environment that was found. */
 export function searchOf(asked: Filter, environmentId: string): PlayerSearch {
   const { search, scenarioId, nodeId, environment: _, ...filter } = asked
   return {

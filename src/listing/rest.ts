@@ -27,7 +27,9 @@ export const getPlayers: PlatformStream = async ({ caller, query, service }) => 
   return { type: 'application/x-ndjson; charset=utf-8', pages }
 }
 
-/** What an address says, as the types of its fields. What is of no such type is left for the field to refuse. */
+/**
+ * The values of a query string, by the types of the fields. A value of no such type is left for the field to refuse.
+ */
 function valuesOf(query: URLSearchParams, faults: Fault[]): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const [name, { type }] of Object.entries(exportRequest.fields)) {

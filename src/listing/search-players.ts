@@ -12,43 +12,46 @@ import {
   selectPart,
 } from './statements.ts'
 
-/** How a nickname was looked for. */
+/** How nicknames were searched. */
 export const NICKNAME_SEARCHES = ['anywhere', 'prefix'] as const
 export type NicknameSearch = (typeof NICKNAME_SEARCHES)[number]
 
 export interface PlayerSearch extends PlayerFilter {
-  /** A player's id, bare or as GraphQL has it, a part of a nickname in any letter case, or a subject. */
+  /** A player's id, plain or as in GraphQL, a part of a nickname in any letter case, or a subject. */
   readonly text: string | null
-  /** The text is a subject of this provider, such as `custom`, and nothing else. */
+  /** With it the text is a subject of this provider, such as `custom`. */
   readonly provider?: string | null
 }
 
-// A search for a name goes two ways: through the list in its order, asking each player for its name, which soon fills a
-// page with a name that many have; or by the index of names, whose players are then put in order, which is quick while
-// they are few. Both are bounded, so that no search ends in a timeout.
+// A search for a name can go two ways: along the list, checking each player's name, which soon fills a page when many
+// have the name; or by the index of names, sorting the players found, which is quick while they are few. Both are
+// bounded, so that no search ends in a timeout.
 
-/** How many players of a list are looked at before the index of names is asked, and after it. */
+/** Players of the list whose name is checked, before and after the index of names is tried. */
 const FIRST_LOOK = 800
 const LAST_LOOK = 20_000
-/** How many players with the name are put in order. */
+/** The most players with the name that are sorted. */
 const SORTED_NAMES = 3_000
-/** How many players with the name are looked at to count them. */
+/** The most players with the name that are counted. */
 const COUNTED_NAMES = 30_000
-/** What an index has of nicknames that it has no room for, and how much of that surely is the beginning of the whole. */
+/**
+ * The indexed expression for nicknames that are too long for the index, and the length of it that is certainly a
+ * beginning of the folded name.
+ */
 const LONG = 'fold_name(left(n.nickname, 128))'
 const LONG_START = 24
-/** The most that is counted of a list. */
+/** The highest count of a list. */
 export const MAX_COUNT = 10_000
 
 /** The beginning of a player's id in GraphQL. */
 const GLOBAL_ID = 'Player:'
 
-/** What the index of parts of nicknames is made of: pieces of three letters or digits. */
+/** The index of parts of nicknames consists of pieces of three letters or digits. */
 const PIECE = /[\p{L}\p{N}]{3}/u
 
 /**
- * How a text is looked for in nicknames: anywhere in them where this database has the index for it and the text has three
- * letters or digits in a row, else at their beginning.
+ * How nicknames are searched for a text: anywhere in them when this database has the index for it and the text has
+ * three letters or digits in a row, otherwise at their beginning.
  */
 export async function nicknameSearchOf(pool: Pool, text: string): Promise<NicknameSearch> {
   if (!PIECE.test(text)) return 'prefix'
@@ -60,9 +63,9 @@ export async function nicknameSearchOf(pool: Pool, text: string): Promise<Nickna
 
 /** A page of what a search finds. */
 export interface FoundPlayers {
-  /** Where the players are in the order of the list. */
+  /** The places of the players, in the order of the list. */
   readonly places: readonly PlayerPlace[]
-  /** Where the page ended before it was full and before the list ended: more may be found behind it. */
+  /** The place where the search stopped before the page was full and before the list ended: more players may follow. */
   readonly stoppedAt: PlayerPlace | null
 }
 
@@ -79,13 +82,13 @@ export async function searchPlayers(pool: Pool, search: PlayerSearch, page: Play
 }
 
 export interface PlayerCount {
-  /** How many were counted: up to one more than `MAX_COUNT`. */
+  /** The counted players: at most one more than `MAX_COUNT`. */
   readonly count: number
-  /** Whether these are all. */
+  /** Whether the count is complete. */
   readonly isExact: boolean
 }
 
-/** How many players a list has: one by level has those who have begun the pass. */
+/** Counts the players of a list. A list by level has the players who have begun the pass. */
 export async function countPlayers(
   pool: Pool,
   search: PlayerSearch,
@@ -96,7 +99,7 @@ export async function countPlayers(
 
   const { premium, levelFrom, levelTo, lastLoginFrom, lastLoginTo } = search
   const isOfMore = [premium, levelFrom, levelTo, lastLoginFrom, lastLoginTo].some((asked) => (asked ?? null) !== null)
-  // Names are found among players who are all of the list, unless something else is asked of them.
+  // Without filters on other tables, everyone with the name is in the list.
   const most = isOfMore || sortBy === 'level' ? COUNTED_NAMES : MAX_COUNT
   const { asked, found, isOne } = await candidatesOf(pool, search, most)
   const list = (limit: number): string =>
@@ -113,7 +116,8 @@ export async function countPlayers(
   )
   const { count = 0, names = 0 } = named[0] ?? {}
   if (count > MAX_COUNT || names <= most) return all(count)
-  // Many have the name, and few of those that were looked at are in the list. A short list is looked through.
+  // Many players have the name, and few of those that were checked are in the list. A short list is searched as a
+  // whole.
   const { rows: listed } = await pool.query<{ count: number; looked: number }>(
     `WITH ${asked[0]} SELECT (count(*) FILTER (WHERE ${isOne}))::int AS count, count(*)::int AS looked
      FROM (${selectPart(search, { after: null, limit: LAST_LOOK }, part)}) q`,
@@ -122,12 +126,12 @@ export async function countPlayers(
   return looked < LAST_LOOK ? all(met) : { count: Math.max(count, met), isExact: false }
 }
 
-/** Players who may be what is searched for: in SQL, what stands before the statement, and the ids. */
+/** Players who may match a search, in SQL. */
 interface Candidates {
   readonly asked?: readonly string[]
   /** Undefined for all players. */
   readonly found?: string
-  /** Whether a row `q` of a list is one of them. */
+  /** A condition on a row `q` of a list. */
   readonly isOne?: string
 }
 
@@ -137,7 +141,7 @@ async function candidatesOf(pool: Pool, search: PlayerSearch, most: number): Pro
   const environment = `${literal(environmentId)}::uuid`
   const bySubject = `SELECT i.player_id AS id FROM identities i WHERE i.environment_id = ${environment} AND i.subject = ${literal(text)}`
   if (provider !== null) return { found: `${bySubject} AND i.provider = ${literal(provider)}` }
-  // Studios may call their players by such ids, too.
+  // A studio's subject may look like an id, too.
   const id = text.startsWith(GLOBAL_ID) ? text.slice(GLOBAL_ID.length) : text
   const exact = isUuid(id) ? `SELECT ${literal(id)}::uuid AS id UNION ${bySubject}` : bySubject
   const found = `SELECT id FROM named UNION (${exact})`
@@ -146,7 +150,7 @@ async function candidatesOf(pool: Pool, search: PlayerSearch, most: number): Pro
     const pattern = `(SELECT pattern FROM asked)`
     return {
       asked: [
-        // What the text has of the signs of patterns stands for itself.
+        // Wildcards in the text are escaped.
         `asked AS MATERIALIZED (
           SELECT '%' || regexp_replace(search_name(${literal(text)}), '([\\\\%_])', '\\\\\\1', 'g') || '%' AS pattern)`,
         `named AS MATERIALIZED (
@@ -156,7 +160,7 @@ async function candidatesOf(pool: Pool, search: PlayerSearch, most: number): Pro
       isOne: `(search_name(q.nickname) LIKE ${pattern} OR q.id IN (${exact}))`,
     }
   }
-  // By ranges of bytes, which the index serves whatever the plan.
+  // Ranges of bytes, which the index serves under any plan.
   const named = (player: string): string => `fold_name(${player}.nickname) ~>=~ (SELECT low FROM asked)
     AND fold_name(${player}.nickname) ~<~ (SELECT high FROM asked)`
   return {
@@ -187,7 +191,7 @@ async function finderOf(pool: Pool, search: PlayerSearch): Promise<Find> {
   if (!asked || !isOne)
     return async (page, part) => all((await readIf(pool, 'true', selectPart(search, page, part, among))) ?? [])
 
-  // In one statement, so that a page ends where it was looked at.
+  // One statement, so that a page ends exactly where the search stopped.
   const look = async (page: PlayerPage, part: Part, limit: number): Promise<FoundPlayers> => {
     const { rows } = await pool.query<{ places: PlayerPlace[]; last: PlayerPlace | null }>(
       `WITH ${asked[0]}, list AS MATERIALIZED (${selectPart(search, { ...page, limit }, part)}),

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { idsAround } from '../ids.ts'
 import type { Status } from '../players/standing.ts'
 
-// The SQL of lists of players. Whatever a plan rests on stands in the text, since statements are planned without their
-// parameters: how many are of a region or above a level decides which index is of use.
+// The SQL of lists of players. Values that decide the plan are literals, since statements are planned without their
+// parameters: the number of players of a region or above a level decides which index helps.
 
 export const PLAYER_SORTS = ['created', 'last login', 'level'] as const
 export type PlayerSort = (typeof PLAYER_SORTS)[number]
@@ -16,7 +16,7 @@ export interface PassPlace {
   readonly nodeId: string
 }
 
-/** Which players a list has. Ends of time are left out of it, beginnings are not; levels are in it at both ends. */
+/** The filter of a list. Times include their start and exclude their end; levels include both. */
 export interface PlayerFilter {
   readonly environmentId: string
   readonly status?: Status | null
@@ -26,29 +26,29 @@ export interface PlayerFilter {
   readonly createdTo?: Date | null
   readonly lastLoginFrom?: Date | null
   readonly lastLoginTo?: Date | null
-  /** The pass of which the following are. They are of players who have begun it. */
+  /** The pass of the following filters. They match players who have begun it. */
   readonly pass?: PassPlace | null
   readonly premium?: boolean | null
   readonly levelFrom?: number | null
   readonly levelTo?: number | null
 }
 
-/** A place in a list: a player, and by what it is sorted beside its id. Null for a list by id, and for no login. */
+/** A place in a list: a player, and its sort key beside the id. Null for a list by id, and without a login. */
 export interface PlayerPlace {
   readonly id: string
   readonly at: string | null
 }
 
-/** A page of a list of players. The newest, the last to log in or the highest come first unless it is said otherwise. */
+/** A page of a list of players. Default: the newest, the latest login or the highest level first. */
 export interface PlayerPage {
-  /** The place behind which the page begins. */
+  /** The page begins after this place. */
   readonly after: PlayerPlace | null
   readonly limit: number
   readonly sortBy?: PlayerSort
   readonly direction?: Direction
 }
 
-/** The parts of a list that are in order one behind the other. Who has never logged in comes last in either direction. */
+/** The consecutive parts of a list. Players who never logged in come last in either direction. */
 export type Part = PlayerSort | 'never logged in'
 
 export const partsOf = ({ after, sortBy = 'created' }: PlayerPage): readonly Part[] => {
@@ -59,29 +59,29 @@ export const partsOf = ({ after, sortBy = 'created' }: PlayerPage): readonly Par
 export const literal = (text: string): string => pg.escapeLiteral(text)
 const uuid = (id: string): string => `${literal(id)}::uuid`
 const END_OF_TIME = new Date('9999-12-31T00:00:00Z')
-/** Nothing is older than 1970, and Postgres does not read every year that JavaScript writes. */
+/** No player is older than 1970, and Postgres does not read every year that JavaScript writes. */
 const bounded = (at: Date): Date => {
   if (at.getTime() < 0) return new Date(0)
   return at > END_OF_TIME ? END_OF_TIME : at
 }
 const moment = (at: Date): string => `${literal(bounded(at).toISOString())}::timestamptz`
 
-/** As they stand in the database, whatever a caller says that it is. */
+/** The values in the database, whatever a caller sends. */
 const STATUSES = { active: 'active', banned: 'banned', deleted: 'deleted' } as const satisfies Record<Status, Status>
 
-/** The ids that players of the filter's times have, of the column `id`. */
+/** Bounds on the column `id` that follow from the filter's times. */
 function ofTimes({ createdFrom, createdTo, lastLoginTo }: PlayerFilter, id: string): string[] {
-  // Nobody logs in before it is created.
+  // No player logs in before it is created.
   const ends = [createdTo, lastLoginTo].flatMap((at) => (at ? [bounded(at)] : []))
   const ids = idsAround(
     createdFrom ? bounded(createdFrom) : null,
     ends.sort((a, b) => a.getTime() - b.getTime())[0] ?? null,
   )
-  // Ids are in the order of time, but for the clocks that made them.
+  // Ids are in the order of time, except for differences between clocks.
   return [...(ids.first ? [`${id} >= ${uuid(ids.first)}`] : []), ...(ids.last ? [`${id} < ${uuid(ids.last)}`] : [])]
 }
 
-/** What is asked of the row of `players` itself, which `player` names. */
+/** Conditions on the row of `players` that `player` names. */
 export function ofPlayers(filter: PlayerFilter, player: string): string[] {
   const { environmentId, status, region, language, createdFrom, createdTo } = filter
   return [
@@ -122,7 +122,7 @@ function ofLogins(filter: PlayerFilter): string[] {
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined
 
-/** How each part is sorted: by which columns, and the first of them as a text that reads back as it was. */
+/** The sort columns of each part, the first of them as a text that can be read back. */
 const KEYS: Readonly<Record<Part, { at: string; read?: (at: string) => string; text: string; id: string }>> = {
   created: { at: '', text: 'NULL', id: 'p.id' },
   'never logged in': { at: '', text: 'NULL', id: 'p.id' },
@@ -135,7 +135,7 @@ const KEYS: Readonly<Record<Part, { at: string; read?: (at: string) => string; t
   level: { at: 's.level', read: (at) => `${literal(at)}::int`, text: 's.level::text', id: 's.player_id' },
 }
 
-/** Where a list looks: among all players, or among those of `found`, whose ids are known. */
+/** Where a list looks: among all players, or among the ids of `found`. */
 export interface Among {
   readonly found?: string
   readonly also?: readonly string[]
@@ -153,7 +153,8 @@ export function selectPart(
   const hasPass = part === 'level' || isGiven(filter.premium) || isGiven(filter.levelFrom) || isGiven(filter.levelTo)
   const hasLogin = part === 'last login' || Boolean(filter.lastLoginFrom ?? filter.lastLoginTo)
   const isBehind = after !== null && (part !== 'never logged in' || after.at === null)
-  // Said of each table, as Postgres does not carry a bound from one to another, and would read an index from its start.
+  // Repeated for each table: Postgres does not transfer a bound from one table to another, and would read an index from
+  // its start.
   const ids = [
     id,
     ...(id === 'p.id' ? [...(hasPass ? ['s.player_id'] : []), ...(hasLogin ? ['l.player_id'] : [])] : []),
@@ -167,7 +168,7 @@ export function selectPart(
     ...ofPlayers(filter, 'p'),
     ...(hasPass ? ofPass(filter) : []),
     ...(hasLogin ? ofLogins(filter) : []),
-    // A range of logins leaves nobody of these.
+    // A range of logins excludes all of these.
     ...(part === 'never logged in'
       ? ['NOT EXISTS (SELECT FROM last_logins n WHERE n.environment_id = p.environment_id AND n.player_id = p.id)']
       : []),
@@ -185,7 +186,7 @@ export function selectPart(
     const own = `${alias}.environment_id = p.environment_id AND ${alias}.player_id = p.id`
     if (found === undefined) return `JOIN ${table} ${alias} ON ${own}`
     const of = alias === 's' ? ofPass(filter) : ofLogins(filter)
-    // Looked up one by one: a plan that goes through the whole table looks cheaper to whoever does not know how few they are.
+    // One lookup for each player: without knowing how few they are, the planner would prefer a scan of the whole table.
     return `CROSS JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${[own, ...of].join(' AND ')} LIMIT 1) ${alias}`
   }
 }

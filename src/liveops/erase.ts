@@ -6,7 +6,7 @@ import type { Statement } from '../commit/statement.ts'
 import { profiles } from '../players/create-player.ts'
 import { storage } from '../players/storage.ts'
 
-/** The players of a group whose personal data is erased: profile, storage, and what logs and events say of them. */
+/** The players of a group whose personal data is erased: profile, storage, and their traces in logs and events. */
 export class Erasures implements Part {
   static readonly stage = 'erases'
   private readonly players: PlayerRef[] = []
@@ -30,7 +30,7 @@ export class Erasures implements Part {
       ...loginLog.remove(players, ['environmentId', 'playerId']),
       {
         name: 'erase-login-log-by-subject',
-        // Also of what came to no player: a webhook's answer that was invalid, a link to somebody else.
+        // Includes attempts without a player: an invalid answer of the webhook, a link of another player.
         text: `DELETE FROM login_log l USING ${these} JOIN identities i USING (environment_id, player_id)
           WHERE l.environment_id = i.environment_id AND l.subject = i.subject
             AND l.provider = CASE i.provider WHEN 'custom' THEN 'default' ELSE substr(i.provider, 8) END`,
@@ -38,7 +38,7 @@ export class Erasures implements Part {
       },
       {
         name: 'erase-events',
-        // The event stays, since its stream is without a gap; what the player was called does not.
+        // The event stays, since its stream has no gaps. The player's name is removed.
         text: `UPDATE events e SET data = '{"nickname":null,"provider":null}' FROM ${these}
           WHERE e.environment_id = k.environment_id AND e.player_id = k.player_id AND e.type = 'player.created'`,
         values,

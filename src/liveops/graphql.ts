@@ -56,7 +56,7 @@ import {
   unlinkIdentity,
 } from './support.ts'
 
-/** What an action was asked with, as far as its answer rests on it. */
+/** The parts of an action's request that its answer needs. */
 interface Asked {
   readonly currency?: string
   readonly scenarioId?: string
@@ -64,7 +64,7 @@ interface Asked {
   readonly source?: string
 }
 
-/** What an action of support leaves: the player, and what it came to. An action that was refused has no outcome. */
+/** The result of an action of support. A refused action has no outcome. */
 interface Payload<Outcome = unknown> extends Audited {
   readonly player: PlayerRef
   readonly outcome: Outcome | null
@@ -92,7 +92,10 @@ const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
   values: ERRORS,
 })
 
-/** Whose rows of a ledger are meant. Answers that were stored without an id name none: it is the latest like it. */
+/**
+ * The owner of the rows of a ledger. Answers that an earlier version stored have no id: then the latest matching row is
+ * meant.
+ */
 const ownerOf = ({ environmentId, playerId }: PlayerRef) => ({ environmentId, playerId })
 
 const payload = <Outcome>(name: string, description?: string) => {
@@ -207,7 +210,7 @@ builder.objectField(GrantTierPayload, 'result', (t) =>
   }),
 )
 
-// What xp and tiers pay beside their own rows.
+// The wallet entries of granted xp and tiers.
 for (const ref of [GrantXpPayload, GrantTierPayload] as unknown as [typeof GrantTierPayload])
   builder.objectField(ref, 'walletEntries', (t) =>
     t.prismaField({
@@ -220,7 +223,7 @@ for (const ref of [GrantXpPayload, GrantTierPayload] as unknown as [typeof Grant
     }),
   )
 
-/** What every action of support takes. */
+/** The arguments of every action of support. */
 const whom = { playerId, reason }
 const amount = int64('1 or more.', { min: 1n })
 const level = int32('A level of the pass.', { min: 0 })
@@ -259,9 +262,9 @@ const deleteStorageRequest = shape({ ...whom, keys: storageKeys })
 type SupportFields = Fields & typeof whom
 
 /**
- * The input and the resolver of an action of support on a player of the operator's project. Every fault is told at once.
- * An operator without the role is refused before anything is read. Another project's player is one that does not exist.
- * Both attempts are in the audit log. What an operator can act on is data of the payload.
+ * The input and the resolver of an action of support on a player of the operator's project. All faults are reported at
+ * once. An operator without the role is refused before anything is read, and a player of another project counts as
+ * missing; both attempts are in the audit log. A "no" that an operator can act on is data of the payload.
  */
 function support<F extends SupportFields, Outcome>(
   name: string,
@@ -289,7 +292,7 @@ function support<F extends SupportFields, Outcome>(
       } catch (refusal) {
         const error = refusal instanceof Refusal && SUPPORT_ERRORS.find((known) => known === refusal.message)
         if (!error) throw refusal
-        // The role was too low, as far as the amount is concerned.
+        // The role is too low for the amount.
         if (error === 'credit limit exceeded') await context.auditDenied(caller, attempt.action, call.player.playerId)
         return { ...done, outcome: null, error, refusal, audit: null }
       }

@@ -23,16 +23,16 @@ import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { askWallet, balanceOf, move, walletLedger } from '../wallet/holdings.ts'
 import { Erasures } from './erase.ts'
 
-// What support does to a player: the same engine, locks and rules as the player's own calls, and one audit row for each.
+// Actions of support on a player: with the engine, locks and rules of the player's own calls, and one audit row each.
 
-/** Who acts on which player, and why. */
+/** The operator, the player and the reason. */
 export interface SupportCall {
   readonly caller: PlatformCaller
   readonly player: PlayerRef
   readonly reason: string
 }
 
-/** What moves value is sent with a key: the same key and request is done once and answered alike. */
+/** An action that moves value needs a key: the same key and request takes effect once and gets the same answer. */
 export interface KeyedCall extends SupportCall {
   readonly idempotencyKey: string
 }
@@ -42,7 +42,7 @@ export interface TierInput extends NodeInput {
   readonly track: Track
 }
 
-/** Refusals that an operator can act on. Payloads tell them as data; any other refusal is an error of the request. */
+/** Refusals that an operator can act on. They are data of the payload; any other refusal is an error of the request. */
 export const SUPPORT_ERRORS = [
   'player banned',
   'player deleted',
@@ -58,13 +58,13 @@ export const SUPPORT_ERRORS = [
 ] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
 export type SupportError = (typeof SUPPORT_ERRORS)[number]
 
-/** What every action answers, beside its own. */
+/** The common part of every action's answer. */
 export interface Recorded {
-  /** Its entry in the audit log. Answers that were stored before this was have none. */
+  /** Its entry in the audit log. Missing in answers that an earlier version stored. */
   readonly auditId?: string
 }
 
-/** What an action made of a player: for the audit row, and for the operator. */
+/** The result of an action on a player, for the audit row and for the operator. */
 interface Done<Outcome> {
   readonly outcome: Outcome
   readonly before: Json
@@ -73,12 +73,12 @@ interface Done<Outcome> {
 
 interface Action<Outcome> {
   readonly name: string
-  /** Asks for what the action rests on, beside the player itself. */
+  /** Asks for the rows that the action needs beside the player. */
   readonly ask?: (player: Player, group: Group) => void
   readonly decide: (player: Player, group: Group, auditId: string) => Done<Outcome> | typeof LATER
 }
 
-/** Runs an action on a player that is not deleted, and writes it down. */
+/** Runs an action on a player that is not deleted, and adds its audit entry. */
 function act<Outcome extends object>(call: SupportCall, action: Action<Outcome>): Command<Outcome & Recorded> {
   const { caller, reason } = call
   return {
@@ -113,14 +113,14 @@ function once<Outcome extends object>(
   return { ...act(call, action), once: { operation, key: call.idempotencyKey, request, tookEffect } }
 }
 
-/** Bans a player: from the next call on, on every instance, whatever tokens it has. */
+/** Bans a player, from the next call on, on every instance, with any token. */
 export const banPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'ban', 'banned')
 
 export const unbanPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'unban', 'active')
 
 /**
- * Deletes a player for good. What it was called and looked like, its storage and its sessions are erased; the books stay,
- * and so do its identities, by which a login is told that the player is deleted (spec 7.1).
+ * Deletes a player permanently. Erases its name, picture, storage and sessions. The books stay, and so do its
+ * identities: by them a login answers that the player is deleted (spec 7.1).
  */
 export const deletePlayer = (call: SupportCall): Command<Recorded> =>
   changeStatus(call, 'delete', 'deleted', (group) => {
@@ -145,7 +145,10 @@ function changeStatus(
   })
 }
 
-/** Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. It can log in again. */
+/**
+ * Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. The player can log
+ * in again.
+ */
 export function endSessions(call: SupportCall): Command<Recorded> {
   return act(call, {
     name: 'end_sessions',
@@ -157,8 +160,8 @@ export function endSessions(call: SupportCall): Command<Recorded> {
 }
 
 /**
- * Takes an identity from a player: its subject is free again. All logins of the player end, as it is not known which of
- * them came by that identity. Runs among the logins, whose locks it takes.
+ * Removes an identity from a player, so that its subject is free. Ends all logins of the player, as a login does not
+ * record its identity. Runs in the lane of logins, whose locks it takes.
  */
 export function unlinkIdentity(
   call: SupportCall,
@@ -178,7 +181,7 @@ export function unlinkIdentity(
     lane: 'logins',
     locks: true,
     decide(group) {
-      // The subject is locked before the player, as by a login.
+      // The subject is locked before the player, as a login does.
       askOwner(group, ref)
       return group.waits ? LATER : command.decide(group)
     },
@@ -186,34 +189,34 @@ export function unlinkIdentity(
 }
 
 export interface Changed extends Recorded {
-  /** There was something to do, and it is done. */
+  /** Whether anything changed. */
   readonly changed: boolean
 }
 
 /** A balance that an operator changed. */
 export interface Moved extends Recorded {
-  /** The balance after it. */
+  /** The balance after the change. */
   readonly balance: bigint
-  /** The row of the ledger. Answers that were stored before this was have none. */
+  /** The row of the ledger. Missing in answers that an earlier version stored. */
   readonly entryId?: string
 }
 
-/** What a grant paid. Answers that were stored before this was have none. */
+/** A grant that may pay. Answers that an earlier version stored have no entries. */
 interface Paid extends Recorded {
   /** The rows of the wallet's ledger, in their order. */
   readonly walletEntryIds?: readonly string[]
 }
 
-/** Xp that an operator gave. */
+/** Granted xp. */
 export interface GrantedXp extends AddXpResult, Paid {
-  /** The row of the xp ledger. Answers that were stored before this was have none. */
+  /** The row of the xp ledger. Missing in answers that an earlier version stored. */
   readonly entryId?: string
 }
 
-/** A tier that an operator gave. */
+/** A granted tier. */
 export type GrantedTier = ClaimResult & Paid
 
-/** A currency that the environment does not know is most often a mistyped one. */
+/** An unknown currency is mostly a typing mistake. */
 export class UnknownCurrency extends Refusal {
   readonly nearest: readonly string[]
 
@@ -231,8 +234,8 @@ export interface MoneyInput {
 }
 
 /**
- * Credits a player. With rules, refuses a currency that is not known unless it is said to be new, and an amount above the
- * limit unless the caller is an admin.
+ * Credits a player. With rules, refuses an unknown currency unless the call says that it is new, and an amount above
+ * the limit unless the caller is an admin.
  */
 export const creditWallet = (
   call: KeyedCall,
@@ -247,7 +250,7 @@ export const creditWallet = (
     throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
   })
 
-/** Refuses what is more than the player has. */
+/** Refuses an amount above the balance. */
 export const debitWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
   moveMoney(call, 'debit_wallet', input, -input.amount)
 
@@ -267,7 +270,7 @@ function moveMoney(
       const balance = before + amount
       if (balance < 0n) throw new Refusal('insufficientFunds')
       if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
-      // The player sees its ledger: an operator's reason stays in the audit log.
+      // The player can read its ledger: the operator's reason stays in the audit log.
       const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
       const { entryId } = move(group, player, currency, amount, cause)
       return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }
@@ -276,7 +279,7 @@ function moveMoney(
   return once(call, action, { currency, amount })
 }
 
-/** Adds xp in the player's active run, by the rules of the game: the season, the levels, what they cross. */
+/** Adds xp in the player's active run by the rules of the game: season, levels, crossings. */
 export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Command<GrantedXp> {
   const { scenarioId, nodeId, amount, source } = input
   const action: Action<GrantedXp> = {
@@ -289,7 +292,7 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
       const earlier = pass?.isKnown ? pass.current : null
       const count = group.appendedCount
       const entryId = newId()
-      // A node that is none is refused here.
+      // An unknown node is refused here.
       const result = addXp(call.player, { ...input, runId }, entryId).decide(group)
       if (result === LATER) return LATER
       const { xp, level } = result
@@ -302,7 +305,7 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
   return once(call, action, { scenarioId, nodeId, amount, source })
 }
 
-/** Claims a tier for the player, also one that it has not reached. Premium tiers need premium. */
+/** Claims a tier for the player, even one that it has not reached. Premium tiers require premium. */
 export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTier> {
   const { scenarioId, nodeId, level, track } = input
   const action: Action<GrantedTier> = {
@@ -322,11 +325,11 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTie
   return once(call, action, { scenarioId, nodeId, level, track }, ({ success }) => success)
 }
 
-/** The rows that were added to the wallet's ledger since a count of appended rows. */
+/** The rows that were added to the wallet's ledger after this count of appended rows. */
 const paidSince = (group: Group, count: number): string[] =>
   group.appendedSince(count, walletLedger).map(({ id }) => id)
 
-/** Makes a claimed tier claimable again. What it granted stays with the player. */
+/** Makes a claimed tier claimable again. The player keeps its rewards. */
 export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {
   return actOnPass(call, 'reset_tier', input, (group, pass) => {
     claimedLevel(pass, level)
@@ -341,7 +344,7 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
   })
 }
 
-/** Lets a reward node that pays once pay the player again. What it granted stays with the player. */
+/** Lets a reward node that pays once pay the player again. The player keeps earlier rewards. */
 export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<Changed> {
   const find = (group: Group) => group.of(Scenarios).find({ environmentId: call.player.environmentId, scenarioId })
   return act(call, {
@@ -353,7 +356,7 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
     decide(player, group) {
       const { nodes } = requireScenario(find(group))
       const count = removePayments(player, scenarioId, nodeId)
-      // A node that an edit removed can have paid.
+      // A node that an edit has removed may have paid.
       if (count === 0 && nodes.get(nodeId)?.type !== 'reward') throw new Refusal('nodeNotFound')
       const at = { scenarioId, nodeId }
       return {
@@ -365,12 +368,12 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
   })
 }
 
-/** Gives premium for nothing, where it is sold. No price is charged, and so no purchase is crossed. */
+/** Grants premium where it is sold. No price is charged, so no purchase is crossed. */
 export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
   return setPremium(call, 'grant_premium', input, true)
 }
 
-/** Takes premium back. Refused while premium tiers are claimed: what they granted was granted to an owner. */
+/** Takes premium back. Refused while premium tiers are claimed, since their rewards required it. */
 export function revokePremium(call: SupportCall, input: NodeInput): Command<Changed> {
   return setPremium(call, 'revoke_premium', input, false)
 }
@@ -390,7 +393,7 @@ function setPremium(call: SupportCall, name: string, input: NodeInput, owned: bo
   })
 }
 
-/** Puts a pass back to its beginning: no xp, no premium, no claims. What was granted stays with the player. */
+/** Resets a pass: no xp, no premium, no claims. The player keeps its rewards. */
 export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
   return actOnPass(call, 'reset_pass', input, (group, pass) => {
     const { node } = pass
@@ -413,7 +416,9 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<Changed>
   })
 }
 
-/** An action on one pass, in a group of its own: it may remove rows that others of the group have just written. */
+/**
+ * An action on one pass, in a group of its own: it may remove rows that other commands of the group have just written.
+ */
 function actOnPass<Outcome extends object>(
   call: SupportCall,
   name: string,
@@ -437,7 +442,7 @@ function actOnPass<Outcome extends object>(
   return { ...command, apart: true }
 }
 
-/** Ends a run as it stands. The player may start another. */
+/** Cancels a run. The player may start another. */
 export function cancelRun(call: SupportCall, { runId }: { runId: string }): Command<Recorded> {
   return act(call, {
     name: 'cancel_run',
@@ -466,7 +471,7 @@ function askRunOf(player: Player, group: Group, scenarioId: string): void {
   askActiveRun(player, scenarioId)
 }
 
-/** The player's active run, refused in the order of the player's own call. */
+/** The player's active run. Refuses in the same order as the player's own call. */
 function requireRun(player: Player, group: Group, scenarioId: string): string {
   requireActive(player)
   requireScenario(group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId }))

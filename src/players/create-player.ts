@@ -15,7 +15,7 @@ export const profiles = table('players', {
   isVersioned: false,
 })
 
-/** What is known of a player when it is created. */
+/** The profile of a player at its creation. */
 export interface NewProfile {
   readonly nickname: string | null
   readonly avatarUrl: string | null
@@ -23,7 +23,7 @@ export interface NewProfile {
   readonly language: string | null
 }
 
-/** What a later login changes. Null leaves a field alone. */
+/** The changes of a later login. Null leaves a field as it is. */
 export type ProfileChange = Pick<NewProfile, 'nickname' | 'avatarUrl'>
 
 /** The players that a group creates. */
@@ -36,7 +36,7 @@ class NewPlayers implements Part {
   }
 }
 
-/** The changes of a group to what players are called and look like. */
+/** The changes of a group to names and pictures of players. */
 export class Profiles implements Part {
   static readonly stage = 'changes'
   private readonly changes = new Map<string, PlayerRef & ProfileChange>()
@@ -57,7 +57,7 @@ export class Profiles implements Part {
     return profiles.update([...this.changes.values()], [], {
       name: 'change',
       set: 'nickname = coalesce(r.nickname, t.nickname), avatar_url = coalesce(r.avatar_url, t.avatar_url)',
-      // Most logins say what is there already, and then nothing is written.
+      // Most logins change nothing here, and then nothing is written.
       where: `(coalesce(r.nickname, t.nickname), coalesce(r.avatar_url, t.avatar_url))
         IS DISTINCT FROM (t.nickname, t.avatar_url)`,
       further: ['nickname', 'avatarUrl'],
@@ -65,7 +65,7 @@ export class Profiles implements Part {
   }
 }
 
-/** Adds a player to what a group writes, and tells it to the environment's stream (spec 6). */
+/** Adds a player to the writes of a group, and its event to the environment's stream (spec 6). */
 export function addPlayer(
   group: Group,
   { environmentId, provider }: { environmentId: string; provider: string | null },

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import type { PlayerRef } from './standing.ts'
 
-/** A player of a project, by its id. That another project has it is not to be told from nobody having it. */
+/** A player of a project, by its id. A player of another project counts as missing. */
 export async function findPlayer(pool: Pool, projectId: string, playerId: string): Promise<PlayerRef> {
   const { rows } = await pool.query<{ environment_id: string; id: string }>({
     name: 'player-of-project',

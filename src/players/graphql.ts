@@ -82,7 +82,7 @@ export const PlayerType = builder.prismaObject('Player', {
       select: { lastLogin: { select: { loggedInAt: true } } },
       resolve: ({ lastLogin }) => lastLogin?.loggedInAt ?? null,
     }),
-    // In the order of bytes, as over REST: how a database sorts text is its own.
+    // In the order of bytes, as over REST: the sort order of text depends on the database.
     identities: t.field({
       description: 'By what it logs in, by provider and subject.',
       type: [IdentityType],

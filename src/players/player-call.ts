@@ -2,10 +2,10 @@ import type { Command } from '../commit/command.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import type { Fields, RequestOf, Shape } from '../request/shape.ts'
 
-/** A call that players make, over REST and GraphQL alike. */
+/** A player's call, for REST and GraphQL. */
 export interface PlayerCall<F extends Fields, Outcome> {
   readonly request: Shape<F>
-  /** Its name in the audit log, which an operator who tries it leaves there. A read has none. */
+  /** Its name in the audit log, for attempts by operators. Reads have none. */
   readonly action?: string
   readonly command: (player: PlayerRef, input: RequestOf<Shape<F>>) => Command<Outcome>
 }

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import type { PlayerRef, Status } from './standing.ts'
 
-/** A player as it sees itself. Lists are in the order of their names. */
+/** A player as it sees itself. Lists are sorted by name. */
 export type PlayerView = {
   readonly playerId: string
   readonly nickname: string | null
@@ -16,7 +16,7 @@ export type PlayerView = {
   readonly identities: readonly { readonly provider: string; readonly subject: string }[]
 }
 
-/** A player's own columns, with its identities in the order of their names. */
+/** The row of a player, with its identities sorted by name. */
 export interface ProfileRow {
   readonly status: Status
   readonly nickname: string | null
@@ -32,7 +32,7 @@ interface PlayerRow extends ProfileRow {
   readonly inventory: [itemId: string, amount: string][]
 }
 
-/** Reads a player with all that it holds, at one moment. Refuses one that is banned, deleted or unknown. */
+/** Reads a player with everything that it owns, on one snapshot. Refuses a banned, deleted or unknown player. */
 export async function readPlayer(pool: Pool, { environmentId, playerId }: PlayerRef): Promise<PlayerView> {
   const { rows } = await pool.query<PlayerRow>({
     name: 'player-view',

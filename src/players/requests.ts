@@ -4,17 +4,17 @@ import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_PAGE, MAX_STORAGE_VALUE_
 import { described, type Field, int32, object, optional, shape, text, texts } from '../request/shape.ts'
 import type { Source } from '../request/source.ts'
 
-/** Keys of a player's storage root, and the raw JSON text of their values. */
+/** Keys of a player's storage root, with the raw JSON text of their values. */
 export type StorageValues = ReadonlyMap<string, string>
 
-/** Values by key, each as the text that was sent. */
+/** Values by key, each as the text that the client sent. */
 export const storageValues: Field<StorageValues> = {
   ...object(
     `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are kept byte for byte as they are given; in GraphQL, when they are given as text.`,
   ),
   read(source: Source, name: string, faults: Fault[]) {
     const values = members(object('').read(source, name, faults))
-    // Such a key could not be stored at all; what is merely too long is for the limits.
+    // Such a key cannot be stored at all; the limits refuse keys that are too long.
     if ([...values.keys()].every(isCleanText)) return values
     faults.push({ path: name, message: 'keys must not contain NUL or a lone surrogate' })
     return new Map()
@@ -28,7 +28,7 @@ export const storageGetRequest = shape({
 })
 export const storageSetRequest = shape({ values: storageValues })
 export const storageDeleteRequest = shape({ keys: storageKeys })
-/** A loop may begin with an empty text: no key comes before it. */
+/** A loop may start with an empty text: no key sorts before it. */
 export const storageListRequest = shape({
   after: optional(
     text('Where to go on: the `next` of the answer before. From the first key unless given.', {

@@ -21,7 +21,7 @@ const standings = table('players', {
 })
 const standing = standings.one()
 
-/** A player's standing. Null for a player that is unknown. */
+/** A player's status. Null for an unknown player. */
 export function askStanding(player: Player): One<Standing> {
   return player.one(standing)
 }
@@ -35,7 +35,7 @@ export function setStatus(player: Player, status: Status): void {
   player.one(standing).set({ status })
 }
 
-/** Refuses a player that is banned, deleted or unknown (spec 7.1). */
+/** Refuses a banned, deleted or unknown player (spec 7.1). */
 export function requireActive(player: Player): void {
   const status = player.one(standing).value?.status
   if (status === 'active') return
@@ -51,7 +51,7 @@ export function admitActive(group: Group, ref: PlayerRef): typeof LATER | undefi
   requireActive(player)
 }
 
-/** Reads a player's standing for calls that rest on nothing else. */
+/** Checks a player's status for calls that need nothing else of it. */
 export function admitPlayer(ref: PlayerRef): Command<void> {
   return {
     lane: 'reads',

@@ -4,12 +4,12 @@ import { createTurns, type Turns } from '../turns.ts'
 import type { PlayerRef } from './standing.ts'
 import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH } from './storage.ts'
 
-/** Answers with storage that one caller has under way: the next one is read when one of them was taken. */
+/** Answers with storage that one caller may have under way. Further ones are read when one of them was sent. */
 const MAX_ANSWERS = 2
 
-/** One answer that carries storage: of one player over REST, of several in GraphQL. */
+/** One answer with storage: of one player over REST, of several in GraphQL. */
 export interface StorageAnswer {
-  /** Reads one after another, up to what an answer carries. */
+  /** Reads values one after another, up to the limit of an answer. */
   read(
     player: PlayerRef,
     keys: readonly string[] | null,
@@ -17,10 +17,10 @@ export interface StorageAnswer {
   ): Promise<ReadonlyMap<string, StoredValue>>
 }
 
-/** Begins an answer to a caller. It is `closed` once it was taken, or nobody waits for it any more. */
+/** Begins an answer to a caller. `closed` aborts when it was sent, or the client is gone. */
 export type BeginStorageAnswer = (caller: string, closed: () => AbortSignal) => StorageAnswer
 
-/** An answer may be long, and whoever asks again and again need not take any: so callers have a few at a time. */
+/** Limits the answers of each caller: they are long, and a client may request many without reading them. */
 export function createStorageAnswers(run: GroupCommit['run']): BeginStorageAnswer {
   const callers = new Map<string, { readonly turns: Turns; answers: number }>()
 

@@ -10,24 +10,26 @@ import { playerCall } from './player-call.ts'
 import { type StorageValues, storageDeleteRequest, storageListRequest, storageSetRequest } from './requests.ts'
 import { askStanding, requireActive } from './standing.ts'
 
-/** What of these breaks a limit of spec 8 by itself. The keys that a player has already are counted under its lock. */
+/**
+ * Faults of values that exceed a limit of spec 8 by themselves. The player's existing keys are counted under its lock.
+ */
 export function storageFaults(values: StorageValues): Fault[] {
   const faults: Fault[] = []
   for (const [key, value] of values) {
-    // Named by its beginning, however long it is.
+    // Named by its beginning, however long the key is.
     const path = `values.${beginningOf(key)}`
     if (!isCleanText(key)) faults.push({ path, message: 'the key must not contain NUL or a lone surrogate' })
     const length = lengthOf(key, MAX_STORAGE_KEY)
     if (length < 1 || length > MAX_STORAGE_KEY)
       faults.push({ path, message: `the key must have 1 to ${MAX_STORAGE_KEY} characters` })
-    // A character of UTF-16 is at most three bytes: most values need no counting.
+    // A UTF-16 code unit takes at most three bytes: most values need no counting.
     if (value.length > MAX_STORAGE_VALUE_BYTES / 3 && Buffer.byteLength(value) > MAX_STORAGE_VALUE_BYTES)
       faults.push({ path, message: `the value must have at most ${MAX_STORAGE_VALUE_BYTES} bytes` })
   }
   return values.size > MAX_STORAGE_KEYS ? [...faults, TOO_MANY_KEYS] : faults
 }
 
-/** Enough of a key to know it by, in whole characters. */
+/** Enough of a key to recognize it, in whole characters. */
 const beginningOf = (key: string): string =>
   [...key.slice(0, 4 * MAX_STORAGE_KEY)].slice(0, 2 * MAX_STORAGE_KEY).join('')
 
@@ -38,11 +40,11 @@ export const storage = table('player_storage', {
   columns: { value: text, updatedAt: moment, bytes: readOnly(int, 'octet_length(t.value)') },
   kind: 'state',
   computed: { updated_at: 'now()' },
-  // Values may be long, and the game rests on none of them.
+  // Values may be long, and no rule of the game uses them.
   isVersioned: false,
 })
 const rowKey = ({ key }: { key: string }): string => key
-/** How a database sorts text is its own; bytes are the same everywhere. */
+/** The sort order of text depends on the database; the order of bytes does not. */
 const orderBy = 't.key COLLATE "C"'
 const keysOf = storage.many([], rowKey, { columns: ['key'] })
 const sizesOf = storage.many([], rowKey, { columns: ['key', 'bytes'], orderBy })
@@ -54,7 +56,7 @@ export function askKeys(player: Player): void {
   player.many(keysOf)
 }
 
-/** Whether the player stays within its keys when all of these are written. Ask for the keys first. */
+/** Whether the player stays within its limit of keys with all of these. Ask for the keys first. */
 export function hasRoomFor(player: Player, values: StorageValues): boolean {
   if (values.size === 0) return true
   const stored = player.many(keysOf)
@@ -71,7 +73,7 @@ export function putValues(player: Player, values: StorageValues): void {
   }
 }
 
-/** Removes keys that are there. Ask for the keys first. */
+/** Removes existing keys. Ask for the keys first. */
 export function removeValues(player: Player, keys: readonly string[]): void {
   const stored = player.many(keysOf)
   for (const key of keys) if (stored.has(key)) stored.set(key, null)
@@ -92,7 +94,7 @@ export function setStorage(ref: PlayerRef, values: StorageValues): Command<void>
   }
 }
 
-/** Asks for a player with the keys of its storage. */
+/** Asks for a player and the keys of its storage. */
 export function askWithKeys(group: Group, ref: PlayerRef): Player {
   const player = group.player(ref)
   askStanding(player)
@@ -100,7 +102,7 @@ export function askWithKeys(group: Group, ref: PlayerRef): Player {
   return player
 }
 
-/** Merges values into a storage whose keys are loaded; refuses what is over a limit, and then writes nothing. */
+/** Merges values into a storage whose keys are loaded. Refuses values over a limit, and then writes nothing. */
 export function putWithinLimits(player: Player, values: StorageValues): void {
   const faults = storageFaults(values)
   if (faults.length === 0 && !hasRoomFor(player, values)) faults.push(TOO_MANY_KEYS)
@@ -108,14 +110,14 @@ export function putWithinLimits(player: Player, values: StorageValues): void {
   putValues(player, values)
 }
 
-/** What values weigh on their way to the database. */
+/** Bytes of values on their way to the database. */
 export function bytesOf(values: StorageValues): number {
   let bytes = 0
   for (const [key, value] of values) bytes += key.length + value.length
   return bytes
 }
 
-/** Removes keys from a player's storage; those that it does not have are no fault. */
+/** Removes keys from a player's storage. Missing keys are no error. */
 export function deleteStorage(ref: PlayerRef, keys: readonly string[]): Command<void> {
   return {
     player: ref,
@@ -136,9 +138,9 @@ export interface StoredValue {
   readonly updatedAt: Date
 }
 
-/** One answer carries this much at most. */
+/** The most bytes of values in one answer. */
 export const MAX_READ_BYTES = 16 * 2 ** 20
-/** As many values as are never more than that. */
+/** This many values never exceed that limit. */
 const ALWAYS_READABLE_KEYS = MAX_READ_BYTES / MAX_STORAGE_VALUE_BYTES
 
 export const TOO_MUCH: Fault = {
@@ -146,14 +148,14 @@ export const TOO_MUCH: Fault = {
   message: `the values are more than an answer carries: ask for at most ${ALWAYS_READABLE_KEYS} keys at a time`,
 }
 
-/** The bytes of values, as the database counts them, too. */
+/** The bytes of values, counted as the database counts them. */
 export function bytesOfStored(stored: ReadonlyMap<string, StoredValue>): number {
   let bytes = 0
   for (const { value } of stored.values()) bytes += Buffer.byteLength(value)
   return bytes
 }
 
-/** Asks for values, once it is known that they are not too many: none while they are not there. */
+/** Asks for values, once their size is known to be within the limit. */
 function askValues(player: Player, keys: readonly string[] | null) {
   if (keys === null || keys.length > ALWAYS_READABLE_KEYS) {
     const sizes = player.many(sizesOf)
@@ -167,7 +169,7 @@ function askValues(player: Player, keys: readonly string[] | null) {
   return all.isKnown ? all.values() : []
 }
 
-/** Reads a player's storage: all of it, or these keys. What is not there is left out. Operators read any player's. */
+/** Reads a player's storage: all of it, or these keys. Missing keys are left out. Operators may read any player's. */
 export function readStorage(
   ref: PlayerRef,
   keys: readonly string[] | null,
@@ -198,13 +200,14 @@ export interface StoredKey {
 /** Keys in the order of their bytes. */
 export interface StorageList {
   readonly keys: readonly StoredKey[]
-  /** What to give as `after` for the keys that follow; null when there are none. */
+  /** The `after` for the keys that follow; null when there are none. */
   readonly next: string | null
 }
 
 /**
- * Lists the keys after a given one, so that a full storage can be read in pieces. The given key may be gone. A key that
- * stays in the storage is listed once, whatever is written between two pages. Operators read any player's storage.
+ * Lists the keys after a given one, so that a full storage can be read in pieces. The given key need not exist. A key
+ * that stays in the storage is listed once, whatever is written between two pages. Operators may read any player's
+ * storage.
  */
 export function listStorage(
   ref: PlayerRef,

@@ -41,7 +41,7 @@ async function insertEnvironment(
 export const isProjectName = (name: string): boolean => name !== '' && [...name].length <= MAX_NAME
 export const isEnvironmentName = isSlug
 
-/** Lists of them are whole, never in pages. */
+/** Lists of environments are complete, never paged. */
 export const MAX_ENVIRONMENTS = 100
 
 export const createEnvironmentRequest = shape({
@@ -53,7 +53,7 @@ export const renameProjectRequest = shape({
   reason,
 })
 
-/** What was written, and the id of its entry in the audit log. */
+/** A change, with the id of its entry in the audit log. */
 export interface Written {
   readonly id: string
   readonly auditId: string
@@ -109,9 +109,9 @@ export function renameProject(
   })
 }
 
-/** Changes of one project follow each other. Its present name is told. */
+/** Locks a project, so that its changes run one after another. Returns its name. */
 async function lockProject(client: ClientBase, projectId: string): Promise<string> {
-  // What refers to the project, such as a key that is made, need not wait.
+  // References to the project, such as a new key, need not wait.
   const { rows } = await client.query<{ name: string }>('SELECT name FROM projects WHERE id = $1 FOR NO KEY UPDATE', [
     projectId,
   ])

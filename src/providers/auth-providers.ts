@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg'
 import { Refusal } from '../errors.ts'
 import { RawJson } from '../json.ts'
 
-// The login providers of an environment, as they are stored and as operators see them.
+// The login providers of an environment, as stored and as operators see them.
 
 export const PLATFORM_KINDS = ['google', 'apple'] as const
 export type PlatformKind = (typeof PLATFORM_KINDS)[number]
@@ -22,7 +22,7 @@ export type CustomProviderView = {
   readonly url: string
   readonly hasSecret: boolean
   readonly updatedAt: string
-  /** When each secret that another one replaced stops to sign beside it, the first to go first. */
+  /** The times at which replaced secrets stop signing, the earliest first. */
   readonly replacedSecretsExpireAt: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export interface StoredProvider {
   readonly name: string
   readonly enabled: boolean
   readonly url: string | null
-  /** Of a custom provider its secret, sealed; of another its whole block. */
+  /** The sealed secret of a custom provider; the sealed block of another provider. */
   readonly secret: string | null
   readonly settings: string | null
   readonly updated_at: Date
@@ -68,7 +68,7 @@ export async function readAuthProviders(
   )
 }
 
-/** The id of an environment, which nobody else changes the settings of until the transaction ends. */
+/** The id of an environment. Its settings are locked until the transaction ends. */
 export async function lockSettings(
   client: ClientBase,
   projectId: string,

@@ -6,10 +6,10 @@ import type { SecretContext, Secrets } from './secrets.ts'
 /** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */
 export const DEFAULT_PROVIDER = 'default'
 
-/** What no custom provider is called (spec 2.3). */
+/** Names that no custom provider may have (spec 2.3). */
 export const RESERVED_NAMES: readonly string[] = ['google', 'apple', 'device']
 
-/** The rule of a custom provider's name, for whoever broke it. */
+/** The rule for a custom provider's name, as a fault's message. */
 export const NAME_RULE = `a provider's name must match ${SLUG.source} and not be ${RESERVED_NAMES.join(', ')}`
 
 export const isProviderName = (name: string): boolean => isSlug(name) && !RESERVED_NAMES.includes(name)
@@ -20,14 +20,14 @@ export interface CustomProviderRef {
   readonly name: string
 }
 
-/** An enabled custom provider, with what calls it. */
+/** An enabled custom provider. */
 export interface CustomProvider {
-  /** Names it among all of the service's. */
+  /** Identifies it among all providers of the service. */
   readonly key: string
   readonly projectId: string
   readonly url: string
   readonly secret: string
-  /** What the secret replaced and what signs beside it for now, the latest first. */
+  /** Replaced secrets that still sign, the latest first. */
   readonly replacedSecrets: readonly string[]
 }
 
@@ -38,7 +38,7 @@ interface Desk {
 }
 
 /**
- * The custom provider of an environment, read anew for each login: a change counts for the very next one, on every
+ * The custom provider of an environment. Read for each login, so that a change counts for the next one, on every
  * instance. Undefined when it is disabled or not configured.
  */
 export async function findCustomProvider(
@@ -49,7 +49,7 @@ export async function findCustomProvider(
   if (!isProviderName(name)) return undefined
   const { rows } = await pool.query<StoredSecrets>({
     name: 'custom-provider',
-    // Which secrets have expired is told by the database, so that all instances agree.
+    // The database decides which secrets have expired, so that all instances agree.
     text: `SELECT p.url, p.secret, r.id AS replaced_id, r.secret AS replaced_secret
       FROM auth_providers p LEFT JOIN replaced_secrets r
         ON (r.environment_id, r.kind, r.name) = (p.environment_id, p.kind, p.name) AND r.expires_at > now()
@@ -69,7 +69,7 @@ export async function findCustomProvider(
     }
   }
   const secret = open(found.secret, place)
-  // A fault of the configuration. To the client the provider is one that does not answer.
+  // A fault of the configuration. For the client the provider is unavailable.
   if (secret === undefined) throw new Refusal('customAuthUnavailable')
   const replacedSecrets = rows.flatMap(({ replaced_id: replaced, replaced_secret: sealed }) =>
     replaced === null || sealed === null ? [] : (open(sealed, { ...place, replaced }) ?? []),

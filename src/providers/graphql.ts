@@ -201,7 +201,7 @@ builder.mutationFields((t) => ({
 
 const DEFAULT_DAYS = 1
 const MAX_DAYS = 31
-/** Latencies by hour of more days would be too many rows to add up while somebody waits. */
+/** Latencies by hour for more days are too many rows for an interactive answer. */
 const MAX_DAYS_BY_HOUR = 7
 
 const OutcomeFiguresType = builder

@@ -16,19 +16,19 @@ import {
 import { generateSecret, tryToOpen } from './secrets.ts'
 import type { SettingsDesk } from './settings.ts'
 
-/** How long both secrets sign unless the caller says otherwise: a working day's time to deploy, everywhere. */
+/** The default overlap of both secrets: a working day to deploy everywhere. */
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
-/** Secrets of one provider that sign at once, so that the header that lists their signatures stays short. */
+/** The most secrets of one provider that sign at once, so that the header with their signatures stays short. */
 const MAX_SECRETS = 5
 
 export interface RotateSecret {
   readonly environment: string
   /** The name of a custom provider. */
   readonly name: string
-  /** The new secret; null to have one made. */
+  /** The new secret; null to have one generated. */
   readonly secret: string | null
-  /** How long the secret that is current until now still signs. 0 ends it at once, and every earlier one. */
+  /** How long the replaced secret still signs. 0 ends it at once, with all earlier ones. */
   readonly overlapSeconds: number
   readonly reason: string
 }
@@ -36,16 +36,16 @@ export interface RotateSecret {
 export interface RotatedSecret {
   readonly name: string
   readonly provider: CustomProviderView
-  /** The secret that was made; null when the caller gave one. */
+  /** The generated secret; null when the caller gave one. */
   readonly secret: string | null
   /** The entry in the audit log; null when nothing changed. */
   readonly auditId: string | null
 }
 
 /**
- * Replaces the secret of a custom provider from the very next login on, with one audit row. Every secret that it replaced
- * keeps signing until its own time is over, also when there is another rotation meanwhile: whoever was told a time can
- * rely on it. Giving the current secret again changes nothing, but with an overlap of 0 it ends the others.
+ * Replaces the secret of a custom provider from the next login on, with one audit row. Each replaced secret keeps
+ * signing until its own time is over, even through further rotations, so that a promised time holds. The current secret
+ * given again changes nothing, except that an overlap of 0 ends the others.
  */
 export async function rotateProviderSecret(
   { operatorPool, secrets }: SettingsDesk,
@@ -60,7 +60,7 @@ export async function rotateProviderSecret(
     const before = await findStored(client, environmentId, name)
     const place = { projectId, environmentId, kind: 'custom', name }
 
-    // One that cannot be opened signs nothing already, and cannot be kept.
+    // A secret that cannot be decrypted no longer signs, and cannot be kept.
     const current = before.secret === null ? undefined : tryToOpen(secrets, before.secret, place)
     const isNew = current !== fresh
     const isKept = isNew && overlapSeconds > 0 && current !== undefined
@@ -123,6 +123,6 @@ async function readReplaced(client: ClientBase, environmentId: string, name: str
   return rows
 }
 
-/** Erases secrets whose time is over; says how many. They sign no more from that time on, erased or not. */
+/** Erases expired secrets. Returns how many. They stop signing at their time, erased or not. */
 export const purgeExpiredSecrets = (pool: Pool): Promise<number> =>
   purge(pool, 'replaced_secrets', 'expires_at <= now()')

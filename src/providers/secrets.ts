@@ -1,27 +1,30 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { print } from '../json.ts'
 
-/** A key that secrets are encrypted with: 32 bytes in base64url, and the name that finds it again. */
+/** An encryption key for secrets: 32 bytes in base64url, and its id. */
 export interface SecretsKey {
   readonly kid: string
   readonly key: string
 }
 
-/** What a secret belongs to. Sealed for one place, it opens in no other. */
+/** The owner of a secret. A secret sealed for one owner cannot be opened for another. */
 export interface SecretContext {
   readonly projectId: string
   readonly environmentId: string
   readonly kind: string
   readonly name: string
-  /** Of a secret that another one replaced: the id of the row that keeps it. */
+  /** For a replaced secret: the id of its row. */
   readonly replaced?: string
 }
 
-/** Encrypts what must never be read from a database: AES-256-GCM, with the place of a secret as associated data. */
+/** Encrypts secrets for the database: AES-256-GCM, with the owner as associated data. */
 export interface Secrets {
-  /** `v1.<kid>.<iv>.<ciphertext and tag>`, the last two in base64url. The same secret is never sealed alike twice. */
+  /**
+   * `v1.<kid>.<iv>.<ciphertext and tag>`, the last two in base64url. Sealing the same secret twice gives different
+   * texts.
+   */
   seal(plain: string, context: SecretContext): string
-  /** Throws what was sealed elsewhere, by a key that is not there any more, or not at all. */
+  /** Throws for a text that was sealed for another owner, with a missing key, or not by this. */
   open(sealed: string, context: SecretContext): string
 }
 
@@ -30,7 +33,7 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 const SEALED = /^v1\.([\w-]+)\.([\w-]{16})\.([\w-]{22,})$/
 
-/** The first key encrypts, all decrypt: a new key is put in front, and an old one stays until nothing is under it. */
+/** The first key encrypts, all decrypt. To rotate, put a new key first, and keep an old one until nothing uses it. */
 export function createSecrets(keys: readonly SecretsKey[]): Secrets {
   const [sealing] = keys
   if (!sealing) throw new Error('at least one secrets key is needed')
@@ -50,7 +53,7 @@ export function createSecrets(keys: readonly SecretsKey[]): Secrets {
       const key = byId.get(kid)
       if (!key) throw new Error('the secret is under a key that SECRETS_KEYS does not have')
       const bytes = Buffer.from(text, 'base64url')
-      // Base64url leaves spare bits in its last character: only the form that we write is taken.
+      // Base64url leaves spare bits in its last character: only the form that we write is accepted.
       if (bytes.toString('base64url') !== text) throw new Error('the secret is not as it was written')
       const decipher = createDecipheriv(CIPHER, key, Buffer.from(iv, 'base64url'), { authTagLength: TAG_BYTES })
       decipher.setAAD(associated(context))
@@ -60,7 +63,7 @@ export function createSecrets(keys: readonly SecretsKey[]): Secrets {
   }
 }
 
-/** What was sealed; undefined where `open` would throw. */
+/** The secret; undefined where `open` would throw. */
 export function tryToOpen(secrets: Secrets, sealed: string, context: SecretContext): string | undefined {
   try {
     return secrets.open(sealed, context)
@@ -74,7 +77,7 @@ function associated({ projectId, environmentId, kind, name, replaced }: SecretCo
   return Buffer.from(print(replaced === undefined ? place : [...place, replaced]))
 }
 
-/** Makes a new secret for a provider: 32 bytes in the form of Standard Webhooks, which their libraries take as it is. */
+/** Generates a secret for a provider: 32 bytes in the form of Standard Webhooks, which their libraries accept. */
 export const generateSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /** Makes a new key for `SECRETS_KEYS`. */

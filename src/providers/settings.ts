@@ -34,7 +34,7 @@ import { redact, secretsOf, withKeptSecrets } from './write-only.ts'
 
 // Setting the login providers of an environment (spec 4.3).
 
-/** Of the block of `google` or `apple`: it is gone through again at each of its levels. */
+/** The limit of a block of `google` or `apple`: merging walks through it at each of its levels. */
 export const MAX_BLOCK_BYTES = 16_384
 
 /** What a PUT asks for. A part that is null stays as it is, unless it is removed. */

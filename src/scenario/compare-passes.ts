@@ -1,15 +1,16 @@
 import { type Definition, type PassNode, type TierKey, TRACKS, type Track } from './definition.ts'
 
-// What an edit of a battle pass does to its players, from how many have how much xp. Pure: the database only counts.
+// The effect of an edit of a battle pass on its players, from the number of players by xp. Pure: the database only
+// counts.
 
-/** Rules of the battle pass. They are handed in, as its folder rests on this one. */
+/** Rules of the battle pass. They are passed in, as the folder of the battle pass depends on this one. */
 export interface PassRules {
   /** The highest level that a total of xp reaches; 0 if none. */
   readonly levelAt: (pass: Pick<PassNode, 'levels'>, xp: bigint) => number
   readonly claimsOpen: (pass: PassNode, now: Date) => boolean
 }
 
-/** A pass that is not there, before or after, counts as one without levels, tiers and price. */
+/** A pass that is missing before or after counts as one without levels, tiers and price. */
 export interface PassPreview {
   readonly nodeId: string
   readonly isAdded: boolean
@@ -18,23 +19,23 @@ export interface PassPreview {
   readonly premiumOwners: number
   /** Players whose level would be higher. */
   readonly levelGained: number
-  /** Players whose level would be lower. What they have claimed stays claimed. */
+  /** Players whose level would be lower. Their claims remain. */
   readonly levelLost: number
-  /** Players by level, for every level before or after, and 0. */
+  /** Players by level, for every level of either definition, and 0. */
   readonly levels: readonly { readonly level: number; readonly before: number; readonly after: number }[]
   readonly priceBefore: PassNode['premium']
   readonly priceAfter: PassNode['premium']
-  /** Whether tiers can be claimed at all now. */
+  /** Whether claims are open now. */
   readonly claimsOpenBefore: boolean
   readonly claimsOpenAfter: boolean
-  /** Tiers that could be claimed after and not before, by players that have not claimed them. */
+  /** Tiers that become claimable, counted by players who have not claimed them. */
   readonly newlyClaimable: readonly {
     readonly track: Track
     /** Players with at least one. */
     readonly players: number
     readonly tiers: readonly { readonly level: number; readonly players: number }[]
   }[]
-  /** Claimed tiers that would not exist any more. They stay claimed. */
+  /** Claimed tiers that would no longer exist. The claims remain. */
   readonly removedClaims: readonly { readonly level: number; readonly track: Track; readonly players: number }[]
 }
 
@@ -43,13 +44,13 @@ export interface Tier {
   readonly track: Track
 }
 
-/** A tier that would be claimable and is not, for those from one bucket up to, not including, another. */
+/** A tier that becomes claimable, for players from one bucket up to, not including, another. */
 export interface FreshTier extends Tier {
   readonly from: number
   readonly to: number
 }
 
-/** Every battle pass of a definition, then those that only the one before had. */
+/** Every battle pass of a definition, then those of the previous definition alone. */
 export function comparePasses(
   before: Definition | null,
   after: Definition,
@@ -82,8 +83,9 @@ function sideOf(definition: Definition | null, nodeId: string, rules: PassRules,
 }
 
 /**
- * A pass before and after. Its players stand in buckets between the thresholds of either definition: bucket 0 is below
- * the first, bucket n has reached the n-th and not the next. In one bucket all have the same level, before and after.
+ * A pass before and after. Players are counted in buckets between the thresholds of both definitions: bucket 0 is below
+ * the first threshold, bucket n has reached the n-th and not the next. All players of a bucket have the same level
+ * before, and the same level after.
  */
 export class ComparedPass {
   readonly nodeId: string
@@ -91,16 +93,16 @@ export class ComparedPass {
   readonly thresholds: readonly bigint[]
   readonly fresh: readonly FreshTier[]
   readonly removed: readonly Tier[]
-  /** How many fresh tiers each bucket has, by track. */
+  /** The number of fresh tiers of each bucket, by track. */
   readonly due: Readonly<Record<Track, readonly number[]>>
 
-  // What the database counts.
-  /** Players by bucket, and those of them that own premium. */
+  // Counts by the database.
+  /** Players by bucket, and those of them with premium. */
   readonly players: number[]
   readonly owners: number[]
-  /** Players that have claimed a tier: a fresh one where it is fresh for them, a removed one anywhere. */
+  /** Players who have claimed a tier: a fresh tier where it is fresh for them, a removed one anywhere. */
   readonly claimed = new Map<Tier, number>()
-  /** Players that have claimed all that is fresh for them, by track. */
+  /** Players who have claimed everything that is fresh for them, by track. */
   readonly covered: Record<Track, number> = { free: 0, premium: 0 }
 
   private readonly before: Side
@@ -115,7 +117,7 @@ export class ComparedPass {
     this.after = after
     const totals = new Set([...before.levels, ...after.levels].map(({ xp }) => xp))
     this.thresholds = [...totals].sort((one, two) => (one < two ? -1 : 1))
-    // No xp is below 0, so -1 stands for whoever has less than the first threshold.
+    // No xp is below 0, so -1 stands for players below the first threshold.
     const leasts = [-1n, ...this.thresholds]
     this.levelsBefore = leasts.map((xp) => levelAt(before, xp))
     this.levelsAfter = leasts.map((xp) => levelAt(after, xp))
@@ -134,12 +136,12 @@ export class ComparedPass {
     this.due = { free: this.dueOn('free'), premium: this.dueOn('premium') }
   }
 
-  /** Whether anything would be fresh for anybody. */
+  /** Whether any tier becomes claimable for any bucket. */
   get hasFresh(): boolean {
     return this.fresh.some((tier) => this.eligible(tier) > 0)
   }
 
-  /** The lowest and the highest fresh level of each bucket; 1 and 0 where none is. */
+  /** The lowest and the highest fresh level of each bucket; 1 and 0 for none. */
   get freshLevels(): { first: number[]; last: number[] } {
     const first = this.players.map(() => 1)
     const last = this.players.map(() => 0)
@@ -184,7 +186,7 @@ export class ComparedPass {
     return due
   }
 
-  /** Players that a tier would be claimable for and is not, whether they have claimed it or not. */
+  /** Players for whom a tier becomes claimable, whether or not they have claimed it. */
   private eligible({ track, from, to }: FreshTier): number {
     return sum(this.openTo(track).slice(from, to))
   }
@@ -219,7 +221,7 @@ export class ComparedPass {
   }
 }
 
-/** The first bucket with this level or a higher one; the number of buckets when there is none. Levels never fall. */
+/** The first bucket with this level or a higher one; the number of buckets for none. Levels never fall. */
 function firstAt(levels: readonly number[], level: number): number {
   const first = levels.findIndex((reached) => reached >= level)
   return first === -1 ? levels.length : first

@@ -30,8 +30,8 @@ export type CrossHandle = Unkeyed<RequestOf<typeof crossHandleRequest>>
 export type CrossResult = { readonly plan: ExecutionPlan | null }
 
 /**
- * Crosses a handle of a node that the client runs and that is active. What the service runs, and the handles that only
- * the service crosses, are refused: a client cannot reach a level by saying so.
+ * Crosses a handle of an active node that the client runs. Refuses nodes that the service runs, and handles that only
+ * the service crosses: a client cannot reach a level by claiming so.
  */
 export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossResult> {
   const { scenarioId, nodeId, runId, handle, idempotencyKey: key } = input

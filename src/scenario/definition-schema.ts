@@ -13,9 +13,9 @@ import {
 } from '../limits.ts'
 import { HANDLE, REPEATS, TRACKS } from './definition.ts'
 
-// A scenario's definition as JSON Schema, for editors and build pipelines. It says what each place must be by itself;
-// what places must be to each other (an edge's nodes, a tier's level, dates in order) only `parseDefinition` tells.
-// Tests hold the two together.
+// A scenario's definition as JSON Schema, for editors and build pipelines. It covers each place by itself. Only
+// `parseDefinition` checks places against each other (an edge's nodes, a tier's level, the order of dates). Tests keep
+// the two in agreement.
 
 type Schema = { readonly [keyword: string]: Json }
 
@@ -27,7 +27,7 @@ const text = (max: number, description: string): Schema => ({
   description,
   minLength: 1,
   maxLength: max,
-  // No NUL and no lone surrogate: neither can be stored.
+  // No NUL and no lone surrogate, which cannot be stored.
   pattern: '^[^\\u0000\\ud800-\\udfff]*$',
 })
 
@@ -46,7 +46,7 @@ const list = (items: Schema, minItems: number, maxItems: number, description: st
   items,
 })
 
-/** Members that nobody knows are allowed everywhere: the service ignores them, and clients get those of `data`. */
+/** Unknown members are allowed everywhere: the service ignores them, and clients receive those of `data`. */
 const object = (required: readonly string[], properties: Schema, description: string): Schema => ({
   type: 'object',
   description,
@@ -62,7 +62,7 @@ const YEAR_DAY =
 const LEAP_DAY = '(\\d\\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)-02-29'
 const TIME = '([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)'
 
-/** What `data` of a node must be when its type is one that the service runs. */
+/** The schema of `data`, for node types that the service runs. */
 const dataOf = (type: string, name: string): Schema => ({
   if: { properties: { type: { const: type } }, required: ['type'] },
   // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
@@ -218,5 +218,5 @@ export const definitionSchema: Schema = {
   },
 }
 
-/** The schema as it is served, with exact integers. */
+/** The schema as text, with exact integers. */
 export const definitionSchemaText = print(definitionSchema)

@@ -15,7 +15,7 @@ import {
 } from '../limits.ts'
 import { parseMoment } from '../request/moment.ts'
 
-// A scenario's definition: parsed and validated as a whole, every fault at once. Pure; versions never change.
+// A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.
 
 export const TRACKS = ['free', 'premium'] as const
 export type Track = (typeof TRACKS)[number]
@@ -54,41 +54,41 @@ export function readTierKey(key: TierKey): { level: number; track: Track } {
 
 interface NodeBase {
   readonly id: string
-  /** As it was published, for the client that the node is handed over to. */
+  /** As published, for the client that runs the node. */
   readonly data: RawJson
 }
 
 /** A battle pass. State is kept per player, scenario and node. */
 export interface PassNode extends NodeBase {
   readonly type: 'battle-pass'
-  /** In order: each has the total xp that reaches it. */
+  /** Sorted. Each has the total xp that reaches it. */
   readonly levels: readonly { readonly level: number; readonly xp: bigint }[]
   readonly topLevel: number
-  /** The tiers that the pass lists, and those that its level nodes bring. Where both list rewards, the level node's count. */
+  /** The tiers of the pass and of its level nodes. Where both list rewards, the level node's count. */
   readonly tiers: ReadonlyMap<TierKey, Tier>
   readonly premium: { readonly currency: string; readonly amount: bigint } | null
   readonly startsAt: Date | null
   readonly endsAt: Date | null
-  /** As published, else `endsAt`. */
+  /** As published, otherwise `endsAt`. */
   readonly claimUntil: Date | null
 }
 
-/** A view on the tiers of one level of a pass. The rewards that it brings stand in the pass's `tiers`. */
+/** A view on the tiers of one level of a pass. Its rewards are in the pass's `tiers`. */
 export interface LevelNode extends NodeBase {
   readonly type: 'battle-pass-level'
   readonly levelNumber: number
   readonly passNodeId: string
 }
 
-/** How often a reward node pays a player: once in all, once in each run, or each time that it is entered. */
+/** How often a reward node pays a player: once in all, once in each run, or at each entry. */
 export const REPEATS = ['never', 'run', 'always'] as const
 export type Repeat = (typeof REPEATS)[number]
 
-/** Grants its rewards on entry and goes on. */
+/** Grants its rewards on entry and completes. */
 export interface RewardNode extends NodeBase {
   readonly type: 'reward'
   readonly rewards: readonly Reward[]
-  /** As published, else `never` for a node that clients can reach by themselves, and `always` for any other. */
+  /** As published, otherwise `never` for a node that clients can reach by themselves, and `always` for any other. */
   readonly repeat: Repeat
 }
 
@@ -96,7 +96,7 @@ export interface StartNode extends NodeBase {
   readonly type: 'start'
 }
 
-/** Any other type is the client's: plans hand it over. */
+/** The client runs nodes of any other type: plans hand them over. */
 export interface ClientNode extends NodeBase {
   readonly type: 'client'
   readonly clientType: string
@@ -108,7 +108,7 @@ export interface Definition {
   readonly name: string
   readonly start: string
   readonly nodes: ReadonlyMap<string, Node>
-  /** Where each handle leads; ask `nextNodes`. */
+  /** The targets of each handle. Use `nextNodes`. */
   readonly edges: ReadonlyMap<string, readonly string[]>
 }
 
@@ -116,7 +116,7 @@ export type ParsedDefinition =
   | { readonly ok: true; readonly definition: Definition; readonly notices: readonly Fault[] }
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
-/** What each type of node that the service runs crosses, in no order. */
+/** The handles of each node type that the service runs, in no order. */
 export const HANDLES_OF = {
   start: ['onStart'],
   'battle-pass': ['onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase'],
@@ -127,16 +127,16 @@ export const HANDLES_OF = {
 /** Handles that only the service crosses. `onComplete` is also for client nodes. */
 export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
-/** Not its length, which has a fault of its own. */
+/** Without the length, which has a fault of its own. */
 export const HANDLE = /^[A-Za-z][A-Za-z0-9_.-]*$/
 
-/** More than a person reads; the last one says how many there are. */
+/** More than a person reads. The last fault says how many there are. */
 const MAX_FAULTS = 100
 
-// No id and no handle holds a NUL, so no two pairs share a key.
+// Ids and handles contain no NUL, so keys are unambiguous.
 const edgeKey = (nodeId: string, handle: string): string => `${nodeId}\0${handle}`
 
-/** The nodes that a crossed handle leads to, in the order of the edges. */
+/** The target nodes of a crossed handle, in the order of the edges. */
 export function nextNodes(definition: Definition, nodeId: string, handle: string): readonly string[] {
   return definition.edges.get(edgeKey(nodeId, handle)) ?? []
 }
@@ -147,9 +147,9 @@ export function typeOf(node: Node): string {
 }
 
 export interface Validation {
-  /** Everything that publishing the text would refuse it for. */
+  /** Every reason why publishing would refuse the text. */
   readonly faults: readonly Fault[]
-  /** What a designer should know of a text without faults. */
+  /** Notes for the designer about a text without faults. */
   readonly notices: readonly Fault[]
 }
 
@@ -159,8 +159,8 @@ export function validateDefinition(text: string): Validation {
 }
 
 /**
- * Parses and validates a definition's text. One that is stored was published by the rules of its time: it is not held to
- * those that came later.
+ * Parses and validates a definition's text. A stored text was published under the rules of its time, so later rules do
+ * not apply to it.
  */
 export function parseDefinition(text: string, { isStored = false } = {}): ParsedDefinition {
   if (depthExceeds(text, MAX_DEPTH))
@@ -170,7 +170,7 @@ export function parseDefinition(text: string, { isStored = false } = {}): Parsed
   } catch {
     return { ok: false, faults: [{ path: '', message: 'must be JSON' }] }
   }
-  // In a string of a client's data it would be JSON, and yet no text that can be stored.
+  // Inside a string of a client's data it would be valid JSON, but text that cannot be stored.
   if (!isCleanText(text))
     return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }
   const reader = new Reader(isStored)
@@ -179,19 +179,19 @@ export function parseDefinition(text: string, { isStored = false } = {}): Parsed
   return { ok: true, definition, notices: reader.notices }
 }
 
-/** A place in the document: its path and its raw text; undefined text when it is absent or null. */
+/** A place in the document: its path and its raw text. The text is undefined when the value is absent or null. */
 interface Place {
   readonly path: string
   readonly raw: string | undefined
-  /** It lies within something that is itself at fault, which is said once. */
+  /** The place is inside a faulty value, which is reported once. */
   readonly isMoot?: boolean
 }
 
-/** Gathers faults while reading on with stand-ins, so that one pass names them all. */
+/** Collects faults and reads on with stand-ins, so that one pass finds them all. */
 class Reader {
   readonly faults: Fault[] = []
   readonly notices: Fault[] = []
-  /** Reward nodes that do not say how often they pay. */
+  /** Reward nodes without a `repeat`. */
   readonly openRepeats = new Set<string>()
   private readonly isStored: boolean
 
@@ -213,17 +213,17 @@ class Reader {
     this.notices.push({ path, message })
   }
 
-  /** A fault by a rule that some stored definitions are older than. */
+  /** A fault by a rule that is newer than some stored definitions. */
   lateFault(path: string, message: string): void {
     if (!this.isStored) this.fault(path, message)
   }
 
-  /** Says that a place is absent, or that it is not what it must be. */
+  /** Reports an absent or unfit value. */
   unfit({ path, raw, isMoot }: Place, message: string): void {
     if (!isMoot) this.fault(path, raw === undefined ? 'is required' : message)
   }
 
-  /** The members of an object as places; every name is absent and moot when it is no object. */
+  /** The members of an object as places. When it is no object, every member is absent and moot. */
   object(place: Place): (name: string) => Place {
     const { path, raw } = place
     const isObject = raw !== undefined && kindOf(raw) === 'object'
@@ -292,7 +292,7 @@ class Reader {
   }
 }
 
-/** The decoded string at a place; undefined when it is something else. */
+/** The decoded string at a place; undefined for another kind of value. */
 function stringOf({ raw }: Place): string | undefined {
   return raw !== undefined && kindOf(raw) === 'string' ? JSON.parse(raw) : undefined
 }
@@ -341,7 +341,7 @@ const PAYS: Readonly<Record<Repeat, string>> = {
   always: 'pays each time that it is entered',
 }
 
-/** Says how often each reward node pays, where the definition leaves it open. */
+/** Sets `repeat` for reward nodes where the definition does not. */
 function setRepeats(
   reader: Reader,
   { start, nodes, edges }: Definition & { readonly nodes: Map<string, Node> },
@@ -361,8 +361,8 @@ function setRepeats(
 }
 
 /**
- * The reward nodes that a client can reach without the service having verified anything: by starting a run, or by a
- * handle that clients cross, directly or over other reward nodes.
+ * The reward nodes that a client can reach although the service has verified nothing: by starting a run, or by a handle
+ * that clients cross, directly or through other reward nodes.
  */
 function reachedByClients({ start, nodes, edges }: Pick<Definition, 'start' | 'nodes' | 'edges'>): Set<string> {
   const reached = new Set<string>()
@@ -401,7 +401,7 @@ function readNode(reader: Reader, place: Place, brought: BroughtTier[]): Node {
   }
 }
 
-/** Where it is left open, `setRepeats` decides. */
+/** Without a value, `setRepeats` decides. */
 function readRepeat(reader: Reader, nodeId: string, data: (name: string) => Place): Repeat {
   const place = data('repeat')
   const text = stringOf(place)
@@ -457,7 +457,7 @@ function readPass(reader: Reader, data: (name: string) => Place): Omit<PassNode,
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil }
 }
 
-/** The levels in order; none when one of them cannot be named, so that no tier is blamed for it. */
+/** The levels in order; none when one of them is unreadable, so that no tier is blamed for it. */
 function readLevels(reader: Reader, place: Place): { level: number; xp: bigint }[] {
   const levels: { level: number; xp: bigint }[] = []
   let areAllNamed = true
@@ -497,7 +497,7 @@ function readPrice(reader: Reader, place: Place): { currency: string; amount: bi
   }
 }
 
-/** A tier whose rewards stand on a level node. */
+/** A tier with rewards on a level node. */
 interface BroughtTier {
   readonly path: string
   readonly passNodeId: string
@@ -531,7 +531,7 @@ function readLevelNode(
   return { levelNumber, passNodeId }
 }
 
-/** Adds the tiers of level nodes to those that their passes list, so that a tier has one definition. */
+/** Adds the tiers of level nodes to those of their passes, so that a tier has one definition. */
 function addTiers(reader: Reader, nodes: Map<string, Node>, brought: readonly BroughtTier[]): void {
   const byPass = new Map<PassNode, Map<TierKey, BroughtTier>>()
   for (const one of brought) {
@@ -603,7 +603,7 @@ function readEdges(reader: Reader, places: readonly Place[], nodes: ReadonlyMap<
   return new Map([...edges].map(([key, targets]) => [key, [...targets]]))
 }
 
-/** An edge that nothing ever crosses is a mistake of the designer. */
+/** An edge that is never crossed is a mistake of the designer. */
 function checkHandle(reader: Reader, path: string, node: Node, handle: string): void {
   if (node.type === 'client') {
     if (SERVER_HANDLES.includes(handle)) reader.fault(path, `is crossed by the service only: ${handle}`)

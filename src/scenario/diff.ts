@@ -10,12 +10,12 @@ import {
   typeOf,
 } from './definition.ts'
 
-// What differs between two versions of a scenario. Pure. Texts are compared by their raw values, so that a number too
-// long for a double counts as it was written; whitespace, the order of members and how a string is escaped do not.
+// The difference between two versions of a scenario. Pure. Texts are compared by raw values, so that a number too long
+// for a double counts as written. Whitespace, the order of members and the escapes of a string do not count.
 
-/** A value that differs. JSON text as it was published; null where there is no such value. */
+/** A changed value: JSON text as published; null where there is no value. */
 export interface ValueChange {
-  /** Such as `data.offer.sizes[2]`; the levels and tiers of a pass by what they are: `data.levels[level=5].xp`. */
+  /** Such as `data.offer.sizes[2]`. Levels and tiers of a pass are named by their keys: `data.levels[level=5].xp`. */
   readonly path: string
   readonly before: string | null
   readonly after: string | null
@@ -24,7 +24,7 @@ export interface ValueChange {
 export interface DiffedNode {
   readonly nodeId: string
   readonly type: string
-  /** The node as JSON text, as it was published. */
+  /** The node as JSON text, as published. */
   readonly text: string
 }
 
@@ -32,9 +32,9 @@ export interface ChangedNode {
   readonly nodeId: string
   readonly typeBefore: string
   readonly typeAfter: string
-  /** Every value of the node that differs. Empty for a pass whose tiers differ by its level nodes alone. */
+  /** Every changed value of the node. Empty for a pass whose tiers changed only through its level nodes. */
   readonly changes: readonly ValueChange[]
-  /** The same in the words of a battle pass; null unless the node is one before and after. */
+  /** The change in terms of a battle pass; null unless the node is a battle pass before and after. */
   readonly pass: PassDiff | null
 }
 
@@ -55,7 +55,7 @@ export interface Change<T> {
   readonly after: T | null
 }
 
-/** What differs between two definitions of a battle pass. A price or date that stays is null. */
+/** The difference between two definitions of a battle pass. An unchanged price or date is null. */
 export interface PassDiff {
   readonly levelsAdded: readonly DiffedLevel[]
   readonly levelsRemoved: readonly DiffedLevel[]
@@ -71,7 +71,7 @@ export interface PassDiff {
   readonly price: Change<NonNullable<PassNode['premium']>> | null
   readonly startsAt: Change<Date> | null
   readonly endsAt: Change<Date> | null
-  /** As it counts: `endsAt` where it is not given. */
+  /** The effective value: `endsAt` where it is not given. */
   readonly claimUntil: Change<Date> | null
 }
 
@@ -82,33 +82,33 @@ export interface Edge {
 }
 
 export interface ScenarioDiff {
-  /** Byte for byte. Texts that differ only in what nobody notices differ here alone. */
+  /** Byte for byte. False for a change of whitespace, too. */
   readonly isSameText: boolean
-  /** Outside of nodes and edges: the name, the start, and what the service does not know. */
+  /** Changes outside of nodes and edges: the name, the start, and members that the service does not know. */
   readonly changes: readonly ValueChange[]
   readonly nodesAdded: readonly DiffedNode[]
   readonly nodesRemoved: readonly DiffedNode[]
   readonly nodesChanged: readonly ChangedNode[]
   readonly edgesAdded: readonly Edge[]
   readonly edgesRemoved: readonly Edge[]
-  /** Edges with other values than their three, which the service does not know. */
+  /** Edges whose further members changed, which the service does not know. */
   readonly edgesChanged: readonly (Edge & { readonly changes: readonly ValueChange[] })[]
-  /** Handles whose nodes are entered in another order. Each names all that it leads to. */
+  /** Handles whose target nodes are entered in another order, each with all of its targets. */
   readonly edgesReordered: readonly {
     readonly from: string
     readonly handle: string
     readonly before: readonly string[]
     readonly after: readonly string[]
   }[]
-  /** Some of the `changes` were left out. Every changed node and edge is listed all the same. */
+  /** Some of the `changes` were left out. Every changed node and edge is listed. */
   readonly hasMoreChanges: boolean
 }
 
-/** Values that differ are named up to this many, in all. */
+/** The most changed values that are listed, in all. */
 const MAX_CHANGES = 2_000
 const MAX_KEY = 64
 
-/** What differs between two texts that were both published. */
+/** The difference between two published texts. */
 export function diffScenarios(before: string, after: string): ScenarioDiff {
   const comparison = new Comparison()
   const [one, two] = [readScenario(before), readScenario(after)]
@@ -121,7 +121,7 @@ export function diffScenarios(before: string, after: string): ScenarioDiff {
     const isPass = nodeBefore.type === 'battle-pass' && nodeAfter.type === 'battle-pass'
     const values = comparison.of(members(old), members(text), isPass ? passKey : undefined)
     const pass = isPass ? diffPasses(nodeBefore, nodeAfter) : null
-    // The tiers of a pass change with its level nodes, too.
+    // The tiers of a pass also change through its level nodes.
     const differ = values !== undefined || (pass !== null && haveTiersChanged(pass))
     if (!differ) return []
     return [{ nodeId, typeBefore: typeOf(nodeBefore), typeAfter: typeOf(nodeAfter), changes: values ?? [], pass }]
@@ -171,7 +171,7 @@ function readScenario(text: string): ScenarioText {
 
 function readEdge(raw: Members): [key: string, { edge: Edge; rest: Members }] {
   const [from, handle, to] = [stringAt(raw, 'from'), stringAt(raw, 'handle'), stringAt(raw, 'to')]
-  // None of the three holds a NUL.
+  // None of the three contains NUL.
   return [`${from}\0${handle}\0${to}`, { edge: { from, handle, to }, rest: omit(raw, ['from', 'handle', 'to']) }]
 }
 
@@ -202,7 +202,7 @@ function reordered(one: ScenarioText, two: ScenarioText): ScenarioDiff['edgesReo
   })
 }
 
-/** Names an entry of a list by what it is, so that one more in the middle does not change all that follow. */
+/** Names an entry of a list by its key, so that an insertion in the middle does not change all later entries. */
 type EntryKey = (path: string, entry: string) => string | undefined
 
 const passKey: EntryKey = (path, entry) => {
@@ -212,12 +212,12 @@ const passKey: EntryKey = (path, entry) => {
   return path === 'data.levels' ? level : `${level},track=${stringAt(values, 'track')}`
 }
 
-/** Compares values and keeps what differs, up to a limit for all that it is asked. */
+/** Compares values and collects differences, up to a limit for all comparisons. */
 class Comparison {
   hasMore = false
   private left = MAX_CHANGES
 
-  /** What differs between the members of two objects; undefined when nothing does. */
+  /** The differences between the members of two objects; undefined for none. */
   of(before: Members, after: Members, entryKey: EntryKey = () => undefined): ValueChange[] | undefined {
     const changes: ValueChange[] = []
     const differ = this.each((name) => memberPath('', name), before, after, { changes, entryKey })
@@ -268,7 +268,7 @@ function entries(path: string, raw: string, { entryKey }: Into): Members {
 
 function memberPath(path: string, name: string): string {
   if (/^[\w$-]{1,64}$/.test(name)) return path === '' ? name : `${path}.${name}`
-  // A path is to be read; a name may be as long as a definition.
+  // Paths are for people, but a name may be as long as a definition.
   return `${path}[${JSON.stringify(name.length > MAX_KEY ? `${name.slice(0, MAX_KEY).toWellFormed()}…` : name)}]`
 }
 
@@ -304,7 +304,7 @@ function haveTiersChanged({ tiersAdded, tiersRemoved, tiersChanged }: PassDiff):
   return tiersAdded.length + tiersRemoved.length + tiersChanged.length > 0
 }
 
-/** What only one of two maps has, and what both have, in their order. */
+/** The entries of only one of two maps, and those of both, in their order. */
 function split<K, T>(before: ReadonlyMap<K, T>, after: ReadonlyMap<K, T>) {
   return {
     added: [...after].flatMap(([key, value]) => (before.has(key) ? [] : [value])),

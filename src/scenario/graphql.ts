@@ -245,7 +245,7 @@ const ValidationType = builder.objectRef<Validation>('ValidateScenarioResult').i
   }),
 })
 
-// The battle pass has the type, and its types rest on these, so that here it is known by its name.
+// The battle pass owns this type and depends on these types, so here the type is referred to by name.
 const TrackType = 'Track' as unknown as EnumRef<SchemaTypes, Track, Track>
 
 const LevelPlayersType = builder.objectRef<PassPreview['levels'][number]>('LevelPlayers').implement({
@@ -843,7 +843,7 @@ builder.mutationFields((t) => ({
   }),
 }))
 
-/** A scenario of the key's project. Another project's environment is one that does not exist. */
+/** A scenario of the key's project. An environment of another project counts as missing. */
 async function findScenario(
   { service }: Context,
   projectId: string,
@@ -852,7 +852,7 @@ async function findScenario(
   return { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId }
 }
 
-/** The version that a cursor names; undefined for a cursor that is not of such a list. */
+/** The version that a cursor names; undefined for a cursor of another list. */
 function readVersionCursor(cursor: string): number | undefined {
   const version = Number(readCursor('version', cursor))
   return version >= 1 && version <= MAX_INT32 ? version : undefined

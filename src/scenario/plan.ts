@@ -9,19 +9,19 @@ import {
   typeOf,
 } from './definition.ts'
 
-/** A handle that a node crossed, with what its event tells. */
+/** A crossed handle of a node, with the data of its event. */
 export interface Crossing {
   readonly nodeId: string
   readonly handle: string
   readonly data: Json
-  /** A client crossed it, of a node that it runs. */
+  /** A client crossed it, of a node that the client runs. */
   readonly byClient?: boolean
 }
 
 export type EnteredNode = { readonly nodeId: string; readonly type: string; readonly data: RawJson }
 export type Granted = { readonly amount: bigint; readonly currency: string | null; readonly itemId: string | null }
 
-/** The continuation that a call caused (spec 2.2); the client hands over to the nodes in `entered`. */
+/** The continuation that a call caused (spec 2.2). The client continues with the nodes in `entered`. */
 export type ExecutionPlan = {
   readonly runId: string
   readonly status: 'active' | 'completed'
@@ -35,18 +35,21 @@ export interface Grant {
   readonly nodeId: string
   readonly rewards: readonly Reward[]
   readonly repeat: Repeat
-  /** Its `onComplete`, which tells what was granted. */
+  /** Its `onComplete`, with what was granted. */
   readonly crossing: Crossing
 }
 
-/** Where a walk led: every crossing in order, every node entered, and the rewards of the nodes that the service runs. */
+/**
+ * The result of a walk: every crossing in order, every node entered, and the rewards of the nodes that the service
+ * runs.
+ */
 export interface Walk {
   readonly crossings: readonly Crossing[]
   readonly entered: readonly EnteredNode[]
   readonly grants: readonly Grant[]
-  /** Ids of the nodes that are active afterwards. */
+  /** Ids of the nodes that are active after the walk. */
   readonly active: readonly string[]
-  /** Nothing can happen in the run any more. */
+  /** Nothing more can happen in the run. */
   readonly completed: boolean
 }
 
@@ -90,7 +93,7 @@ export function walk(definition: Definition, active: readonly string[], causes: 
   return { crossings, entered, grants, active: [...now], completed: now.size === 0 && !hasPass(definition) }
 }
 
-/** Enters a scenario at its start node, which may be one that the service runs. */
+/** Enters a scenario at its start node. The service may run that node itself. */
 export function begin(definition: Definition): Walk {
   const start = definition.nodes.get(definition.start)
   if (!start) throw new Error('a published scenario has a start node')
@@ -112,7 +115,7 @@ function grantOf({ id: nodeId, rewards, repeat }: RewardNode): Grant {
   return { nodeId, rewards, repeat, crossing }
 }
 
-/** A walk without the rewards that do not pay. Their nodes were entered and left all the same. */
+/** A walk without rewards that do not pay. Their nodes were still entered and left. */
 export function withoutPaid(step: Walk, isPaid: (grant: Grant) => boolean): Walk {
   const paid = new Set(step.grants.filter(isPaid))
   if (paid.size === 0) return step
@@ -127,8 +130,8 @@ export function withoutPaid(step: Walk, isPaid: (grant: Grant) => boolean): Walk
 }
 
 /**
- * Whether nothing can happen in a run any more since an edit: none of its active nodes is there. A run that stands on no
- * node rests on the scenario's passes.
+ * Whether an edit has left a run without anything to do: none of its active nodes exists. A run without active nodes
+ * depends on the scenario's passes.
  */
 export function isLost(definition: Definition, { active }: { readonly active: readonly string[] }): boolean {
   if (active.length === 0) return !hasPass(definition)

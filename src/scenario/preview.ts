@@ -6,27 +6,30 @@ import { type ComparedPass, comparePasses, type PassPreview, type PassRules } fr
 import { type Definition, parseDefinition, type Track, typeOf } from './definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
 
-// What publishing a definition would do to those who play now. The rules stay in TypeScript: they say between which
-// totals of xp everybody is alike, and the database counts how many stand there. Nothing is fetched per player.
+// The effect of publishing a definition on current players. The rules stay in TypeScript: they divide players by xp
+// into buckets of equal effect, and the database counts the players of each. No player is read.
 
-/** Counts are of players that have a pass there, which is from their first xp, claim or purchase on; not the deleted. */
+/**
+ * Counts include players with a pass, which exists from their first xp, claim or purchase on, and exclude deleted
+ * players.
+ */
 export interface ScenarioPreview {
-  /** Why the definition cannot be published. Nothing is counted then. */
+  /** The reasons why the definition cannot be published. With any, nothing is counted. */
   readonly faults: readonly Fault[]
   /** The version that is compared with; null when there is none yet, and when nothing is counted. */
   readonly currentVersion: number | null
-  /** Every battle pass of the definition, then those that would vanish. */
+  /** Every battle pass of the definition, then removed ones. */
   readonly passes: readonly PassPreview[]
-  /** Nodes that would vanish, with the active runs in which they are active. */
+  /** Removed nodes, with the number of active runs in which they are active. */
   readonly removedNodes: readonly { readonly nodeId: string; readonly type: string; readonly activeRuns: number }[]
 }
 
-/** Long enough for some millions of passes, on a database that has a game to run. */
+/** Long enough for millions of passes, on a database that also serves a game. */
 const STATEMENT_TIMEOUT_MS = 30_000
-/** Previews that wait for the one under way. */
+/** Previews that may wait for the running one. */
 const MAX_WAITING = 4
 
-/** What publishing a definition's text would do. */
+/** Previews the publication of a definition's text. */
 export type PreviewScenario = (ref: ScenarioRef, text: string) => Promise<ScenarioPreview>
 
 export interface PreviewOptions {
@@ -35,10 +38,9 @@ export interface PreviewOptions {
 }
 
 /**
- * Makes the operation: it counts on one snapshot and takes no lock, so that nobody waits for it and whatever is
- * published or played meanwhile is in none of its numbers. Previews of an instance run one after another: each holds a
- * connection for as long as it counts, and others need the rest. Refuses as `unavailable` when too many wait, or when
- * one takes too long.
+ * Creates the operation. It counts on one snapshot and takes no lock: it blocks nothing, and its numbers exclude what
+ * happens meanwhile. Previews can be slow, so they have a queue of their own: each holds a connection while it counts.
+ * Refuses with `unavailable` when too many wait, or when one takes too long.
  */
 export function createPreview({ pool, rules }: PreviewOptions): PreviewScenario {
   const inTurn = createQueue(MAX_WAITING)
@@ -56,7 +58,7 @@ async function preview(
   ref: ScenarioRef,
   after: Definition,
 ): Promise<ScenarioPreview> {
-  // Each statement is asked once, for arrays of these very lengths; compiling it would take longer than it saves.
+  // Each statement runs once, for arrays of these lengths; compiling it would take longer than it saves.
   await client.query(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`)
   const { current, now } = await readCurrent(client, ref)
   const before = current?.definition ?? null
@@ -89,14 +91,14 @@ async function readCurrent(client: PoolClient, { environmentId, scenarioId }: Sc
 
 const arrayText = (values: readonly (number | bigint)[]): string => `{${values.join(',')}}`
 
-/** A deleted player keeps its rows and never plays again. Few are, so they are looked up once, not each player. */
+/** A deleted player keeps its rows. There are few, so they are looked up once, not for each player. */
 function isThere(playerId: string): string {
   return `NOT EXISTS (
     SELECT FROM players d WHERE d.environment_id = $1 AND d.id = ${playerId} AND d.status = 'deleted'
   )`
 }
 
-/** The passes of players that are still there, with the bucket that each is in. */
+/** The passes of players who are not deleted, each with its bucket. */
 const PASSES = `SELECT n.*, p.player_id, p.premium_owned, width_bucket(p.xp, n.thresholds) AS bucket
   FROM passes p JOIN nodes n ON n.node_id = p.node_id
   WHERE p.environment_id = $1 AND p.scenario_id = $2 AND ${isThere('p.player_id')}`
@@ -130,8 +132,8 @@ async function countPlayers(
 }
 
 /**
- * What players have claimed already of the tiers that would be fresh for them. Only the claims between the levels that
- * are fresh for a player's bucket are looked up, by their key: most edits move few players by few levels.
+ * Counts the claims of fresh tiers. Only claims between the fresh levels of a player's bucket are looked up, by key:
+ * most edits move few players by few levels.
  */
 async function countFreshClaims(
   client: PoolClient,
@@ -196,7 +198,7 @@ async function countFreshClaims(
   }
 }
 
-/** What players have claimed of the tiers that would be gone. All claims of the scenario are read once. */
+/** Counts the claims of removed tiers. Reads all claims of the scenario once. */
 async function countRemovedClaims(
   client: PoolClient,
   { environmentId, scenarioId }: ScenarioRef,
@@ -224,7 +226,7 @@ async function countRemovedClaims(
   }
 }
 
-/** The nodes that would vanish, each with the runs that stand on it. */
+/** Removed nodes, each with its number of active runs. */
 async function countRuns(
   client: PoolClient,
   { environmentId, scenarioId }: ScenarioRef,
@@ -249,7 +251,7 @@ async function countRuns(
 const count = <Row extends object>(client: PoolClient, text: string, values: unknown[]): Promise<Row[]> =>
   queryWithin<Row>(client, STATEMENT_TIMEOUT_MS, text, values)
 
-/** Runs one piece of work after another, and refuses more than may wait. */
+/** Runs one task after another. Refuses more waiting tasks than the limit. */
 function createQueue(maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
   const turns = createTurns(1)
   let waiting = 0

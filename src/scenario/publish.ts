@@ -16,21 +16,21 @@ export type PublishedScenario = {
   readonly publishedAt: string
 }
 
-/** Who publishes, for the audit log, and why. */
+/** The publisher, for the audit log, and the reason. */
 export interface Publisher {
   readonly caller: PlatformCaller
-  /** Null over REST, which has no place that is required. */
+  /** Null over REST, where it is optional. */
   readonly reason: string | null
   /** The version that must be current; null for any. */
   readonly expected?: ExpectedVersion | null
-  /** The version whose text it is, when it was copied. */
+  /** The version that was copied, if any. */
   readonly source?: { readonly environment: string; readonly scenarioId: string; readonly version: number }
 }
 
-/** What a designer has seen: the number of a version, 0 for none, or any version at all. */
+/** The version that a designer has seen: its number, 0 for none, or any version. */
 export interface ExpectedVersion {
   readonly version: number | 'any'
-  /** Where the request said so, for a refusal. */
+  /** The place in the request, for a refusal. */
   readonly path: string
 }
 
@@ -39,15 +39,15 @@ export interface Publication {
   readonly scenario: PublishedScenario
   /** The audit entry; null when nothing changed. */
   readonly auditId: string | null
-  /** What a designer should know of the definition. */
+  /** Notes for the designer about the definition. */
   readonly notices: readonly Fault[]
 }
 
 /**
- * Publishes a definition as the next version, after validating it as a whole: every fault is named at once, and then
- * nothing is written. Refuses with `version conflict` when another version than the expected one is current. Publishing
- * the current text again answers the current version, so a lost answer may be retried; nothing changes then, and nothing
- * is audited. Without a publisher it is the service itself.
+ * Publishes a definition as the next version, after validating it as a whole. With faults, nothing is written and all
+ * are named. Refuses with `version conflict` when another version than the expected one is current. Publishing the
+ * current text again answers the current version, so a lost answer can be retried; nothing changes then, and nothing is
+ * audited. Without a publisher, the service itself publishes.
  */
 export async function publishScenario(
   pool: Pool,
@@ -64,7 +64,7 @@ export async function publishScenario(
       'INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING',
       key,
     )
-    // The row lock makes publications of one scenario follow each other.
+    // The row lock makes publications of one scenario run one after another.
     const locked = await client.query(
       'SELECT version FROM scenarios WHERE environment_id = $1 AND id = $2 FOR UPDATE',
       key,
@@ -105,7 +105,7 @@ export async function publishScenario(
   })
 }
 
-/** Refuses a publication by somebody who has seen another version than the current one. */
+/** Refuses a publication when another version than the expected one is current. */
 function checkVersion(current: number, expected: ExpectedVersion | null): void {
   if (expected === null) return
   const { version, path } = expected
@@ -115,7 +115,7 @@ function checkVersion(current: number, expected: ExpectedVersion | null): void {
   throw new Refusal('versionConflict', { faults: [{ path, message }] })
 }
 
-/** A version and the hash of its text. The texts themselves stay readable, so the log need not repeat them. */
+/** A version and the hash of its text. Texts stay readable, so the log need not repeat them. */
 function nameVersion({ version, definition }: VersionRow): { version: number; sha256: string } {
   return { version, sha256: hashOf(definition) }
 }

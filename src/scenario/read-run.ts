@@ -17,13 +17,15 @@ export type RunResult = {
   readonly scenarioId: string
   readonly status: RunStatus
   readonly active: readonly EnteredNode[]
-  /** The last plan: a client that lost an answer finds it here. */
+  /** The last plan, for a client that lost an answer. */
   readonly plan: ExecutionPlan | null
-  /** Why it was cancelled. Null for any other run, and for one that was cancelled before causes were kept. */
+  /**
+   * The cause of the cancellation. Null for any other run, and for one that was cancelled before causes were recorded.
+   */
   readonly cause: RunCause | null
 }
 
-/** Reads the player's own run, with its active nodes as the current version defines them. */
+/** Reads a run of the player, with its active nodes as the current version defines them. */
 export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>): Command<RunResult> {
   return {
     lane: 'reads',

@@ -5,7 +5,7 @@ import type { ExpectedVersion } from './publish.ts'
 const version = optional(int32('An older version. The current one unless given.', { min: 1 }))
 const json = 'The definition as JSON text, so that nothing of it is rounded.'
 const trim = (definition: string): string => definition.trim()
-/** The rules of definitions tell its faults, with the place of each. */
+/** Parsing the definition reports its faults, with the place of each. */
 const definition = mapped(anyText(json), trim)
 const expectedVersion = mapped(
   optional(
