@@ -1,7 +1,7 @@
 import type { TokenKey } from './auth/tokens.ts'
 import type { SecretsKey } from './providers/secrets.ts'
 
-/** Everything that the environment decides. Read once, at start, and passed on. */
+/** The configuration from environment variables. Read once at start, and passed on. */
 export interface Config {
   readonly production: boolean
   readonly host: string
@@ -12,19 +12,19 @@ export interface Config {
   readonly migrateOnStart: boolean
   /** Carries the live signal between instances. Null keeps it within this one. */
   readonly redisUrl: string | null
-  /** How long events are kept, for those who come back to their cursor. */
+  /** How long events are kept for listeners that return with a cursor. */
   readonly eventRetentionDays: number
   readonly dataDir: string
-  /** Null makes one and keeps it under `dataDir` (development only). The first key signs, all verify. */
+  /** Null creates a key and stores it under `dataDir` (development only). The first key signs, all verify. */
   readonly tokenKeys: readonly TokenKey[] | null
   readonly tokenIssuer: string
   readonly tokenAudience: string
-  /** Null makes one and keeps it under `dataDir` (development only). The first key encrypts, all decrypt. */
+  /** Null creates a key and stores it under `dataDir` (development only). The first key encrypts, all decrypt. */
   readonly secretsKeys: readonly SecretsKey[] | null
-  /** Whether webhooks may be on private, loopback and other addresses that are not public. */
+  /** Whether webhooks may have private, loopback and other addresses that are not public. */
   readonly allowPrivateWebhooks: boolean
   readonly maxBodyBytes: number
-  /** Browser origins that may call and subscribe. Native clients send none and are let in. */
+  /** Browser origins that may call and subscribe. Native clients send no origin and are always allowed. */
   readonly allowedOrigins: readonly string[]
   readonly graphiql: boolean
   readonly introspection: boolean
@@ -34,10 +34,10 @@ export interface Config {
   readonly persistedOperations: readonly string[]
   /** Refuses every other document. */
   readonly persistedOperationsOnly: boolean
-  /** Metrics on a port of their own, or on the main one behind a token; in development openly on the main one. */
+  /** A separate port for metrics. Without it they are on the main port behind a token, in development without one. */
   readonly metricsPort: number | null
   readonly metricsToken: string | null
-  /** From the signal to stop, so long is all served, while `/readyz` tells load balancers to send their calls elsewhere. */
+  /** How long calls are still served after the signal to stop, while `/readyz` is 503. */
   readonly shutdownGraceMs: number
   readonly logLevel: LogLevel
 }
@@ -117,7 +117,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
   const origins = (text('ALLOWED_ORIGINS') ?? '').split(',').flatMap((origin) => origin.trim() || [])
   for (const [index, origin] of origins.entries()) {
-    // Named by its place: a URL in its stead may hold a password.
+    // Named by its position: a URL given by mistake may contain a password.
     if (!isOrigin(origin))
       faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; entry ${index + 1} is none`)
   }
@@ -193,7 +193,7 @@ function readSecretsKeys(text: string, faults: string[]): SecretsKey[] {
   return keys.map(({ kid, key }) => ({ kid, key }))
 }
 
-/** A list of keys, or undefined when it is none, is empty, or has an entry that is no key. */
+/** A list of keys; undefined when the text is no list, is empty, or has an invalid entry. */
 function readKeys<Key>(text: string, isKey: (key: Record<string, unknown>) => boolean): Key[] | undefined {
   let keys: unknown
   try {
@@ -212,7 +212,7 @@ const repeatsKid = (keys: readonly { kid: string }[]): boolean => new Set(keys.m
 function isUrlOf(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, searchParams } = new URL(text)
-  // A Postgres on a socket has no name: `?host=` is the directory.
+  // For a Postgres on a socket the host is empty, and `?host=` names the directory.
   const onSocket = protocol.startsWith('postgres') && searchParams.get('host')?.startsWith('/')
   return protocols.includes(protocol) && (hostname !== '' || onSocket === true)
 }

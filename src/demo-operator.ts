@@ -3,19 +3,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { verifyStandardWebhook } from './sdk/webhook.ts'
 
-/** The studio of the demo project: what a game's own backend would run (spec 4.4). */
+/** The studio of the demo project: the endpoint that a game's own backend would run (spec 4.4). */
 export interface DemoOperator {
   readonly url: string
   readonly secret: string
   close(): Promise<void>
 }
 
-/** By this path the demo's own provider is told from one that somebody has set in its place. */
+/** The path of the demo's own provider. A provider that somebody has set in its place has another. */
 export const DEMO_LOGIN_PATH = '/tierway-demo-login'
 
 const MAX_BODY_BYTES = 2 * 2 ** 20
 
-/** Starts the endpoint on loopback, with a secret made for this run. */
+/** Starts the endpoint on loopback, with a secret of this run. */
 export async function startDemoOperator(): Promise<DemoOperator> {
   const secret = randomBytes(32).toString('base64url')
   const server = createServer((request, response) => {
@@ -35,8 +35,8 @@ export async function startDemoOperator(): Promise<DemoOperator> {
 
 async function answer(request: IncomingMessage, response: ServerResponse, secret: string): Promise<void> {
   const body = await readBody(request)
-  // Over the bytes as they came: text that was parsed and printed again is another text.
-  // Unlike X-Signature it is one with each secret, so that logins go on while the secret is being replaced.
+  // Verified over the received bytes: parsed and printed JSON may differ. Unlike `X-Signature`, this header has a
+  // signature by each secret, so logins go on while the secret is replaced.
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = request.headers
   if (!verifyStandardWebhook(secret, body, { id, timestamp, signature })) {
     return send(response, 401, { error: 'the signature does not match' })
@@ -61,7 +61,9 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** A signature says who sent it, not that it is true: what the game client said is checked like any input. */
+/**
+ * A signature proves the sender, not the content: `customData` comes from a game client and is checked like any input.
+ */
 function readPlayer(body: Buffer): string | undefined {
   const { customData } = JSON.parse(body.toString())
   const player: unknown = customData?.player

@@ -24,7 +24,7 @@ type Body = any
 const isTerminal = process.stdout.isTTY === true
 const latencies: number[] = []
 const levels = new Map<string, number>()
-/** The positions of the events, in the order in which they were heard. */
+/** The positions of the events, in the order of their arrival. */
 const heard: number[] = []
 
 async function main(): Promise<void> {
@@ -36,13 +36,13 @@ async function main(): Promise<void> {
     throw new Error(`${found}: run \`npm start\` in another terminal first.`)
   }
 
-  // Of its own each time: a player plays a season once.
+  // New for each demo: a player plays a season once.
   const season = Date.now().toString(36)
   const players = await Promise.all(
     Array.from({ length: PLAYERS }, (_, index) => logIn(demo, `player ${index + 1}`, `${season}-${index + 1}`)),
   )
   print(`  ${PLAYERS} players logged in through the demo studio's webhook.`)
-  // What follows is the game alone.
+  // From here on only calls of the game are measured.
   latencies.length = 0
   const names = new Map(players.map(({ playerId, name }) => [playerId, name]))
 
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
   stop()
   clearBar()
   const faults = await audit(demo, players)
-  // Others may be playing in the same environment: what they did after that moment is not part of the count.
+  // Others may play in the same environment. Their later events do not count.
   const positions = heard.filter((position) => position <= end)
   if (positions.length !== written) faults.push(`the listener heard ${positions.length} events of ${written}`)
   const misplaced = positions.findIndex((position, index) => position !== positionOf(before) + index + 1)
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
   print('  Every balance equals the sum of its ledger.')
 }
 
-/** A login as a game makes it: the demo studio's own webhook says who it is. */
+/** A login as a game makes it, through the demo studio's webhook. */
 async function logIn({ baseUrl, sdkKey }: Demo, name: string, player: string): Promise<PlayerClient> {
   const tierway = new Tierway({ baseUrl, sdkKey, fetch: measured })
   await tierway.login({ customData: { player } })
@@ -90,7 +90,7 @@ async function measured(url: string, init: RequestInit): Promise<Response> {
   return response
 }
 
-/** One player's season: matches give xp, levels give rewards, and premium is bought as soon as the gems are there. */
+/** One player's season: matches give xp, levels give rewards, and premium is bought as soon as the gems suffice. */
 async function play(demo: Demo, { name, playerId, tierway }: PlayerClient, next: () => number): Promise<void> {
   const pass = (await tierway.scenario(demo.scenarioId).start()).battlePass(demo.passNodeId)
   const claimed = new Set<string>()
@@ -102,7 +102,7 @@ async function play(demo: Demo, { name, playerId, tierway }: PlayerClient, next:
     if (!success) throw new Error(`${name} could not claim ${track} ${level}: ${error}`)
     claimed.add(`${track} ${level}`)
     for (const reward of granted) if (reward.currency === 'gems') gems += reward.amount
-    // Now and then a player presses twice.
+    // Sometimes a player presses twice.
     if (next() < 0.05 && !(await pass.claim(level, track)).alreadyClaimed)
       throw new Error(`${name} was granted ${track} ${level} twice`)
   }
@@ -131,7 +131,7 @@ const EVENTS = `subscription ($environment: String!, $after: String) {
   events(environment: $environment, after: $after) { cursor occurredAt playerId nodeId handle data }
 }`
 
-/** Shows what happens as it happens. */
+/** Prints events as they happen. */
 function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): () => void {
   const client = createClient({
     url: `${demo.baseUrl.replace('http', 'ws')}/graphql`,
@@ -156,11 +156,11 @@ function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): 
   return () => void client.dispose()
 }
 
-/** The events worth a line; the others only count. */
+/** The line for an important event; undefined for others. */
 function tell({ handle, nodeId, data }: Body): string | undefined {
   switch (handle) {
     case 'onLevelUp':
-      // The top level is told by an event of its own.
+      // The top level has an event of its own.
       return data.toLevel < TOP_LEVEL && Math.floor(data.toLevel / 20) > Math.floor(data.fromLevel / 20)
         ? `reached level ${data.toLevel}`
         : undefined
@@ -197,7 +197,7 @@ async function streamCursor(demo: Demo): Promise<string> {
   ).streamCursor
 }
 
-/** The place in the stream that a cursor names. Clients need not know it; a demo that checks for gaps does. */
+/** The position of a cursor. Clients need not know it; this demo checks for gaps. */
 function positionOf(cursor: string): number {
   return Number(Buffer.from(cursor, 'base64url').toString().split(':').at(-1))
 }
@@ -212,7 +212,7 @@ const BOOKS = `query ($after: String) {
   }
 }`
 
-/** Looks at what each player has at the end, and adds up its ledger to compare it with the balances. */
+/** Reads each player at the end, and compares the sums of its ledger with its balances. */
 async function audit(demo: Demo, players: readonly PlayerClient[]): Promise<string[]> {
   const faults: string[] = []
   for (const player of players) {
@@ -278,7 +278,7 @@ async function until(holds: () => boolean, deadlineMs: number): Promise<void> {
   while (!holds() && Date.now() < deadline) await pause(20)
 }
 
-/** A small generator with a seed, so that every demo plays the same season. */
+/** A small seeded generator, so that every demo plays the same season. */
 function random(seed: number): () => number {
   let state = seed * 2_654_435_761
   return () => {
@@ -287,7 +287,7 @@ function random(seed: number): () => number {
   }
 }
 
-// Last, when all of the above is there.
+// Last, when everything above is defined.
 try {
   await main()
 } catch (error) {

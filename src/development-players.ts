@@ -9,7 +9,7 @@ import { adjustWallet } from './wallet/adjust.ts'
 
 export interface NewDevelopmentPlayer {
   readonly nickname?: string
-  /** What its wallet starts with. */
+  /** The initial balances of its wallet. */
   readonly credits?: readonly { readonly currency: string; readonly amount: bigint }[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * Requests that we will not carry out: status and text on the wire (decisions of the contract: spec 7.1 and the API's
- * error table). A game's "no" is not here: it is an outcome in a 200. Anything else that is thrown is a bug.
+ * Refused requests: status and text on the wire (spec 7.1 and the API's table of errors). A game's "no" is not here: it
+ * is an outcome in a 200. Any other thrown error is a bug.
  */
 export const REFUSALS = {
   invalidRequest: [400, 'invalid request'],
@@ -53,17 +53,17 @@ export const REFUSALS = {
 
 export type RefusalKind = keyof typeof REFUSALS
 
-/** One fault of a request: where it is (`amount`, `nodes[2].id`) and what is wrong with it. */
+/** One fault of a request: its place (`amount`, `nodes[2].id`) and what is wrong. */
 export interface Fault {
   readonly path: string
   readonly message: string
 }
 
-/** Thrown by operations for a request that is refused. Each edge renders it in its own form. */
+/** Thrown by operations for a refused request. Each surface renders it in its own form. */
 export class Refusal extends Error {
   readonly kind: RefusalKind
   readonly faults: readonly Fault[]
-  /** What the log tells beside the refusal, such as whose webhook it was. No answer has it. */
+  /** Details for the log, such as the name of the provider. Answers do not contain them. */
   readonly about: Readonly<Record<string, string>>
 
   constructor(
@@ -77,7 +77,7 @@ export class Refusal extends Error {
     this.about = options.about ?? {}
   }
 
-  /** Whether the log warns of it: what is away, and a webhook that does not keep to its contract. */
+  /** Whether the log warns of it: something is away, or a webhook breaks its contract. */
   get isWarned(): boolean {
     return this.status === 502 || this.status === 503
   }
@@ -86,7 +86,7 @@ export class Refusal extends Error {
     return REFUSALS[this.kind][0]
   }
 
-  /** Whether an answer carries the faults: a 400 names all of them, and a 412 says what is current. */
+  /** Whether answers contain the faults: a 400 names all of them, a 412 the current version. */
   get hasDetails(): boolean {
     return this.status === 400 || this.faults.length > 0
   }
@@ -97,13 +97,13 @@ export class Refusal extends Error {
   }
 }
 
-/** What is away, for the log. An error that stands for several addresses has a code alone. */
+/** The part that is away, for the log. An error for several addresses has only a code. */
 export function causeOf({ cause }: Refusal): string | undefined {
   if (!(cause instanceof Error)) return cause === undefined ? undefined : String(cause)
   return cause.message || String((cause as { code?: unknown }).code ?? cause.name)
 }
 
-/** Refuses a request in which faults were found, with all of them. */
+/** Refuses a request with faults, naming all of them. */
 export function refuseFaults(faults: readonly Fault[]): void {
   if (faults.length > 0) throw invalidRequest(...faults)
 }

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { V7Generator } from 'uuidv7'
 
-/** Gives random numbers out of an array, which is filled anew when it is used up: asking for each alone costs more. */
+/** Hands out random numbers from an array, which is refilled when it is used up: single requests cost more. */
 export function randomsFrom<Value>(numbers: NodeJS.ArrayBufferView & ArrayLike<Value>): () => Value {
   let taken = numbers.length
   return () => {
@@ -17,12 +17,14 @@ export function randomsFrom<Value>(numbers: NodeJS.ArrayBufferView & ArrayLike<V
 
 const generator = new V7Generator({ nextUint32: randomsFrom(new Uint32Array(1_024)) })
 
-/** A UUID of version 7: ids that are made later sort later, so that indexes grow at their end. */
+/** A UUID of version 7. Later ids sort later, so that indexes grow at their end. */
 export const newId = (): string => generator.generate().toString()
 
 const DAY_MS = 86_400_000
 
-/** Ids are in the order of the clocks that made them: a day around a range of time they bound what has to be looked at. */
+/**
+ * Ids are in the order of the clocks that made them. A day added to each side of a time range bounds the ids to search.
+ */
 export function idsAround(from: Date | null, to: Date | null): { first: string | null; last: string | null } {
   return {
     first: from && firstIdAt(from.getTime() - DAY_MS),
@@ -30,7 +32,7 @@ export function idsAround(from: Date | null, to: Date | null): { first: string |
   }
 }
 
-/** No id (UUIDv7) of a moment is below this one. */
+/** The lowest id (UUIDv7) of a moment. */
 function firstIdAt(milliseconds: number): string {
   const hex = Math.min(Math.max(milliseconds, 0), 2 ** 48 - 1)
     .toString(16)

@@ -1,11 +1,12 @@
-// Exact JSON. `JSON.parse` rounds integers above 2^53, reorders integer-like keys and drops duplicates; what players
-// and studios send must come back as it was. So texts are validated by `JSON.parse` and then read by their raw slices.
+// Exact JSON. `JSON.parse` rounds integers above 2^53, reorders integer-like keys and drops duplicates, but what
+// players and studios send must be returned unchanged. So texts are validated by `JSON.parse` and then read by their
+// raw slices.
 
 export const MAX_INT64 = 9_223_372_036_854_775_807n
 export const MIN_INT64 = -9_223_372_036_854_775_808n
 export const MAX_INT32 = 2_147_483_647
 
-/** Verbatim JSON text, printed as it stands. */
+/** Verbatim JSON text, printed unchanged. */
 export class RawJson {
   readonly text: string
 
@@ -45,7 +46,7 @@ export function print(value: Json): string {
   return `{${text}}`
 }
 
-/** The text of an object, from its members' names and texts: in their order, whatever the names are. */
+/** The text of an object from the names and texts of its members, in their order, whatever the names are. */
 export function objectText(entries: Iterable<readonly [name: string, raw: string]>): string {
   let text = ''
   for (const [name, raw] of entries) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${raw}`
@@ -54,7 +55,7 @@ export function objectText(entries: Iterable<readonly [name: string, raw: string
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
 
-/** What a trimmed JSON text is, by its first character. */
+/** The kind of a trimmed JSON text, by its first character. */
 export function kindOf(raw: string): JsonKind {
   switch (raw[0]) {
     case '{':
@@ -78,13 +79,13 @@ export function isIntegerText(raw: string): boolean {
   return /^-?(0|[1-9]\d*)$/.test(raw)
 }
 
-/** Far more than int64 has: what is longer is not told exactly, only as too large. */
+/** Far more digits than int64 has. A longer number is only known to be too large. */
 const MAX_DIGITS = 64
 
-/** The integer that a JSON number is written as; undefined for `1.0`, `1e3` and whatever is no number. */
+/** The integer of a JSON number; undefined for `1.0`, `1e3` and anything else. */
 export function readInt(raw: string): bigint | undefined {
   if (!isIntegerText(raw)) return undefined
-  // A million digits would take their time, and are past int64 however they go on.
+  // Reading a million digits takes long, and any number of this length exceeds int64.
   return BigInt(raw.length > MAX_DIGITS ? raw.slice(0, MAX_DIGITS) : raw)
 }
 
@@ -99,14 +100,14 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
 /**
- * Whether a text is JSON, told without building what it says: sixteen megabytes of `[]` would be gigabytes of arrays.
- * For what others answer, which may be long; a short text is told faster by `JSON.parse`.
+ * Whether a text is JSON, without building its value: sixteen megabytes of `[]` would become gigabytes of arrays. For
+ * long texts of others; for a short text `JSON.parse` is faster.
  */
 export function isJson(text: string): boolean {
   return walkMembers(text, 0, () => true)
 }
 
-/** Where a member of an object stands: its key with the quotes, and its value. */
+/** The place of an object's member: its key with the quotes, and its value. */
 export interface MemberPlace {
   /** 1 for the members of the outermost object. */
   readonly depth: number
@@ -114,22 +115,22 @@ export interface MemberPlace {
   readonly keyTo: number
   readonly valueFrom: number
   readonly valueTo: number
-  /** The place of the member that it is inside of; undefined at depth 1, and inside of an array. */
+  /** The place of the surrounding member; undefined at depth 1, and inside an array. */
   readonly parent: MemberPlace | undefined
 }
 
 /**
- * Goes through a JSON text once and shows each member down to a depth as soon as its value has ended. Says whether the
- * text is JSON; stops with true, and looks at nothing of the rest, when it is told so by false.
+ * Walks through a JSON text once and visits each member down to a depth as soon as its value has ended. Returns whether
+ * the text is JSON. When `visit` returns false it stops with true and ignores the rest.
  */
 export function walkMembers(text: string, maxDepth: number, visit: (member: MemberPlace) => boolean): boolean {
   let at = skipSpace(text, 0)
-  // What is open: 1 for an object, 0 for an array.
+  // The open brackets: 1 for an object, 0 for an array.
   let open = new Uint8Array(64)
   let depth = 0
   const places: ({ -readonly [K in keyof MemberPlace]: MemberPlace[K] } | undefined)[] = []
 
-  /** Reads the key at this place, and says where its value starts. */
+  /** Reads the key at this place. Returns where its value starts. */
   function enter(keyFrom: number): number {
     const keyTo = text.charCodeAt(keyFrom) === QUOTE ? strictStringEnd(text, keyFrom) : -1
     if (keyTo === -1) return -1
@@ -159,7 +160,7 @@ export function walkMembers(text: string, maxDepth: number, visit: (member: Memb
       at = code === QUOTE ? strictStringEnd(text, at) : wordEnd(text, at)
       if (at === -1) return false
     }
-    // What follows it.
+    // The characters after the value.
     for (;;) {
       const place = depth <= maxDepth ? places[depth] : undefined
       if (place) {
@@ -195,7 +196,7 @@ function skipSpace(text: string, start: number): number {
   return at
 }
 
-/** The end, exclusive, of the string that starts at a quote; -1 when it is none. */
+/** The end, exclusive, of the string that starts at a quote; -1 when it is invalid. */
 function strictStringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -216,16 +217,16 @@ function strictStringEnd(text: string, start: number): number {
 const isHexDigit = (code: number): boolean =>
   (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66)
 
-/** By their first characters. */
+/** By first character. */
 const WORDS: ReadonlyMap<number, string> = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]))
 
-/** The end, exclusive, of a number, `true`, `false` or `null`; -1 when it is none. */
+/** The end, exclusive, of a number, `true`, `false` or `null`; -1 when it is invalid. */
 function wordEnd(text: string, start: number): number {
   const word = WORDS.get(text.charCodeAt(start))
   if (word) return text.startsWith(word, start) ? start + word.length : -1
   let at = text[start] === '-' ? start + 1 : start
   const whole = digitsEnd(text, at)
-  // One digit, or several of which the first is no zero.
+  // One digit, or several that do not begin with zero.
   if (whole === at || (text[at] === '0' && whole > at + 1)) return -1
   at = whole
   if (text[at] === '.') {
@@ -314,14 +315,14 @@ export function depthExceeds(text: string, limit: number): boolean {
   return false
 }
 
-/** Whether Postgres can store a text and give it back: no NUL, no lone surrogate. */
+/** Whether Postgres can store a text: no NUL, no lone surrogate. */
 export function isCleanText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
 /**
- * Plain JSON text from which `thaw` makes the very same value again: how results are stored. What plain JSON cannot
- * say is an object with one member, `$int` or `$raw`; a real object that looks like one is wrapped in `$object`.
+ * Plain JSON text from which `thaw` restores the same value: the form of stored results. Values that plain JSON lacks
+ * become objects with one member, `$int` or `$raw`; a real object of that form is wrapped in `$object`.
  */
 export function freeze(value: Json): string {
   return print(freezeValue(value))
@@ -334,7 +335,7 @@ function freezeValue(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof RawJson) return { $raw: value.text }
   if (Array.isArray(value)) return value.map(freezeValue)
-  // Undefined members are not printed, so they must not count either when an object looks like a tag.
+  // Undefined members are not printed, so they do not count when an object looks like a tag.
   const entries = Object.entries(value).flatMap(([key, member]): [string, Json][] =>
     member === undefined ? [] : [[key, freezeValue(member)]],
   )

@@ -1,5 +1,5 @@
-// The limits of what callers send (spec 8 and what it leaves open). Each stands here once: requests, definitions, GraphQL,
-// OpenAPI and the JSON Schema take it from here. Texts are counted in characters (code points).
+// The limits of requests (spec 8 and what it leaves open). Each is defined once, here, for requests, definitions,
+// GraphQL, OpenAPI and the JSON Schema. Texts are counted in characters (code points).
 
 /** Ids of scenarios, nodes and runs. */
 export const MAX_ID = 128
@@ -10,26 +10,26 @@ export const MAX_HANDLE = 64
 export const MAX_TYPE = 64
 /** Currencies and items. */
 export const MAX_ASSET = 64
-/** Currencies of an environment that admins added or gave a limit. */
+/** Currencies of an environment in the catalogue: those that admins added or limited. */
 export const MAX_CURRENCIES = 1_000
-/** The label of where xp came from. */
+/** The source of xp. */
 export const MAX_SOURCE = 64
 export const MAX_IDEMPOTENCY_KEY = 255
-/** Why an operator does something. */
+/** The reason of an operator's action. */
 export const MAX_REASON = 500
-/** What an operator is called: a name or an e-mail address. */
+/** The name of an operator: a name or an e-mail address. */
 export const MAX_OPERATOR = 128
-/** What a key is for. */
+/** The purpose of a key. */
 export const MAX_LABEL = 64
-/** How long an operator token is good, in seconds: 12 hours. */
+/** The longest lifetime of an operator token, in seconds: 12 hours. */
 export const MAX_OPERATOR_TOKEN_SECONDS = 43_200
 /** The studio's own id of a player. */
 export const MAX_SUBJECT = 255
 /** URLs of webhooks. */
 export const MAX_URL = 2048
-/** What a webhook calls a player; more is ignored. What its client asks for is a name of a usual length. */
+/** The nickname from a webhook; a longer one is ignored. A nickname from a client has the usual length of names. */
 export const MAX_NICKNAME = 1_024
-/** The address of a player's picture; more is ignored. */
+/** The URL of a player's picture; a longer one is ignored. */
 export const MAX_AVATAR_URL = 8_192
 /** Region and language, such as `eu-west` and `pt-BR`. */
 export const MAX_TAG = 35
@@ -42,35 +42,35 @@ export const MAX_IDENTITY_PROVIDER = 64
 
 export const MAX_NODES = 1_000
 export const MAX_EDGES = 10_000
-/** Of one battle pass. */
+/** Levels of one battle pass. */
 export const MAX_LEVELS = 1_000
 /** The highest number that a level may have. */
 export const MAX_LEVEL = 1_000_000
-/** Of one tier or reward node. */
+/** Rewards of one tier or reward node. */
 export const MAX_REWARDS = 32
 
-/** Of one player; as many may be asked for at once. */
+/** Keys of one player, and of one request. */
 export const MAX_STORAGE_KEYS = 1_000
 export const MAX_STORAGE_KEY = 128
-/** Of one list of keys. Their values are never more than one answer carries, so a page of keys can be read at once. */
+/** Keys of one page of a list. Their values always fit into one answer. */
 export const MAX_STORAGE_PAGE = 200
 /** The text of one value, in bytes of UTF-8. */
 export const MAX_STORAGE_VALUE_BYTES = 65_536
 
-/** Of one environment. Each is a row and a place in every answer. */
+/** Custom providers of one environment. Every answer about them has all of them. */
 export const MAX_CUSTOM_PROVIDERS = 500
 
-/** Deeper nesting is refused: no request needs it, and recursive readers would not bear it. */
+/** Deeper nesting is refused: no request needs it, and recursive readers would overflow the stack. */
 export const MAX_DEPTH = 64
 
 /** Names of environments and of login providers (spec 2.3, spec 8). */
 export const SLUG = new RegExp(`^[a-z0-9][a-z0-9_-]{0,${MAX_SLUG - 1}}$`)
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Control characters, ends of lines, and what turns the order of what is read: a log must show a name as it is. */
+/** Control characters, line ends, and characters that reorder text: a log must show a name as it is. */
 const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u
 
-/** What is wrong with a text that a person or a key is called by; undefined when nothing is. */
+/** The fault of a person's or a key's name; undefined for none. */
 export function nameFault(text: string): string | undefined {
   if (UNSEEN.test(text)) return 'must not contain control characters'
   return text.trim() === text ? undefined : 'must not begin or end with a space'

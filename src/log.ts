@@ -4,7 +4,7 @@ import type { LogLevel } from './config.ts'
 
 export type { Logger }
 
-/** What may carry a secret never reaches a log, wherever it stands in an object. */
+/** Members that may hold a secret never reach a log, anywhere in an object. */
 const REDACTED = [
   'authorization',
   'Authorization',
@@ -26,7 +26,7 @@ const REDACTED = [
 
 const SPARING_MS = 60_000
 
-/** Warns of the same thing at most once a minute: what is tried each second would fill the log while the database is away. */
+/** Logs the same warning at most once a minute: a job that fails each second would fill the log. */
 export function sparing(log: Logger): (error: unknown, message: string) => void {
   const last = new Map<string, number>()
   return (error, message) => {
@@ -37,7 +37,7 @@ export function sparing(log: Logger): (error: unknown, message: string) => void 
   }
 }
 
-/** Lines that a person can read in a terminal; one JSON object a line anywhere else, as at a given destination. */
+/** Readable lines in a terminal; elsewhere, and for a given destination, one JSON object a line. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,

@@ -25,7 +25,7 @@ export function createMetrics() {
         for (const [route, counts] of answers) for (const [status, count] of counts) this.inc({ route, status }, count)
       },
     }),
-    /** What counts a route's answers: in plain numbers, as prom-client would look its labels up with each. */
+    /** Counts a route's answers in plain numbers, as prom-client would look up its labels for each. */
     answersOf(route: string): (status: number, milliseconds: number) => void {
       const counts = answers.get(route) ?? new Map<number, number>()
       answers.set(route, counts)

@@ -28,7 +28,7 @@ import { runRequest } from './scenario/read-run.ts'
 import { RUN_CAUSES } from './scenario/runs.ts'
 import { startRunRequest } from './scenario/start-run.ts'
 
-// The published description of the REST surface. Tests hold every answer against it, and every route to be in it.
+// The published description of the REST surface. Tests check every answer against it, and that it has every route.
 
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more })
@@ -48,7 +48,7 @@ const flag = (description: string): Schema => ({ type: 'boolean', description })
 const list = (items: Schema, description: string): Schema => ({ type: 'array', items, description })
 const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: 'null' }] })
 
-/** An answer: every member is always there, and there is no other. */
+/** An answer: every member is always present, and there are no others. */
 const answer = (properties: Record<string, Schema>, description: string): Schema => ({
   type: 'object',
   description,
@@ -435,7 +435,7 @@ const definition = {
   edges: [{ from: 'start', handle: 'onStart', to: 'pass' }],
 }
 
-/** What a request or an answer looks like, by the name of its schema. A test holds each against its schema. */
+/** An example of each request and answer, by the name of its schema. A test validates each. */
 export const examples: Readonly<Record<string, Json>> = {
   ProgressRequest: pass,
   ProgressResponse: { level: 2, xp: 1200, premiumOwned: false, claimedTiers: [{ level: 2, track: 'free' }] },
@@ -552,7 +552,7 @@ interface Operation {
   readonly id: string
   readonly tag: Tag
   readonly summary: string
-  /** Both are needed where there are two. */
+  /** With several, all are required. */
   readonly security: Security | readonly NonNullable<Security>[]
   readonly request?: string
   /** Null for a 204. */
@@ -655,7 +655,7 @@ function operation({
   headers: further = {},
   mediaType,
 }: Operation): Schema {
-  // What the service tells of itself is answered by no route, and named by no id.
+  // Answers about the service itself come from no route and have no id.
   const headers = tag === 'Service' ? {} : { headers: { 'X-Request-Id': REQUEST_ID, ...further } }
   return {
     operationId,
@@ -673,7 +673,7 @@ function operation({
   }
 }
 
-/** By status: each text that it comes with, and an example of it. */
+/** By status: each text, with an example. */
 function refusalsOf(kinds: readonly RefusalKind[]): Schema {
   const byStatus = new Map<number, RefusalKind[]>()
   for (const kind of new Set(kinds)) {

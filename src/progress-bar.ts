@@ -1,12 +1,12 @@
 const WIDTH = 40
 
 export interface ProgressBar {
-  /** Done of all, with what to say beside it. */
+  /** Draws the finished part of all, with a text. */
   draw(done: number, of: number, text: string): void
   clear(): void
 }
 
-/** A bar on a terminal; elsewhere a line for each tenth. What a program answers goes another way, so this is stderr. */
+/** A bar on a terminal; elsewhere a line for each tenth. On stderr, since stdout has the program's output. */
 export function createProgressBar(out: NodeJS.WriteStream = process.stderr): ProgressBar {
   let last = ''
   return {

@@ -17,5 +17,5 @@ import { builder } from './graphql/builder.ts'
 
 export const schema = builder.toSchema()
 
-/** The schema in its own language, as `schema.graphql` has it. */
+/** The schema in SDL, as in `schema.graphql`. */
 export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`

@@ -14,7 +14,7 @@ import { rewardPayments } from './scenario/reward-payments.ts'
 import { runs } from './scenario/runs.ts'
 import { inventory, walletLedger, wallets } from './wallet/holdings.ts'
 
-/** What a batch of seeded players leaves, by table, in the order in which the tables are written. */
+/** The rows of a batch of seeded players, by table, in the order of writing. */
 const COLUMNS = {
   players: profiles.names('status', 'created_at'),
   identities: identities.names('created_at'),
@@ -29,7 +29,7 @@ const COLUMNS = {
   wallet_ledger: walletLedger.names('created_at'),
   inventory: inventory.names(),
   login_log: loginLog.names('created_at'),
-  // Of the connection's own, until all players are there: a stream is in the order of time.
+  // A temporary table until all players are written: a stream is in the order of time.
   seeded_events: 'environment_id, at, type, handle, player_id, scenario_id, node_id, run_id, data',
 } as const
 
@@ -46,7 +46,7 @@ export class SeededBooks {
     this.lines = Object.fromEntries(TABLES.map((table) => [table, []])) as never
   }
 
-  /** Adds a row: its values in the order of the table's columns, behind the environment. */
+  /** Adds a row: its values in the order of the table's columns, after the environment. */
   add(table: SeededTable, values: readonly CopyValue[]): void {
     this.lines[table].push(`${this.environmentId}\t${copyLine(values)}`)
   }
@@ -60,7 +60,7 @@ export class SeededBooks {
   }
 }
 
-/** What is counted of: a node of a scenario, or a provider. */
+/** The place of a count: a node of a scenario, or a provider. */
 export interface SeededPlace {
   readonly scenarioId: string
   readonly nodeId: string
@@ -77,10 +77,10 @@ type Totals = Map<number, Total>
 
 const MAX_LEVELS = 2 ** 16
 
-/** What dashboards count of seeded players: what the service would have counted at the time. */
+/** Figures of seeded players for dashboards, as the service would have counted them at the time. */
 export class SeededTotals {
   private readonly environmentId: string
-  /** By the place itself, which is one object each: there are many millions of counts, and texts to be put together cost. */
+  /** Keyed by the place object: there are many millions of counts, and building strings is slow. */
   private readonly places = new Map<SeededPlace, Map<Measure, Map<string, Totals>>>()
 
   constructor(environmentId: string) {
@@ -122,7 +122,7 @@ export class SeededTotals {
     return measures.flatMap((details) => [...details.values()]).flatMap((totals) => [...totals.values()])
   }
 
-  /** Adds all of it to the totals of the database, within a transaction that ends soon, and forgets it. */
+  /** Adds everything to the totals of the database, within a transaction that ends soon, and forgets it. */
   async write(client: ClientBase): Promise<void> {
     const changed = this.all().filter(({ count, amount }) => count !== 0 || amount !== 0n)
     this.places.clear()
@@ -130,7 +130,7 @@ export class SeededTotals {
     const key = 'environment_id, scenario_id, node_id, measure, bucket, level, detail'
     await client.query('CREATE TEMPORARY TABLE IF NOT EXISTS seeded_totals (LIKE insight_totals) ON COMMIT DELETE ROWS')
     await copyInto(client, 'seeded_totals', `${key}, count, amount`, lines)
-    // Totals are locked by one at a time, so that nobody waits for a row while holding another's.
+    // One process locks totals at a time, so that none waits for a row while it holds another.
     await client.query(`SELECT pg_advisory_xact_lock(${FOLDING_LOCK})`)
     await client.query(
       `INSERT INTO insight_totals AS t SELECT * FROM seeded_totals
@@ -145,7 +145,7 @@ const POOL_BYTES = RANDOM_BYTES * 4_096
 let pool = ''
 let used = 0
 
-/** A UUIDv7 of a moment. Of the same moment, those with a higher order come later. */
+/** A UUIDv7 of a moment. Of the same moment, a higher order sorts later. */
 export function idAt(atMs: number, order: number): string {
   if (used === pool.length) {
     pool = randomBytes(POOL_BYTES).toString('hex')

@@ -1,12 +1,12 @@
-// Who plays: where they are at home, what they speak and what they call themselves.
+// Names, languages and homes of seeded players.
 
 export interface Locale {
   readonly region: string
   readonly language: string
-  /** Hours ahead of UTC, which say when its evening is. */
+  /** Hours ahead of UTC, for the time of its evenings. */
   readonly utcOffset: number
   readonly share: number
-  /** A nickname is one of each, and often a number. */
+  /** A nickname consists of one of each, and often a number. */
   readonly first: readonly string[]
   readonly last: readonly string[]
 }

@@ -27,8 +27,8 @@ import { idAt, type SeededBooks, type SeededPlace, type SeededTotals } from './s
 import { LOCALES, type Locale } from './seed-names.ts'
 import { createChoice, type Random } from './seed-random.ts'
 
-// One player's season, from the first login to the last. What it does is drawn; what comes of it follows from the rules
-// of the game, and is written down as the service would have at the time.
+// One player's season, from the first login to the last. Its actions are random; their results follow the rules of the
+// game, and are written as the service would have written them at the time.
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -42,32 +42,32 @@ export interface SeededSeason {
   readonly pass: PassNode
   readonly fromMs: number
   readonly toMs: number
-  /** Older than this, neither events nor logins are kept. */
+  /** Events and logins from before are not written. */
   readonly eventsFromMs: number
   readonly loginsFromMs: number
   /** The hour in which the studio's endpoint was down. */
   readonly outageMs: number
-  /** Names this seeding's players apart from those of any other. */
+  /** Distinguishes this seeding's players from those of any other. */
   readonly tag: string
-  /** Few grants of xp for each day of play, and for most players no rows but those that dashboards and lists are made of. */
+  /** Few grants of xp for each day of play, and for most players only the rows that dashboards and lists need. */
   readonly lean: boolean
 }
 
 interface Kind {
   readonly share: number
-  /** How long it stays, on average. */
+  /** How long it stays on average. */
   readonly days: number
   /** How likely it plays on a day of its stay. */
   readonly activity: number
   readonly sessions: number
-  /** Of a session, beside the first. */
+  /** Matches of a session beside the first. */
   readonly matches: number
   readonly skill: number
-  /** How likely it claims what there is after a session. */
+  /** The probability that it claims open tiers after a session. */
   readonly diligence: number
-  /** How likely it ever buys premium. */
+  /** The probability that it buys premium at all. */
   readonly buys: number
-  /** Spends beside premium. */
+  /** Spends money beside premium. */
   readonly whale: boolean
 }
 
@@ -109,7 +109,7 @@ const KINDS: readonly Kind[] = [
   { share: 1, days: 120, activity: 0.9, sessions: 1.6, matches: 4, skill: 1.1, diligence: 0.97, buys: 1, whale: true },
 ]
 
-/** Xp that somebody who plays nearly every day of 60 earns: what the top level of a season is made for. */
+/** The xp of a player who plays nearly every day of 60: the goal of a season's top level. */
 const FULL_SEASON_XP = 146_520
 const FULL_SEASON_DAYS = 60
 /** Shares of the season in which an event runs. */
@@ -121,14 +121,14 @@ const EVENTS = [
 const PROVIDER: SeededPlace = { scenarioId: '', nodeId: DEFAULT_PROVIDER }
 const chooseKind = createChoice(KINDS, ({ share }) => share)
 const chooseLocale = createChoice(LOCALES, ({ share }) => share)
-/** How many play at each hour of their own day, on weekdays and on weekends. */
+/** Relative numbers of players at each hour of their own day, on weekdays and on weekends. */
 const WEEKDAY = [3, 2, 1, 1, 1, 1, 3, 6, 6, 4, 4, 5, 9, 8, 5, 6, 9, 12, 15, 19, 23, 24, 17, 8]
 const WEEKEND = [6, 4, 2, 1, 1, 1, 2, 4, 8, 12, 15, 16, 15, 15, 16, 17, 17, 17, 18, 20, 22, 21, 16, 10]
 const HOURS = WEEKDAY.map((_, hour) => hour)
 const chooseWeekdayHour = createChoice(HOURS, (hour) => WEEKDAY[hour] ?? 0)
 const chooseWeekendHour = createChoice(HOURS, (hour) => WEEKEND[hour] ?? 0)
 
-/** Draws the day of a season on which a player joins: most at the launch, some whenever an event begins. */
+/** Draws the day on which a player joins: mostly at the launch, some at the start of events. */
 export function createJoining({ fromMs, toMs }: Pick<SeededSeason, 'fromMs' | 'toMs'>): (random: Random) => number {
   const days = Math.max(Math.ceil((toMs - fromMs) / DAY_MS), 1)
   return createChoice(
@@ -141,7 +141,7 @@ export function createJoining({ fromMs, toMs }: Pick<SeededSeason, 'fromMs' | 't
   )
 }
 
-/** Plays the season of the player with this number, and leaves it in the books. */
+/** Plays the season of the player with this number, and writes it to the books. */
 export function playSeason(
   season: SeededSeason,
   out: { readonly books: SeededBooks; readonly totals: SeededTotals },
@@ -164,7 +164,7 @@ class SeededPlayer {
   private readonly subject: string
   private readonly nickname: string | null
   private readonly bannedAtMs: number
-  /** Every row is written: in a lean season few players have all. */
+  /** Writes every row. In a lean season few players have all. */
   private readonly whole: boolean
   private readonly place: SeededPlace
   /** Where the player's time stands: each thing that is written down moves it on. */
@@ -208,7 +208,7 @@ class SeededPlayer {
     this.nickname = random.chance(0.97) ? nicknameOf(this.locale, random) : null
     this.bannedAtMs = random.chance(0.012) ? this.joinedMs + random.exponential(8 * DAY_MS) : Number.POSITIVE_INFINITY
     this.careless = random.chance(0.25)
-    // Who buys does so early or late; the most find out halfway that the season is worth it.
+    // Buyers buy early or late; most decide halfway that the season is worth it.
     const share = random.chance(0.25) ? random.between(0, 0.05) : random.between(0.05, 0.75)
     this.buysAtLevel = random.chance(this.kind.buys) ? share * season.pass.topLevel : Number.POSITIVE_INFINITY
   }
@@ -326,7 +326,7 @@ class SeededPlayer {
     }
     totals.add(PROVIDER, 'attempts', nowMs, { level: attempts.length })
     if (!this.whole || nowMs < this.season.loginsFromMs) return
-    // Whoever the studio does not approve of is nobody.
+    // A rejected login has no known player.
     const [subject, playerId] = outcome === 'ok' ? [this.subject, this.playerId] : [null, null]
     const id = idAt(nowMs, this.order)
     const row = [

@@ -19,7 +19,7 @@ const BATCH_PLAYERS = 250
 const LAST_MS = 15_000
 /** Between so many the connection has its turn. */
 const YIELD_PLAYERS = 5
-/** So few that whoever plays meanwhile waits for the stream no longer than for any other call. */
+/** Few enough that concurrent calls of the game do not wait longer for the stream than usual. */
 const STREAM_EVENTS = 2_000
 
 export interface SeedSeasonOptions {

@@ -9,7 +9,7 @@ import type { Secrets } from './providers/secrets.ts'
 import { publishScenario } from './scenario/publish.ts'
 import { demoSeason } from './season.ts'
 
-/** What `.tierway/demo.json` holds: all that a first call needs. */
+/** The contents of `.tierway/demo.json`: everything that a first call needs. */
 export interface Demo {
   readonly baseUrl: string
   readonly projectId: string
@@ -47,7 +47,7 @@ export interface SeedOptions {
   readonly secrets: Secrets
   readonly dataDir: string
   readonly baseUrl: string
-  /** Who says which player a login is. */
+  /** The demo studio, which names the players of logins. */
   readonly operator: DemoOperator
 }
 
@@ -61,8 +61,8 @@ export interface SharedDemo {
 }
 
 /**
- * Of the services in one folder one has the demo: its webhook answers the logins, its address is in `demo.json`. When it
- * ends, the next one has it, and is told.
+ * Of the services with the same folder, one has the demo: its webhook answers the logins, and its address is in
+ * `demo.json`. When it ends, the next one takes over.
  */
 export async function shareDemo(url: string, options: SeedOptions, onTaken: () => void): Promise<SharedDemo> {
   const client = new pg.Client({ connectionString: url })
@@ -74,12 +74,12 @@ export async function shareDemo(url: string, options: SeedOptions, onTaken: () =
   client
     .query('SELECT pg_advisory_lock($1)', [DEMO_LOCK])
     .then(() => seedDemo(options))
-    // Closed meanwhile, or cut off by a crash: then the demo is left to another.
+    // Closed meanwhile, or cut off by a crash: then another service takes the demo.
     .then(onTaken, () => undefined)
   return { demo: await readDemo(options.dataDir), close }
 }
 
-/** Makes the demo project unless it is there; keeps its keys and the service's address in `demo.json`. */
+/** Creates the demo project unless it exists. Writes its keys and the service's address to `demo.json`. */
 export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
   const known = await readDemo(dataDir)
   const demo = { ...(known && (await isThere(pool, known)) ? known : await createDemo(pool)), baseUrl }

@@ -29,7 +29,7 @@ export async function serve(
     process.exitCode = 1
     return
   }
-  // Who read what it says may have left, as in `npm start | head`. It serves on; unheard, that would end the process.
+  // The reader of stdout may be gone (`npm start | head`). An unhandled EPIPE would end the process.
   process.stdout.on('error', () => undefined)
   const log = createLog(config.logLevel, json ? process.stderr : undefined)
   try {

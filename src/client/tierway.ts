@@ -22,36 +22,36 @@ export interface TierwayOptions {
   readonly baseUrl: string
   /** `twsdk_…`: names the project and its environment. It is no secret. */
   readonly sdkKey: string
-  /** Where the login is kept: in memory unless given. `localStorage()` keeps it in browsers. */
+  /** The storage of the login. Default: memory. `localStorage()` keeps it in browsers. */
   readonly storage?: Storage
-  /** Makes the requests; the platform's `fetch` unless given. In React Native give that of `expo/fetch`, which streams. */
+  /**
+   * The function that makes requests. Default: the platform's `fetch`. In React Native pass that of `expo/fetch`, which
+   * streams.
+   */
   readonly fetch?: Fetch
-  /** How long one attempt may take, in milliseconds: 10,000 unless given. */
+  /** The longest time of one attempt, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number
-  /** How often a call is made again after a failure that may pass: 3 unless given. */
+  /** How often a call is retried after a failure that may pass. Default: 3. */
   readonly retries?: number
 }
 
-/** What a client tells of its login. */
+/** Events of a client's login. */
 export interface LoginEvents {
   /** A player has signed in. */
   readonly signedIn: { readonly playerId: string }
-  /** Nobody is signed in any more. Failures of the network never lead to this. */
+  /** No player is signed in any more. Network failures never cause this. */
   readonly signedOut: { readonly why: SignedOut }
 }
 
 const LOGIN_TIMEOUT_MS = 15_000
-/**
- * A refresh token is used up by its first use, but for ten seconds the same pair is answered again. So an attempt is given
- * up early enough for the next.
- */
+/** A used refresh token answers the same pair for ten seconds. An attempt ends early enough for the next one. */
 const REFRESH_TIMEOUT_MS = 3_000
 
 /**
- * A game's connection to Tierway, for one player at a time. Make one for each; nothing is shared between two.
+ * A game's connection to Tierway, for one player at a time. Create one for each player; they share nothing.
  *
- * Calls reject with a `TierwayError` when they are refused or not answered. They are made again after failures that may
- * pass, and each that changes something carries a key, so that it takes effect once.
+ * Calls reject with a `TierwayError` when they are refused or not answered. They are retried after failures that may
+ * pass. Each call that changes something carries a key, so that it takes effect once.
  */
 export class Tierway {
   /** The player's own storage in the service: up to 1,000 JSON values by key. */
@@ -62,14 +62,14 @@ export class Tierway {
   readonly #login: PlayerLogin
   readonly #sdkKey: string
   readonly #listeners = new Listeners<LoginEvents>()
-  /** @internal Where the library keeps what must outlive the page. */
+  /** @internal The storage for what must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
   constructor({ baseUrl, sdkKey, storage, fetch, timeoutMs, retries }: TierwayOptions) {
     this.#sdkKey = sdkKey
     this.#transport = createTransport({
       baseUrl,
-      // Browsers want it called on the global object.
+      // Browsers require a call on the global object.
       fetch: fetch ?? ((url, init) => globalThis.fetch(url, init)),
       timeoutMs: timeoutMs ?? 10_000,
       retries: retries ?? 3,
@@ -86,18 +86,18 @@ export class Tierway {
     this.storage = new PlayerStorage(this.calls)
   }
 
-  /** The id of the player that is signed in; null when nobody is. With a kept login, known after `restore`. */
+  /** The id of the signed-in player; null when no player is signed in. A stored login is known after `restore`. */
   get playerId(): string | null {
     return this.#login.playerId
   }
 
-  /** Loads the kept login. Resolves to true when a player is signed in. Calls do it by themselves. */
+  /** Loads the stored login. Resolves to true when a player is signed in. Calls do this by themselves. */
   async restore(): Promise<boolean> {
     await this.#login.restore()
     return this.playerId !== null
   }
 
-  /** Signs a player in through the studio's webhook. Another that is signed in is signed out first. */
+  /** Signs a player in through the studio's webhook. A signed-in player is signed out first. */
   async login(request: CustomLoginRequest, options?: CallOptions): Promise<void> {
     const pair = await this.#client<TokenPair>('/sdk/v1/authorization/custom', request, {
       timeoutMs: LOGIN_TIMEOUT_MS,
@@ -114,7 +114,9 @@ export class Tierway {
     await this.calls.send('/sdk/v1/authorization/custom/link', call, readAnswer)
   }
 
-  /** Signs the player out at once. Then the service is told; when it cannot be, its refresh token ends after seven days. */
+  /**
+   * Signs the player out at once. Then calls the service; if that fails, the refresh token expires after seven days.
+   */
   async logout(options?: CallOptions): Promise<void> {
     const refreshToken = await this.#login.clear()
     if (refreshToken === null) return
@@ -125,7 +127,7 @@ export class Tierway {
     }
   }
 
-  /** Hears of logins that begin or end. Answers a function that ends the hearing. */
+  /** Calls a function when a login begins or ends. Returns a function that ends it. */
   on<Name extends keyof LoginEvents>(name: Name, listener: (heard: LoginEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener)
   }
@@ -144,15 +146,15 @@ export class Tierway {
   }
 
   /**
-   * The player's events, live, in their order, without a gap: a connection that breaks is made again, and what was missed
-   * is replayed. It ends by the signal, or by `break`. Throws a `TierwayError` with `cursor_expired` when events after the
-   * cursor are no longer kept, and whatever else does not pass by itself.
+   * The player's events, live, in order, without a gap: a broken connection is reopened, and missed events are
+   * replayed. Ends with the signal, or with `break`. Throws a `TierwayError` with `cursor_expired` when events after
+   * the cursor are no longer kept, and every other error that does not pass by itself.
    */
   events(options?: EventOptions): AsyncGenerator<TierwayEvent, void, undefined> {
     return listen(this.calls, options)
   }
 
-  /** A call of the game before anybody is signed in. */
+  /** A call of the game before a player is signed in. */
   async #client<Answer>(path: string, body: object, options?: CallOptions): Promise<Answer> {
     const headers = { 'x-sdk-key': this.#sdkKey }
     const request = { ...options, body: printExact(body), headers }
@@ -168,7 +170,7 @@ export class PlayerStorage {
     this.#calls = calls
   }
 
-  /** Reads these keys, or all. Keys that are not there are left out. */
+  /** Reads these keys, or all. Missing keys are left out. */
   async get(keys?: readonly string[], options?: CallOptions): Promise<Record<string, unknown>> {
     const answer = await this.#calls.call('/sdk/v1/storage/get', { keys }, options)
     return (answer as { values: Record<string, unknown> }).values
@@ -184,8 +186,8 @@ export class PlayerStorage {
   }
 
   /**
-   * Lists keys with the sizes of their values, up to 200 at a time: a full storage is more than one answer carries. Give
-   * `next` as `after` for the keys that follow; it is null when there are none.
+   * Lists keys with the sizes of their values, up to 200 at a time: a full storage does not fit into one answer. Pass
+   * `next` as `after` for the following keys; it is null at the end.
    */
   async list(page: StorageListRequest = {}, options?: CallOptions): Promise<StorageKeys> {
     return (await this.#calls.call('/sdk/v1/storage/list', page, options)) as StorageKeys
@@ -216,7 +218,7 @@ export class PlayerStorage {
   }
 }
 
-/** FNV-1a: tells the logins of several services and keys apart in one storage. */
+/** FNV-1a. Distinguishes the logins of several services and keys in one storage. */
 function hash(text: string): string {
   let state = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) state = Math.imul(state ^ text.charCodeAt(at), 0x01000193)

@@ -2,13 +2,13 @@ import { type ErrorCode, type Fault, TierwayError } from './error.ts'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** What each call may set for itself. */
+/** Options of a single call. */
 export interface CallOptions {
-  /** Ends the call, and its retries. The call then rejects with the signal's reason. */
+  /** Aborts the call and its retries. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal
-  /** How long one attempt may take, in milliseconds. */
+  /** The longest time of one attempt, in milliseconds. */
   readonly timeoutMs?: number
-  /** How often the call is made again after a failure that may pass. */
+  /** How often the call is retried after a failure that may pass. */
   readonly retries?: number
 }
 
@@ -20,18 +20,18 @@ export interface ChangeOptions extends CallOptions {
 
 export interface Transport {
   /**
-   * Makes a call until it is answered, and resolves with what the function reads of the body's text. Rejects with a
-   * `TierwayError`: one that the function throws counts like a refusal by status.
+   * Makes a call until it is answered, and resolves with the result of `read` on the body's text. Rejects with a
+   * `TierwayError`: one that `read` throws counts like a refusal by status.
    */
   post<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer>
-  /** One attempt, whose body is still to be read. */
+  /** One attempt. Its body is not read yet. */
   open(path: string, request: PostRequest, signal: AbortSignal): Promise<Response>
 }
 
 export interface PostRequest extends CallOptions {
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
-  /** It changes something, so that an answer which is lost leaves its outcome unknown. */
+  /** The call changes something, so a lost answer leaves its outcome unknown. */
   readonly isChange?: boolean
 }
 
@@ -45,9 +45,9 @@ export interface TransportOptions {
 const SHORTEST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 5_000
 const LONGEST_RETRY_AFTER_MS = 60_000
-/** What passes by itself. The service and proxies before it answer so. */
+/** Statuses of failures that pass by themselves, of the service and of proxies before it. */
 const PASSING = [408, 429, 502, 503, 504]
-/** The service has asked the studio's webhook three times already. */
+/** The service has already called the studio's webhook three times. */
 const FINAL: readonly ErrorCode[] = ['custom_auth_unavailable', 'custom_auth_invalid_response']
 
 export function createTransport({ baseUrl, fetch, timeoutMs, retries }: TransportOptions): Transport {
@@ -81,7 +81,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       const text = await response.text()
       if (!response.ok) throw refusalOf(response, text)
       if (text === '' || response.headers.get('content-type')?.includes('json')) return read(text)
-      // The page of a network that wants a login, for example.
+      // For example, the login page of a network.
       throw new TierwayError({ code: 'invalid_answer', status: response.status, retryable: true })
     } catch (error) {
       if (TierwayError.is(error)) throw error
@@ -114,10 +114,10 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
   return { post, open }
 }
 
-/** How long the service asks to wait, by its refusal. */
+/** The wait that the service asks for, by refusal. */
 const waits = new WeakMap<TierwayError, number>()
 
-/** The error that an answer is. */
+/** The error of a refusing answer. */
 export function refusalOf(response: Response, text: string): TierwayError {
   const { status, headers } = response
   const { error, code, requestId, details } = bodyOf(text)
@@ -144,7 +144,7 @@ function bodyOf(text: string): { error?: string; code?: string; requestId?: stri
   }
 }
 
-/** With full jitter, so that clients which failed together do not come back together. */
+/** With full jitter, so that clients that failed together do not return together. */
 export function backoff(tried: number, longestMs = LONGEST_WAIT_MS): number {
   return Math.random() * Math.min(SHORTEST_WAIT_MS * 2 ** tried, longestMs)
 }

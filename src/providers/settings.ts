@@ -37,27 +37,27 @@ import { redact, secretsOf, withKeptSecrets } from './write-only.ts'
 /** The limit of a block of `google` or `apple`: merging walks through it at each of its levels. */
 export const MAX_BLOCK_BYTES = 16_384
 
-/** What a PUT asks for. A part that is null stays as it is, unless it is removed. */
+/** The request of a PUT. A part that is null stays as it is, unless it is in `removed`. */
 export interface AuthProviderSettings {
   readonly environment: string
   /** Replaces all custom providers, by name. */
   readonly custom: ReadonlyMap<string, CustomProviderSettings> | null
   readonly google: RawJson | null
   readonly apple: RawJson | null
-  /** Whose blocks go: those that were sent as null. */
+  /** The blocks that were sent as null, which removes them. */
   readonly removed: readonly PlatformKind[]
 }
 
 /** Without a secret the stored one is kept. */
 export type CustomProviderSettings = RequestOf<typeof customProviderRequest>
 
-/** What settings are changed with. */
+/** What changing settings needs. */
 export interface SettingsDesk {
   readonly operatorPool: Pool
   readonly secrets: Secrets
 }
 
-/** A request read as far as it goes, with every fault that it shows by itself. */
+/** A request as far as it could be read, with its faults. */
 export interface ReadSettings {
   readonly settings: AuthProviderSettings
   readonly faults: readonly Fault[]
@@ -69,7 +69,7 @@ export const authProvidersRequest = shape({
     'As `{custom: {<name>: {enabled, url, secret}}, google, apple}`. What is absent stays as it is; null removes `google` or `apple`.',
   ),
 })
-/** Which environment is asked for; all of them without one. */
+/** The requested environment; without one, all of them. */
 export const authProvidersQuery = shape({ environment: optional(described(environment, 'Of this environment alone.')) })
 
 const kinds = shape({
@@ -83,7 +83,7 @@ export const customProviderRequest = shape({
   secret: optional(text('Signs requests. The stored one stays unless given.', { max: MAX_SECRET })),
 })
 
-/** Reads a PUT. Whether a secret is missing shows only beside what is stored, so faults are not thrown yet. */
+/** Reads a PUT. A missing secret can only be noticed beside the stored settings, so faults are not thrown yet. */
 export function readSettings(request: Source): ReadSettings {
   const faults: Fault[] = []
   const { environment, authProviders } = authProvidersRequest.gather(request, faults)
@@ -116,7 +116,7 @@ function readCustom(text: string, faults: Fault[]): Map<string, CustomProviderSe
   return providers
 }
 
-/** Reads an object inside of a request. Its faults have the path of it. */
+/** Reads an object inside a request. The paths of its faults begin with the object's path. */
 function within<F extends Fields>(prefix: string, faults: Fault[], inner: Shape<F>, json: string): RequestOf<Shape<F>> {
   const own: Fault[] = []
   const values = inner.gather(new JsonSource(json), own)
@@ -125,7 +125,7 @@ function within<F extends Fields>(prefix: string, faults: Fault[], inner: Shape<
 }
 
 function urlFault(url: string): string | undefined {
-  // URL parsers drop these silently; what is stored should be what is called.
+  // URL parsers drop these silently. The stored URL should be the one that is called.
   if (/[\s\u0000-\u001f\u007f-\u009f]/.test(url)) return 'must not contain whitespace or control characters'
   if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) return 'must be an absolute http or https URL'
   const { username, password } = new URL(url)
@@ -142,8 +142,8 @@ const tooLong = (kind: PlatformKind): Fault => ({
 const rawOrNull = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
 
 /**
- * Replaces the parts that a request names, all or nothing, and leaves one audit row when anything changed. It counts for
- * the very next login. Refuses with every fault at once. Answers what is set then, and the id of the audit entry; null
+ * Replaces the parts that a request names, all or nothing, with one audit row when anything changed. The change counts
+ * for the next login. Refuses with every fault at once. Returns the new settings, and the id of the audit entry; null
  * when nothing changed.
  */
 export async function setAuthProviders(
@@ -154,7 +154,7 @@ export async function setAuthProviders(
 ): Promise<{ readonly view: AuthProvidersView; readonly auditId: string | null }> {
   const { environment } = settings
   return inTransaction(operatorPool, async (client) => {
-    // One change of an environment's settings at a time: whole maps replace whole maps.
+    // One change of an environment's settings at a time, since whole maps are replaced.
     const environmentId = await lockSettings(client, caller.projectId, environment)
     const stored = environmentId === undefined ? [] : await readStored(client, environmentId)
     const missing = environmentId === undefined ? [] : missingSecrets(settings, stored)
@@ -170,7 +170,7 @@ export async function setAuthProviders(
        AND (kind = 'custom' AND name = ANY ($2::text[]) OR kind = ANY ($3::text[]))`,
       [environmentId, changes.removed, settings.removed],
     )
-    // A change of the secret is one at once: what it replaced earlier signs no longer, either.
+    // A changed secret takes effect at once: earlier replaced secrets stop signing, too.
     await client.query(
       "DELETE FROM replaced_secrets WHERE environment_id = $1 AND kind = 'custom' AND name = ANY ($2::text[])",
       [environmentId, changes.written.filter((change) => change.isSecretChanged).map(({ name }) => name)],
@@ -222,7 +222,7 @@ function planChanges(
   place: Pick<SecretContext, 'projectId' | 'environmentId'>,
 ): { written: Change[]; removed: string[] } {
   const find = (kind: string, name: string) => stored.find((row) => row.kind === kind && row.name === name)
-  // Sealed by a key that is gone: as good as another secret.
+  // Sealed with a missing key: that counts as another secret.
   const open = (sealed: string, context: SecretContext): string | null => tryToOpen(secrets, sealed, context) ?? null
 
   const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret }]): Change => {

@@ -1,7 +1,7 @@
 import { elements, kindOf, members, objectText } from '../json.ts'
 
-// The blocks of `google` and `apple` are stored as given, but members of these names never come back. A name that merely
-// has such a word in it, as `keyId` and `tokenUri` have, is none of them: who set it must be able to see it.
+// The blocks of `google` and `apple` are stored as given, but members with these names are never returned. A name that
+// only contains such a word, as `keyId` and `tokenUri` do, is returned: the person who set it must be able to see it.
 
 const WRITE_ONLY: ReadonlySet<string> = new Set([
   'secret',
@@ -14,7 +14,7 @@ const WRITE_ONLY: ReadonlySet<string> = new Set([
   'apikey',
   'signingkey',
 ])
-/** What is said of that where the blocks are described. */
+/** The description of this rule in the API's texts. */
 export const WITHHELD =
   'As given, without members named secret, client secret, private key, password, token, access token, refresh token, API key or signing key, in any case, with `_` or `-` or without.'
 
@@ -33,8 +33,8 @@ export function redact(text: string): string {
 }
 
 /**
- * A JSON text with the write-only members of the one that it replaces, wherever it does not give them anew. They come
- * last in their objects, by name: given again or kept, the same settings are the same text.
+ * A JSON text with the write-only members of the text that it replaces, where it does not give them again. They come
+ * last in their objects, sorted by name: the same settings give the same text.
  */
 export function withKeptSecrets(text: string, replaced = 'null'): string {
   switch (kindOf(text)) {
@@ -59,7 +59,7 @@ export function withKeptSecrets(text: string, replaced = 'null'): string {
   }
 }
 
-/** The write-only members alone, wherever they are: the same for two texts that have the same secrets. */
+/** Only the write-only members, with their paths: equal for two texts with the same secrets. */
 export function secretsOf(text: string, path = ''): string[] {
   switch (kindOf(text)) {
     case 'object': {

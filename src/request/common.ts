@@ -10,7 +10,7 @@ import {
 } from '../limits.ts'
 import { type Check, type Field, moment, optional, text, uuid } from './shape.ts'
 
-// Fields that several requests have.
+// Fields of several requests.
 
 export const scenarioId = text("A scenario's id in its environment.", { max: MAX_ID })
 export const nodeId = text("A node's id in its scenario.", { max: MAX_ID })
@@ -21,7 +21,7 @@ export const playerId = uuid("A player's id.", 'Player')
 export const inScenario = { scenarioId, nodeId }
 export const inRun = { scenarioId, nodeId, runId }
 
-/** Any text that names none is answered as an environment that is not there. */
+/** Text that matches none answers that the environment is missing. */
 export const environment = text("An environment's name, such as `production`.", { max: MAX_SLUG })
 
 /** Any text, as for environments. */
@@ -41,7 +41,7 @@ export const reason = text(
   },
 )
 
-/** The person who acts, by a name or an e-mail address. */
+/** The acting person: a name or an e-mail address. */
 export const operatorName = text(`The person who acts, by name or e-mail address: 1 to ${MAX_OPERATOR} characters.`, {
   max: MAX_OPERATOR,
   check: nameFault,
@@ -59,7 +59,7 @@ export const requiredKey = text('The same key and request is done once, and answ
 })
 export const idempotencyKey = optional(requiredKey)
 
-/** A range of time, of which either end may be left out. */
+/** A time range with optional ends. */
 export const span = {
   from: optional(moment('The first moment that counts.')),
   to: optional(moment('The first moment that does not count any more.')),
@@ -67,6 +67,6 @@ export const span = {
 export const checkSpan: Check<{ readonly from: Date | null; readonly to: Date | null }> = ({ from, to }) =>
   from && to && from >= to ? [{ path: 'to', message: 'must be after from' }] : []
 
-/** A request whose key may be left out in code, too. */
+/** A request whose idempotency key is optional in code, too. */
 export type Unkeyed<Request extends { readonly idempotencyKey: string | null }> = Omit<Request, 'idempotencyKey'> &
   Partial<Pick<Request, 'idempotencyKey'>>

@@ -3,8 +3,8 @@ const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const FIRST_MS = Date.parse('0000-01-01T00:00:00Z')
 
 /**
- * A date and time in RFC 3339, with its offset. Undefined for any other text, such as hour 24 or February 30, which `Date`
- * takes, and for a moment whose year in UTC has not four digits.
+ * A date and time in RFC 3339, with its offset. Undefined for any other text, such as hour 24 or February 30, which
+ * `Date` accepts, and for a year in UTC without four digits.
  */
 export function parseMoment(text: string): Date | undefined {
   const match = RFC_3339.exec(text)
@@ -12,7 +12,7 @@ export function parseMoment(text: string): Date | undefined {
   const [, year = 0, month = 0, day = 0] = match.map(Number)
   const date = new Date(text.toUpperCase())
   const ms = date.getTime()
-  // Not by Date.UTC, which takes the year 26 for 1926.
+  // Not by Date.UTC, which reads the year 26 as 1926.
   const lastDay = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
   return ms >= FIRST_MS && ms <= LAST_MS && day >= 1 && day <= lastDay ? date : undefined
 }

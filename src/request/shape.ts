@@ -3,8 +3,9 @@ import { isCleanText, type Json, MAX_INT32, MAX_INT64 } from '../json.ts'
 import { isUuid } from '../limits.ts'
 import { InputSource, type Source } from './source.ts'
 
-// Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. From it come
-// the TypeScript type, the reader of both edges, the GraphQL input and the JSON Schema in `openapi.json`.
+// Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
+// TypeScript type, the readers of both surfaces, the GraphQL input and the JSON Schema in `openapi.json` are made from
+// it.
 
 export type Schema = { readonly [keyword: string]: Json }
 
@@ -27,17 +28,17 @@ export interface Field<T> {
   /** Its JSON Schema, without the description. */
   readonly schema: Schema
   readonly type: InputType
-  /** Whether a request without it is at fault. */
+  /** Whether a request without it is faulty. */
   readonly isRequired: boolean
-  /** Reads it and notes its faults. What is faulty has a stand-in, so that reading goes on. */
+  /** Reads the field and adds its faults. A faulty value gets a stand-in, so that reading continues. */
   read(source: Source, name: string, faults: Fault[]): T
 }
 
 export type Fields = Readonly<Record<string, Field<unknown>>>
 
-/** What a shape reads: `RequestOf<typeof addXpRequest>`. */
+/** The values that a shape reads: `RequestOf<typeof addXpRequest>`. */
 export type RequestOf<S> = S extends Shape<infer F> ? Values<F> : never
-/** The faults of values that do not fit each other. */
+/** Faults between values of different fields. */
 export type Check<T> = (values: T) => readonly Fault[]
 type Values<F> = { readonly [Name in keyof F]: F[Name] extends Field<infer T> ? T : never }
 
@@ -51,14 +52,16 @@ export class Shape<F extends Fields> {
     this.entries = Object.entries(fields)
   }
 
-  /** Reads all fields and notes every fault. */
+  /** Reads all fields and adds every fault. */
   gather(source: Source, faults: Fault[]): Values<F> {
     const values: Record<string, unknown> = {}
     for (const [name, field] of this.entries) values[name] = field.read(source, name, faults)
     return values as Values<F>
   }
 
-  /** Reads all fields. Refuses the request with every fault at once, also those that `check` finds between fields. */
+  /**
+   * Reads all fields. Refuses the request with every fault at once, including those that `check` finds between fields.
+   */
   read(source: Source, check?: Check<Values<F>>): Values<F> {
     const faults: Fault[] = []
     const values = this.gather(source, faults)
@@ -88,7 +91,7 @@ export class Shape<F extends Fields> {
 
 export const shape = <F extends Fields>(fields: F): Shape<F> => new Shape(fields)
 
-/** Reads a field that is there; says in words what is wrong with it. */
+/** Reads a present field. Reports a fault in words. */
 type Read<T> = (source: Source, name: string, fault: (message: string, path?: string) => void) => T
 
 function field<T>(
@@ -110,7 +113,7 @@ function field<T>(
   }
 }
 
-/** A field that may be left out: null, or what stands in its place. */
+/** An optional field: null, or a default. */
 export function optional<T>(inner: Field<T>): Field<T | null>
 export function optional<T>(inner: Field<T>, otherwise: T): Field<T>
 export function optional<T>(inner: Field<T>, otherwise: T | null = null): Field<T | null> {
@@ -124,7 +127,7 @@ export function optional<T>(inner: Field<T>, otherwise: T | null = null): Field<
 /** The same field with another description. */
 export const described = <T>(inner: Field<T>, description: string): Field<T> => ({ ...inner, description })
 
-/** A field that is made something else of, once it is read. */
+/** A field whose value is converted after reading. */
 export const mapped = <T, U>(inner: Field<T>, map: (value: T) => U): Field<U> => ({
   ...inner,
   read: (source, name, faults) => map(inner.read(source, name, faults)),
@@ -135,7 +138,7 @@ export interface TextLimits {
   readonly max: number
   /** 1 unless given. */
   readonly min?: number
-  /** What else is wrong with a text of a good length. */
+  /** Further faults of a text of an allowed length. */
   readonly check?: (value: string) => string | undefined
   readonly type?: 'String' | 'ID'
   /** Further keywords of the JSON Schema. */
@@ -171,7 +174,7 @@ export function text(
 export const unlessEmpty = (description: string, max: number): Field<string | null> =>
   mapped(optional(text(description, { max, min: 0 })), (value) => value || null)
 
-/** A text that is looked at and not stored: any. */
+/** Text that is compared and not stored: any text is allowed. */
 export const anyText = (description: string): Field<string> =>
   field(description, { schema: { type: 'string' }, type: 'String', standIn: '' }, (source, name, fault) => {
     const value = source.value(name)
@@ -180,7 +183,7 @@ export const anyText = (description: string): Field<string> =>
     return ''
   })
 
-/** The id of a player or a key. Of a type with global ids, such as `Player:…`, it takes those, too. */
+/** The id of a player or a key. With a type, global ids such as `Player:…` are accepted, too. */
 export function uuid(description: string, type?: string): Field<string> {
   const bare = text(description, {
     max: 36,
@@ -292,7 +295,7 @@ export const moment = (description: string): Field<Date> =>
     (source, name) => source.value(name) as Date,
   )
 
-/** The code points of a text; of one that is surely longer than `max`, something larger. */
+/** The number of code points of a text, or a larger number when it certainly exceeds `max`. */
 export function lengthOf(value: string, max: number): number {
   return value.length <= max || value.length > 2 * max ? value.length : [...value].length
 }

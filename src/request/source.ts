@@ -1,19 +1,21 @@
 import { kindOf, members, RawJson, readInt } from '../json.ts'
 
-/** The members of a request, as they came in. Null counts as absent. */
+/** The members of a request, as they arrived. Null counts as absent. */
 export interface Source {
   /** Strings and booleans as they are, lists as lists. Undefined when the member is absent. */
   value(name: string): unknown
-  /** The integer that a member is written as. Undefined for `1.0`, `1e3` and what is no number. */
+  /** The integer of a member. Undefined for `1.0`, `1e3` and anything else. */
   integer(name: string): bigint | undefined
-  /** The text of a member that is an object, as it was sent. Undefined when it is no object. */
+  /** The text of a member that is an object, as it was sent. Undefined for another kind of value. */
   objectText(name: string): string | undefined
 }
 
-/** A number that is not written as an integer, behind what comes before a value. A string may hold such a text, too. */
+/** A number with a fraction or exponent, after a character that precedes values. Strings can contain such text, too. */
 const FRACTION = /[:[,]\s*-?\d+[.eE]/
 
-/** The members of a JSON object. `JSON.parse` gives the values; the text is read again only where they are not exact. */
+/**
+ * The members of a JSON object. `JSON.parse` gives the values; the text is read again only where they are not exact.
+ */
 export class JsonSource implements Source {
   /** The whole object, as it was sent. */
   readonly text: string
@@ -48,7 +50,7 @@ export class JsonSource implements Source {
   }
 }
 
-/** Members that have been read already: the input of a GraphQL field, or parameters of a URL. */
+/** Members that were parsed already: the input of a GraphQL field, or parameters of a URL. */
 export class InputSource implements Source {
   private readonly values: { readonly [name: string]: unknown }
 
@@ -72,7 +74,7 @@ export class InputSource implements Source {
   }
 }
 
-/** The same members, and one that came elsewhere, such as in a header. It hides a member of its name. */
+/** The same members and one from elsewhere, such as a header. It hides a member of its name. */
 export function withMember(source: Source, added: string, text: string): Source {
   return {
     value: (name) => (name === added ? text : source.value(name)),

@@ -33,7 +33,7 @@ export const getScenario: PlatformHandler = async (request) => {
 
 const tagOf = ({ version }: { readonly version: number }): string => `"${version}"`
 
-/** What `If-Match: "4"`, `If-Match: *` and `If-None-Match: *` expect to be current (RFC 9110, 13.1). */
+/** The version that `If-Match: "4"`, `If-Match: *` and `If-None-Match: *` require to be current (RFC 9110, 13.1). */
 function readExpected(headers: IncomingHttpHeaders, faults: Fault[]): ExpectedVersion | null {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers
   if (match !== undefined && noneMatch !== undefined)
@@ -44,14 +44,14 @@ function readExpected(headers: IncomingHttpHeaders, faults: Fault[]): ExpectedVe
   }
   if (match === undefined) return null
   if (match.trim() === '*') return { version: 'any', path: 'If-Match' }
-  // A proxy that compresses makes a weak tag of it. Versions have one text, so that is the same.
+  // A compressing proxy makes the tag weak. A version has one text, so that is equivalent.
   const [, version] = /^(?:W\/)?"([1-9]\d{0,8})"$/.exec(match.trim()) ?? []
   if (version === undefined)
     faults.push({ path: 'If-Match', message: 'must be the ETag of a version, such as "4", or *' })
   return { version: Number(version), path: 'If-Match' }
 }
 
-/** Which scenario of which environment, with what else the address says. */
+/** The scenario and environment of a request, with the other parameters of its URL. */
 function parametersOf({ params, query }: PlatformRequest): InputSource {
   const version = query.get('version')
   return new InputSource({

@@ -3,7 +3,7 @@ import { keyOf, type Player } from '../commit/player.ts'
 import { table, text, uuid } from '../commit/table.ts'
 import { type Grant, type Walk, withoutPaid } from './plan.ts'
 
-/** What reward nodes have paid, where that counts: `scope` is empty for once in all, and the run for once in each. */
+/** Payments of reward nodes that pay once: `scope` is empty for once in all, and the run for once in each run. */
 export const rewardPayments = table('reward_payments', {
   key: { scenarioId: text, nodeId: text, scope: text },
   columns: { runId: uuid },
@@ -20,7 +20,7 @@ interface RunRef {
   readonly runId: string
 }
 
-/** Null for a node that may pay: one that pays each time, or once per run in a run that begins. */
+/** Null for a node that may pay again: one that pays each time, or once per run in a run that begins. */
 export function scopeOf({ repeat }: Pick<Grant, 'repeat'>, runId: string | null): string | null {
   if (repeat === 'always') return null
   return repeat === 'run' ? runId : ''
@@ -40,8 +40,8 @@ export function askPaid(
 }
 
 /**
- * A walk with what it really pays: a node that pays once is left out when it has paid, and the second time that one walk
- * enters it. While the group waits, the answer is of no use.
+ * A walk with the rewards that really pay. A node that pays once is left out when it has paid, and when one walk enters
+ * it a second time. While the group waits, the result is meaningless.
  */
 export function settle(player: Player, scenarioId: string, runId: string | null, step: Walk): Walk {
   if (step.grants.every(({ repeat }) => repeat === 'always')) return step
@@ -53,7 +53,7 @@ export function settle(player: Player, scenarioId: string, runId: string | null,
   })
 }
 
-/** Notes what a settled walk pays. */
+/** Records the payments of a settled walk. */
 export function addPayments(group: Group, player: Player, { scenarioId, runId }: RunRef, { grants }: Walk): void {
   for (const grant of grants) {
     const scope = scopeOf(grant, runId)
@@ -64,11 +64,11 @@ export function addPayments(group: Group, player: Player, { scenarioId, runId }:
   }
 }
 
-/** Asks for everything that a node has paid a player. */
+/** Asks for all payments of a node to a player. */
 export const askPayments = (player: Player, scenarioId: string, nodeId: string) =>
   player.many(paymentsOf, keyOf(scenarioId, nodeId))
 
-/** Lets a node pay again. Ask for its payments first; gives how many there were. */
+/** Lets a node pay again. Ask for its payments first. Returns how many there were. */
 export function removePayments(player: Player, scenarioId: string, nodeId: string): number {
   const payments = askPayments(player, scenarioId, nodeId)
   const scopes = payments.keys()

@@ -19,12 +19,12 @@ export const runs = table('runs', {
     status: text as Column<RunStatus>,
     /** Ids of the nodes that were entered and not left. */
     active: json<readonly string[]>(),
-    // It carries the data of the nodes that were entered, so it is large, and read only where it is asked for.
+    // Contains the data of the entered nodes, so it is large, and read only when it is asked for.
     plan: writeOnly(nullable(exactJson<ExecutionPlan>())),
     cause: nullable(text) as Column<RunCause | null>,
   },
   kind: 'state',
-  // One run of a player and scenario can be active: the one that ends is written before the one that begins.
+  // Only one run of a player and scenario can be active: the ending one is written before the beginning one.
   order: `r.status = 'active'`,
   computed: { completed_at: `CASE WHEN r.status = 'active' THEN NULL ELSE now() END` },
 })
@@ -38,16 +38,18 @@ export interface Run {
   readonly scenarioId: string
   readonly status: RunStatus
   readonly active: readonly string[]
-  /** Null unless it is cancelled, and for runs that were cancelled before causes were kept. */
+  /** Null unless the run is cancelled, and for runs that were cancelled before causes were recorded. */
   readonly cause: RunCause | null
 }
 
-/** A run of the player, by its id. Any other text names none, and the database would refuse it for the whole group. */
+/**
+ * A run of the player, by its id. Text that is no id matches none; the database would refuse it for the whole group.
+ */
 export function askRun(player: Player, runId: string): One<Run> | null {
   return isUuid(runId) ? player.one(byId, runId.toLowerCase()) : null
 }
 
-/** The player's active run of a scenario: there is at most one. */
+/** The player's active run of a scenario. There is at most one. */
 export function askActiveRun(player: Player, scenarioId: string): One<{ readonly runId: string }> {
   return player.one(activeOf, scenarioId)
 }
@@ -57,7 +59,7 @@ export function askPlan(player: Player, runId: string): One<{ readonly plan: Exe
   return player.one(planOf, runId)
 }
 
-/** Writes a run as a call leaves it, with the plan that the call answers. */
+/** Writes a run after a call, with the plan of the call's answer. */
 export function setRun(player: Player, run: Run, plan: ExecutionPlan | null): void {
   const written = { ...run, plan }
   player.slot(byId, run.runId).set(written)
@@ -67,7 +69,7 @@ export function setRun(player: Player, run: Run, plan: ExecutionPlan | null): vo
   else active.note(null)
 }
 
-/** Cancels a run and appends the event. `askPlan` must have been called for the run, as its last plan is kept. */
+/** Cancels a run and appends the event. `askPlan` must have been called for the run, since its last plan is kept. */
 export function cancel(group: Group, player: Player, run: Run, cause: RunCause): void {
   const { runId, scenarioId } = run
   const { environmentId, playerId } = player

@@ -26,23 +26,23 @@ export interface ScenarioRef {
 }
 
 interface Seen {
-  /** Random, and another one with every edit: a restored database gives the numbers of versions again. */
+  /** Random, and new with every edit: a restored database repeats version numbers. */
   readonly revision: string
   readonly definition: Definition
 }
 
-/** Each scenario as it was last seen. It is only a guess: a group reads which one is current, or proves it. */
+/** The last seen definition of each scenario. It is only a guess: a group reads the current one, or proves it. */
 const lastSeen = new LRUCache<string, Seen>({ max: 500 })
 
 /**
  * The scenarios of a group, each at the version that is current in its transaction: an edit counts at once, on every
- * instance, with no cache to invalidate.
+ * instance, without a cache to invalidate.
  */
 export class Scenarios {
   static readonly stage = 'changes'
   static readonly isProvable = true
   private readonly group: Group
-  /** Null for a scenario that is not there. */
+  /** Null for a missing scenario. */
   private readonly current = new Map<string, Definition | null>()
 
   constructor(group: Group) {
@@ -50,8 +50,8 @@ export class Scenarios {
   }
 
   /**
-   * The current definition, or null when there is no such scenario. While the group waits for it, the one that was last
-   * seen: by it the other rows can be named.
+   * The current definition, or null for a missing scenario. While the group waits, the last seen one, which names the
+   * other rows.
    */
   find(ref: ScenarioRef): Definition | null | undefined {
     const { environmentId, scenarioId } = ref
@@ -66,9 +66,9 @@ export class Scenarios {
     return definition
   }
 
-  /** What was last seen, or what is read now. The group proves it as it writes. */
+  /** The last seen definition, or the one that was just read. The group proves it with its write. */
   private rest(ref: ScenarioRef, key: string): Definition | undefined {
-    // That a scenario is not there cannot be proven: such a call goes the long way.
+    // The absence of a scenario cannot be proven: such a call takes the long way.
     if (!lastSeen.has(key) && this.read(ref, undefined) === null) this.group.waits = true
     const seen = lastSeen.get(key)
     if (!seen) return undefined
@@ -93,7 +93,7 @@ export class Scenarios {
   }
 }
 
-/** Refuses a scenario that is not there. */
+/** Refuses a missing scenario. */
 export function requireScenario(definition: Definition | null | undefined): Definition {
   if (!definition) throw new Refusal('scenarioNotFound')
   return definition

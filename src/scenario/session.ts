@@ -15,15 +15,15 @@ export interface RunInput {
   readonly runId: string
 }
 
-/** What every call inside a run rests on. While the group waits, its rows are not read yet. */
+/** The rows that every call inside a run needs. While the group waits, they are not read yet. */
 export interface Session {
   readonly player: Player
-  /** The current definition; while the group waits, the one that was last seen. */
+  /** The current definition; while the group waits, the last seen one. */
   readonly definition: Definition | null | undefined
   readonly run: One<Run> | null
 }
 
-/** Asks for a player's own run, at the scenario's current version. */
+/** Asks for a run of the player, at the scenario's current version. */
 export function askSession(group: Group, ref: PlayerRef, { scenarioId, runId }: RunInput): Session {
   const player = group.player(ref)
   askStanding(player)
@@ -31,7 +31,7 @@ export function askSession(group: Group, ref: PlayerRef, { scenarioId, runId }: 
   return { player, definition, run: askRun(player, runId) }
 }
 
-/** Refuses in this order: the player, the scenario, the run, the run's state. */
+/** Refuses in this order: the player, the scenario, the run, the run's status. */
 export function openSession(
   { player, definition, run }: Session,
   scenarioId: string,
@@ -44,12 +44,12 @@ export function openSession(
   return { definition: current, run: row }
 }
 
-/** Where crossings lead in a run, with the rewards that are paid. While the group waits, the answer is of no use. */
+/** The walk from crossings in a run, with the rewards that pay. While the group waits, the result is meaningless. */
 export function follow(player: Player, definition: Definition, run: Run, crossings: readonly Crossing[]): Walk {
   return settle(player, run.scenarioId, run.runId, walk(definition, run.active, crossings))
 }
 
-/** All that the reward nodes of a walk grant. */
+/** All rewards that a walk grants. */
 export function rewardsOf({ grants }: Walk): readonly Reward[] {
   return grants.length === 0 ? NOTHING : grants.flatMap(({ rewards }) => rewards)
 }
@@ -57,8 +57,8 @@ export function rewardsOf({ grants }: Walk): readonly Reward[] {
 const NOTHING: readonly Reward[] = []
 
 /**
- * Writes a walk down: the run as it is afterwards, the rewards, and an event for each crossing. That the rewards fit is
- * for the caller to see first. Null when nothing was crossed.
+ * Records a walk: the run after it, the rewards, and an event for each crossing. The caller must check first that the
+ * rewards fit. Null when nothing was crossed.
  */
 export function record(group: Group, player: Player, run: Run, step: Walk): ExecutionPlan | null {
   if (step.crossings.length === 0 && step.entered.length === 0) return null

@@ -24,8 +24,8 @@ export type StartResult = {
 }
 
 /**
- * Starts the player's run of a scenario, or resumes the one that is active: there is never a second. A run that an edit
- * of the scenario left nowhere to go ends as cancelled, and another begins (decisions 11.3).
+ * Starts the player's run of a scenario, or resumes the active one: there is never a second. A run that an edit left
+ * without anything to do is cancelled, and another begins (decisions 11.3).
  */
 export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: StartRun): Command<StartResult> {
   return {

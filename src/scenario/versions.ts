@@ -10,18 +10,18 @@ export interface VersionSummary {
   readonly isCurrent: boolean
   /** The length of the definition's text in UTF-8. */
   readonly bytes: number
-  /** SHA-256 of the definition's text, in hex: equal hashes, equal texts. */
+  /** SHA-256 of the definition's text, in hex. */
   readonly sha256: string
 }
 
 /** A page of versions, the newest first. */
 export interface VersionPage {
-  /** The version before which the page begins. */
+  /** The page begins before this version. */
   readonly after: number | null
   readonly limit: number
 }
 
-/** The versions of a scenario, the newest first. Refuses a scenario that is not there. */
+/** The versions of a scenario, the newest first. Refuses a missing scenario. */
 export async function listVersions(pool: Pool, ref: ScenarioRef, page: VersionPage): Promise<VersionSummary[]> {
   const { rows } = await pool.query<{
     current: number
@@ -45,7 +45,7 @@ export async function listVersions(pool: Pool, ref: ScenarioRef, page: VersionPa
   )
 }
 
-/** How many versions a scenario has. */
+/** The number of versions of a scenario. */
 export async function countVersions(pool: Pool, { environmentId, scenarioId }: ScenarioRef): Promise<number> {
   const { rows } = await pool.query<{ count: string }>(
     'SELECT count(*) FROM scenario_versions WHERE environment_id = $1 AND scenario_id = $2',
@@ -54,10 +54,7 @@ export async function countVersions(pool: Pool, { environmentId, scenarioId }: S
   return Number(rows[0]?.count)
 }
 
-/**
- * What differs between two versions of a scenario. Refuses a scenario that is not there, and names each version that is
- * unknown.
- */
+/** The difference between two versions of a scenario. Refuses a missing scenario, and names each unknown version. */
 export async function diffVersions(
   pool: Pool,
   ref: ScenarioRef,

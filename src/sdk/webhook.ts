@@ -1,23 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-// Both ends of a login webhook's signatures: the service signs with this file, a studio's endpoint verifies with it
-// as `tierway/webhook`. It rests on nothing else of the service.
+// Both ends of a login webhook's signatures: the service signs with this file, and a studio's endpoint verifies with it
+// as `tierway/webhook`. It imports nothing else of the service.
 
-/** A body as it travels: its bytes, or its text, which stands for its UTF-8 bytes. */
+/** A body as bytes, or as text, which stands for its UTF-8 bytes. */
 export type WebhookBody = Uint8Array | string
 
-/** A header as servers hand it over. One that is missing, or came as a list, never verifies. */
+/** A header as servers provide it. A missing header, or one given as a list, never verifies. */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** What a Standard Webhooks signature covers beside the body. */
+/** The parts that a Standard Webhooks signature covers beside the body. */
 export interface StandardWebhook {
   /** Header `webhook-id`: the same on all attempts of one login. Without a full stop, which would be ambiguous. */
   readonly id: string
-  /** Header `webhook-timestamp`: when the attempt was made, in whole seconds since 1970. */
+  /** Header `webhook-timestamp`: the time of the attempt, in whole seconds since 1970. */
   readonly timestamp: number
 }
 
-/** The three Standard Webhooks headers of a request, as they came. */
+/** The three Standard Webhooks headers of a request, as received. */
 export interface StandardWebhookHeaders {
   /** Header `webhook-id`. */
   readonly id: HeaderValue
@@ -28,7 +28,7 @@ export interface StandardWebhookHeaders {
 }
 
 export interface VerifyStandardWebhookOptions {
-  /** How many seconds the timestamp may lie before or after `now`; 300 unless given. */
+  /** The largest allowed difference between the timestamp and `now`, in seconds. Default: 300. */
   readonly toleranceSeconds?: number
   readonly now?: Date
 }
@@ -40,7 +40,7 @@ const MAX_TIMESTAMP = 10 ** 15 - 1
 const ENCODED_SECRET = 'whsec_'
 
 /**
- * What `X-Signature` must be: the HMAC-SHA256 of the body's bytes, keyed with the UTF-8 bytes of the secret, as 64
+ * The value of `X-Signature`: the HMAC-SHA256 of the body's bytes, keyed with the UTF-8 bytes of the secret, as 64
  * lowercase hex digits (spec 4.4).
  */
 export function signWebhook(secret: string, body: WebhookBody): string {
@@ -48,20 +48,21 @@ export function signWebhook(secret: string, body: WebhookBody): string {
 }
 
 /**
- * Whether `X-Signature` is the signature of this body (spec 4.4). Give it the body's bytes as they were received:
- * JSON that was parsed and printed again may differ from them.
+ * Whether `X-Signature` is the signature of this body (spec 4.4). Pass the body's bytes as received: JSON that was
+ * parsed and printed again may differ.
  *
- * False for what is missing, too short or long, upper-case or no hex at all, and for an empty secret: a variable that
- * somebody forgot to set must not let everyone in. Compares in constant time. Never throws.
+ * False for a signature that is missing, too short or long, in upper case or no hex at all, and for an empty secret: an
+ * unset variable must not let everyone in. Compares in constant time. Never throws.
  */
 export function verifyWebhookSignature(secret: string, body: WebhookBody, signature: HeaderValue): boolean {
   return isSecret(secret) && isBody(body) && isSame(signature, signWebhook(secret, body))
 }
 
 /**
- * What `webhook-signature` must be: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<timestamp>.<body>`
- * (Standard Webhooks). A secret of the form `whsec_<base64>` is keyed with the bytes that it encodes, any other with its
- * own UTF-8 bytes. Throws a RangeError when the id is empty or has a full stop, and when the timestamp is no such number.
+ * The value of `webhook-signature`: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<timestamp>.<body>` (Standard
+ * Webhooks). A secret of the form `whsec_<base64>` is keyed with the bytes that it encodes, any other with its own
+ * UTF-8 bytes. Throws a RangeError for an id that is empty or has a full stop, and for a timestamp that is no such
+ * number.
  */
 export function signStandardWebhook(secret: string, { id, timestamp }: StandardWebhook, body: WebhookBody): string {
   if (!isId(id)) throw new RangeError('the id of a webhook must not be empty nor contain a full stop')
@@ -72,12 +73,12 @@ export function signStandardWebhook(secret: string, { id, timestamp }: StandardW
 }
 
 /**
- * Whether one of the signatures in `webhook-signature` is that of this body, id and timestamp, and the timestamp is near
- * enough to now: unlike `X-Signature` alone, a request that was recorded does not verify for ever. Within the tolerance
- * it does, and an attempt that is made again has the same id: answer that one as before.
+ * Whether one of the signatures in `webhook-signature` matches this body, id and timestamp, and the timestamp is close
+ * to the present time: unlike with `X-Signature` alone, a recorded request does not verify forever. Within the
+ * tolerance it does, and a repeated attempt has the same id: answer it as before.
  *
- * False for every header that is missing or malformed, and for an empty secret. Compares in constant time. Never throws,
- * whatever a request holds.
+ * False for every header that is missing or malformed, and for an empty secret. Compares in constant time. Never
+ * throws, whatever a request contains.
  */
 export function verifyStandardWebhook(
   secret: string,
@@ -89,11 +90,11 @@ export function verifyStandardWebhook(
   if (!isSecret(secret) || !isBody(body) || !isId(id) || typeof signature !== 'string') return false
   if (typeof timestamp !== 'string' || !TIMESTAMP.test(timestamp)) return false
   const age = Math.floor(now.getTime() / 1000) - Number(timestamp)
-  // Asked this way around, a date or a tolerance that is no number refuses.
+  // Written this way around, NaN refuses.
   if (!(Math.abs(age) <= toleranceSeconds)) return false
 
   const expected = standardSignature(secret, `${id}.${timestamp}.`, body)
-  // Several while a secret is being replaced. All are compared, so that time does not tell which one it was.
+  // Several while a secret is being replaced. All are compared, so that the time does not reveal which one matched.
   return signature.split(' ').filter((candidate) => isSame(candidate, expected)).length > 0
 }
 
@@ -101,7 +102,7 @@ function standardSignature(secret: string, prefix: string, body: WebhookBody): s
   return `v1,${createHmac('sha256', standardKey(secret)).update(prefix).update(body).digest('base64')}`
 }
 
-/** An encoded secret that is not valid base64, with its padding, is taken as it stands; so is one that encodes nothing. */
+/** An encoded secret that is empty, or not valid base64 with its padding, is used as it stands. */
 function standardKey(secret: string): Buffer | string {
   const encoded = secret.slice(ENCODED_SECRET.length)
   const isEncoded =
@@ -109,7 +110,7 @@ function standardKey(secret: string): Buffer | string {
   return isEncoded ? Buffer.from(encoded, 'base64') : secret
 }
 
-// Callers in plain JavaScript may pass anything, such as a body that was parsed already.
+// Callers in plain JavaScript may pass anything, such as a parsed body.
 const isSecret = (secret: unknown): boolean => typeof secret === 'string' && secret !== ''
 const isBody = (body: unknown): boolean => typeof body === 'string' || ArrayBuffer.isView(body)
 const isId = (id: unknown): boolean => typeof id === 'string' && id !== '' && !id.includes('.')

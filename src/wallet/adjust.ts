@@ -8,13 +8,13 @@ import { askWallet, balanceOf, move } from './holdings.ts'
 
 export interface Adjustment {
   readonly currency: string
-  /** Up or down, not zero. */
+  /** Positive or negative, not zero. */
   readonly amount: bigint
-  /** Why, in the operator's words. */
+  /** The operator's reason. */
   readonly reference: string
 }
 
-/** Changes a balance from outside the game, with its ledger row. Refuses what would leave 0 or int64. */
+/** Changes a balance from outside the game, with its ledger row. Refuses a balance below 0 or beyond int64. */
 export function adjustWallet(
   ref: PlayerRef,
   { currency, amount, reference }: Adjustment,

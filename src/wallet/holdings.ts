@@ -8,10 +8,10 @@ import type { Reward } from '../scenario/definition.ts'
 export const WALLET_CAUSES = ['tier_claim', 'premium_purchase', 'reward_node', 'adjustment'] as const
 export type WalletCause = (typeof WALLET_CAUSES)[number]
 
-/** Why a balance changed: what the ledger and the books can be audited by. */
+/** The cause of a change of a balance, for audits of the ledger and the books. */
 export interface Cause {
   readonly reason: WalletCause
-  /** What it was for, such as `season-1/pass/free/5`. */
+  /** The object behind it, such as `season-1/pass/free/5`. */
   readonly reference: string
 }
 
@@ -30,7 +30,7 @@ export function askWallet(player: Player): void {
   player.many(balances)
 }
 
-/** Asks for what rewards change. */
+/** Asks for the rows that rewards change. */
 export function askHoldings(player: Player, rewards: readonly Reward[]): void {
   for (const { itemId } of rewards) {
     if (itemId === null) player.many(balances)
@@ -42,7 +42,7 @@ export function balanceOf(player: Player, currency: string): bigint {
   return player.many(balances).get(currency)?.balance ?? 0n
 }
 
-/** Whether every balance and amount stays within int64 when all of these are granted. Ask for the holdings first. */
+/** Whether every balance and amount stays within int64 with all of these. Ask for the holdings first. */
 export function canGrant(player: Player, rewards: readonly Reward[]): boolean {
   if (rewards.length === 0) return true
   const totals = new Map<string, bigint>()
@@ -69,7 +69,7 @@ export function grant(group: Group, player: Player, rewards: readonly Reward[], 
   }
 }
 
-/** Changes one balance, up or down, and writes its ledger row. The balance must stay within 0 and int64. */
+/** Changes one balance and writes its ledger row. The balance must stay between 0 and the largest int64. */
 export function move(
   group: Group,
   player: Player,
