@@ -139,7 +139,7 @@ program
   .description('players')
   .command('token')
   .description('make a player and print its access token, for development')
-  .option('--project <id>', 'the demo project unless given', readProjectId)
+  .option('--project <id>', 'a project; default: that of the demo', readProjectId)
   .option('--environment <name>', 'the environment of the player', 'production')
   .option('--nickname <name>', 'what the player is called')
   .option('--credit <currency=amount...>', 'what its wallet starts with, such as gems=1000')
@@ -160,7 +160,7 @@ program
   .option('--players <count>', 'how many', readCount(1, 1_000_000), 10_000)
   .option('--days <count>', 'how long the season has been running', readCount(1, 366), 60)
   .option('--seed <number>', 'the same seed plays the same season', readCount(0, 2 ** 31 - 1), 1)
-  .option('--project <id>', 'the demo project unless given', readProjectId)
+  .option('--project <id>', 'a project; default: that of the demo', readProjectId)
   .option('--environment <name>', 'the environment of the players', 'production')
   .option(
     '--scenario <id>',

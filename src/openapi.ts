@@ -289,7 +289,7 @@ const schemas: Record<string, Schema> = {
               {
                 enabled: flag('The master switch.'),
                 url: text('What is called.'),
-                hasSecret: flag('A secret is stored. It never comes back.'),
+                hasSecret: flag('True when a secret is stored. The secret itself is never returned.'),
                 updatedAt: text('When it last changed.', { format: 'date-time' }),
               },
               'Spec 2.3.',
@@ -908,7 +908,7 @@ export const openapi = {
           ],
         },
         refusals: PLATFORM_CALL,
-        parameters: [projectId, query('environment', false, 'The environment; all of them unless given.')],
+        parameters: [projectId, query('environment', false, 'The environment. Default: all of them.')],
       }),
       put: operation({
         id: 'setAuthProviders',

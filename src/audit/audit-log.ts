@@ -6,7 +6,7 @@ import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../ids.ts'
 import { type Json, print } from '../json.ts'
 
-/** What an operator changed. Before and after are what operators may see: never a secret. */
+/** A change by an operator. `before` and `after` never contain secrets. */
 export interface AuditEntry {
   readonly environmentId: string | null
   /** What was done, such as `auth_providers.set`. */

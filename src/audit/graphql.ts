@@ -22,16 +22,16 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('AuditLogEntry', id) }),
     occurredAt: t.expose('createdAt', {
-      description: 'When it was done; for what was denied, when it was tried first.',
+      description: 'The time of the change, or of the first refused attempt.',
       type: 'DateTime',
     }),
     actor: t.exposeString('actor', {
       description:
-        '`platform_key:` and its id; for what was denied also `player:` and its id, and `player:*` for those of a flood.',
+        '`platform_key:` and its id. For refused attempts also `player:` and its id, and `player:*` for floods of them.',
     }),
     actorLabel: t.string({
       nullable: true,
-      description: 'The label of the platform key; null for one without, and for players.',
+      description: 'The label of the platform key; null for a key without a label, and for players.',
       select: { projectId: true, actor: true },
       // Prisma loads all of a page at once.
       resolve: async ({ projectId, actor }, _args, { prisma }) => {
@@ -44,19 +44,19 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
     operator: t.exposeString('operator', {
       nullable: true,
       description:
-        'The person who acted: of an operator token its `actor`, of a platform key what the call said as `X-Operator`. Null when it said nothing, and where several people were denied the same by one key within a minute.',
+        'The person who acted: the `actor` of an operator token, or the `X-Operator` of a call with a platform key. Null without one, and when several people with one key were refused the same within a minute.',
     }),
     operatorIsClaimed: t.exposeBoolean('operatorIsClaimed', {
       description:
-        '`operator` is what the call said of itself. False for that of an operator token, for which a holder of the key has vouched, and without one.',
+        'True when the call itself named the `operator`. False for an operator token, for which a holder of the key vouched, and without an operator.',
     }),
     action: t.exposeString('action', {
-      description: 'Such as `player.ban`; `.denied` behind what was refused. docs/access.md has them all.',
+      description: 'Such as `player.ban`; a refused attempt ends with `.denied`. docs/access.md lists all actions.',
     }),
     environment: t.string({
       nullable: true,
       description:
-        'The environment in which it was done. Null for what concerns the whole project, and for what an operator was denied.',
+        'The environment of the change. Null for changes of the whole project, and for refused attempts of operators.',
       select: { environmentId: true },
       // Prisma loads all of a page at once.
       resolve: async ({ environmentId }, _args, { prisma }) => {
@@ -66,31 +66,31 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
     }),
     target: t.exposeString('target', {
       description:
-        'What it was done to, such as the id of a player, a key or a scenario. Empty for what was denied in a flood.',
+        'The object of the change, such as the id of a player, a key or a scenario. Empty for floods of refused attempts.',
     }),
     before: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'The value that was there; null where nothing was.',
+      description: 'The value before the change; null for none.',
       select: { before: true },
       resolve: ({ before }) => jsonOrNull(before),
     }),
-    beforeText: t.exposeString('before', { nullable: true, description: 'The same as JSON text, to the byte.' }),
+    beforeText: t.exposeString('before', { nullable: true, description: 'The same as JSON text, byte for byte.' }),
     after: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'The value that is there now; null where nothing is.',
+      description: 'The value after the change; null for none.',
       select: { after: true },
       resolve: ({ after }) => jsonOrNull(after),
     }),
-    afterText: t.exposeString('after', { nullable: true, description: 'The same as JSON text, to the byte.' }),
+    afterText: t.exposeString('after', { nullable: true, description: 'The same as JSON text, byte for byte.' }),
     reason: t.exposeString('reason', {
-      description: 'Why, in the words of the operator; null for what was denied.',
+      description: "The operator's reason; null for refused attempts.",
       nullable: true,
     }),
     attempts: t.expose('attempts', {
       type: 'Count',
-      description: 'How often it was tried within a minute, for what was denied; else 1.',
+      description: 'The number of refused attempts within a minute; otherwise 1.',
     }),
   }),
 })
@@ -107,11 +107,11 @@ nodesOf('AuditLogEntry', ['uuid'], async (context, [id = '']) => {
 })
 
 const auditLogRequest = shape({
-  environment: optional(described(environment, 'Of this environment alone.')),
-  action: optional(text('Of this action alone, to the letter, such as `player.ban`.', { max: 128 })),
-  target: optional(text('About this target alone, such as the id of a player, a key or a scenario.', { max: 255 })),
-  actor: optional(text('By this actor alone, such as `platform_key:` and its id.', { max: 128 })),
-  operator: optional(text('By this person alone, to the letter, as claimed or by a token.', { max: MAX_OPERATOR })),
+  environment: optional(described(environment, 'Only this environment.')),
+  action: optional(text('Only this action, such as `player.ban`.', { max: 128 })),
+  target: optional(text('Only this target, such as the id of a player, a key or a scenario.', { max: 255 })),
+  actor: optional(text('Only this actor, such as `platform_key:` and its id.', { max: 128 })),
+  operator: optional(text('Only this person, claimed or by a token.', { max: MAX_OPERATOR })),
   ...span,
 })
 
@@ -120,7 +120,7 @@ builder.queryField('auditLog', (t) =>
     {
       type: 'AuditLogEntry',
       cursor: 'projectId_id',
-      description: "What operators changed, or tried to, in the key's project: the latest first.",
+      description: "Changes and refused attempts of operators in the key's project, the latest first.",
       args: argsOf(auditLogRequest),
       resolve: async (query, _root, args, context) => {
         const { projectId } = await requireAuditor(context)
@@ -156,7 +156,7 @@ builder.prismaObjectField('Player', 'auditLog', (t) =>
       type: 'AuditLogEntry',
       cursor: 'projectId_id',
       description:
-        'What operators did to it, or tried to, the latest first: as `Query.auditLog` with its id as `target`. For platform keys, from the role operator on.',
+        "Changes and refused attempts of operators, the latest first: as `Query.auditLog` with the player's id as `target`. For platform keys from the role operator on.",
       resolve: async (query, { id: target }, _args, context) => {
         const { projectId } = await requirePlatform(context, 'operator', { action: ACTIONS.readAuditLog, target })
         const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
@@ -184,7 +184,7 @@ export function addAuditEntry<T extends Audited>(payload: Payload<T>, descriptio
     t.prismaField({
       type: 'AuditLogEntry',
       nullable: true,
-      description: `What the audit log has of it. ${description}`,
+      description: `The entry of the audit log. ${description}`,
       resolve: (query, { audit }, _args, { prisma }) =>
         audit && prisma.auditLogEntry.findUnique({ ...query, where: { projectId_id: audit } }),
     }),

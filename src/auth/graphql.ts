@@ -25,7 +25,7 @@ import { ATTEMPT_ERRORS, type Attempt } from './webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from './webhook-answer.ts'
 
 const TokenPairType = builder.objectRef<TokenPair>('TokenPairPayload').implement({
-  description: 'What a login answers (spec 4.2).',
+  description: 'The tokens of a login (spec 4.2).',
   fields: (t) => ({
     accessToken: t.exposeString('accessToken', {
       description: 'Valid 24 hours, or until two seconds after its login has ended.',
@@ -35,7 +35,7 @@ const TokenPairType = builder.objectRef<TokenPair>('TokenPairPayload').implement
 })
 
 const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implement({
-  description: 'An identity that the player holds now.',
+  description: 'A linked identity.',
   fields: (t) => ({
     provider: t.exposeString('provider', { description: '`custom`, or `custom:` and the name of another provider.' }),
     subject: t.exposeString('subject'),
@@ -51,32 +51,32 @@ const LogoutPayload = builder.objectRef<{ done: boolean }>('LogoutPayload').impl
 })
 
 const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
-  description: 'What went wrong between the service and a webhook.',
+  description: 'The class of a failure between the service and a webhook.',
   values: {
     timeout: 'No whole answer came within 3 seconds, from looking up the name to the last byte.',
     dns: 'The name has no address, or its name servers do not answer.',
     private_address: 'The address is not a public one, and `WEBHOOK_PRIVATE_ADDRESSES` is not `allow`.',
-    refused: 'Nobody listens at the port.',
+    refused: 'Nothing listens at the port.',
     reset: 'The connection was closed before the answer was whole.',
     tls: 'The certificate is expired, unknown or of another name, or the port speaks no TLS.',
     protocol: 'The answer is not HTTP/1.1, or its headers are over 16 KiB.',
-    bad_status: 'The status is none from 200 to 599.',
+    bad_status: 'The status is outside of 200 to 599.',
     too_large: 'The answer is over 16 MiB.',
     encoding: 'The answer is not UTF-8, or is compressed in another way than its headers say.',
     overloaded: 'Too many calls of the provider were under way, or their answers were too long together.',
-    network: 'Anything else on the way.',
+    network: 'Any other failure of the network.',
   },
 })
 
 export const LoginOutcomeType = enumType('LoginOutcome', LOGIN_OUTCOMES, {
-  description: 'How a login or link ended: `OK`, or the code that the client received.',
+  description: 'The result of a login or link: `OK`, or the code that the client received.',
   values: {
     ok: 'The player was logged in, or the identity linked.',
-    custom_auth_disabled: 'The provider is disabled or not there.',
+    custom_auth_disabled: 'The provider is disabled or not configured.',
     custom_auth_rejected: 'The webhook refused.',
-    custom_auth_invalid_response: 'The webhook answered something that cannot be read.',
+    custom_auth_invalid_response: "The webhook's answer is invalid.",
     custom_auth_unavailable: 'The webhook could not be reached, or failed, at every attempt.',
-    custom_auth_invalid_data: 'What the webhook sent as `data` does not fit the storage.',
+    custom_auth_invalid_data: "The webhook's `data` is over the limits of storage.",
     player_banned: 'The player is banned.',
     player_deleted: 'The player is deleted.',
     identity_already_linked: 'Another player has the identity.',
@@ -84,7 +84,7 @@ export const LoginOutcomeType = enumType('LoginOutcome', LOGIN_OUTCOMES, {
 })
 
 const LoginOperationType = enumType('LoginOperation', LOGIN_OPERATIONS, {
-  description: 'What a webhook was asked for.',
+  description: 'The purpose of a webhook call.',
   values: { login: 'A custom login.', link: 'The linking of an identity to a player.' },
 })
 
@@ -96,19 +96,18 @@ export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').i
     error: t.expose('error', {
       type: WebhookErrorType,
       nullable: true,
-      description: 'What went wrong on the way. Null when an answer was read.',
+      description: 'The class of the failure. Null when an answer was read.',
     }),
     excerpt: t.string({
       nullable: true,
       description:
-        'The first 200 characters of an answer that refuses (4xx) with a text. What it repeats of secrets and of `customData` is replaced by `…`, and control characters by spaces. Null for any other answer.',
+        'The first 200 characters of a refusing answer (4xx) with text. Repeated secrets and parts of `customData` are replaced by `…`, and control characters by spaces. Null for any other answer.',
       // Attempts that were logged by an earlier version have none.
       resolve: ({ excerpt }) => excerpt ?? null,
     }),
     hint: t.string({
       nullable: true,
-      description:
-        'What is worth a look: for 401 and 403, whether the receiver takes the signature. Null for any other.',
+      description: 'A hint for 401 and 403: the receiver may refuse the signature. Null for any other status.',
       resolve: ({ status }) => (status === 401 || status === 403 ? 'signature refused by the receiver?' : null),
     }),
   }),
@@ -127,7 +126,7 @@ const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ environmentId, id }) => globalId('LoginLogEntry', environmentId, id) }),
-    occurredAt: t.expose('createdAt', { description: 'When it was answered.', type: 'DateTime' }),
+    occurredAt: t.expose('createdAt', { description: 'The time of the answer.', type: 'DateTime' }),
     operation: t.field({
       type: LoginOperationType,
       description: 'A login, or the linking of an identity.',
@@ -135,17 +134,17 @@ const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
       resolve: ({ operation }) => operation as LoginAttempt['operation'],
     }),
     provider: t.exposeString('provider', { description: "The provider's name, such as `default`." }),
-    subject: t.exposeString('subject', { nullable: true, description: 'Null when the webhook named none.' }),
+    subject: t.exposeString('subject', { nullable: true, description: 'Null when the webhook gave none.' }),
     playerId: t.exposeID('playerId', {
       nullable: true,
-      description: 'The player that was found or created; null for none.',
+      description: 'The player that was found or created; null without one.',
     }),
     outcome: t.field({
       type: LoginOutcomeType,
       select: { outcome: true },
       resolve: ({ outcome }) => outcome as LoginOutcome,
     }),
-    milliseconds: t.exposeInt('milliseconds', { description: 'All attempts together, in milliseconds.' }),
+    milliseconds: t.exposeInt('milliseconds', { description: 'The time of all attempts together, in milliseconds.' }),
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],
@@ -161,9 +160,9 @@ const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
 
 const loginLogRequest = shape({
   environment,
-  provider: optional(described(providerName, 'Of this provider alone, such as `default`.')),
-  subject: optional(text('Of this subject alone.', { max: MAX_SUBJECT })),
-  playerId: optional(described(playerId, 'Of this player alone.')),
+  provider: optional(described(providerName, 'Only this provider, such as `default`.')),
+  subject: optional(text('Only this subject.', { max: MAX_SUBJECT })),
+  playerId: optional(described(playerId, 'Only this player.')),
 })
 
 const [connection, edge] = namesOf('LoginLogEntry')
@@ -174,7 +173,7 @@ builder.queryField('loginLog', (t) =>
     {
       type: 'LoginLogEntry',
       cursor: 'environmentId_id',
-      description: 'Logins and links of the last 30 days that asked a webhook, the latest first.',
+      description: 'Logins and links of the last 30 days that called a webhook, the latest first.',
       args: argsOf(loginLogRequest),
       resolve: async (query, _root, args, context) => {
         const { projectId } = await requirePlatform(context, 'viewer')
@@ -199,7 +198,7 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
     {
       type: 'LoginLogEntry',
       cursor: 'environmentId_id',
-      description: 'Its logins and links of the last 30 days, the latest first. For platform keys.',
+      description: "The player's logins and links of the last 30 days, the latest first. For platform keys.",
       resolve: async (query, { environmentId, id: playerId }, _args, context) => {
         await requirePlatform(context, 'viewer')
         const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
@@ -210,33 +209,34 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
   ),
 )
 
-const keyLabelDescription = 'What the key is for, as its creator put it. Null for a key without a label.'
-const keyActor = '`platform_key:` and its id; null when it was done on the command line.'
+const keyLabelDescription = 'The purpose of the key, from its creator. Null for a key without a label.'
+const keyActor = '`platform_key:` and its id; null for the command line.'
 
 builder.prismaObject('SdkKey', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('SdkKey', id) }),
-    keyId: t.exposeID('id', { description: 'Its id, as the audit log has it.' }),
-    prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
+    keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
     environment: t.string({
       select: { environment: { select: { name: true } } },
       resolve: (key) => key.environment.name,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is good.' }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
     revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
     label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
   }),
 })
 
 export const RoleType = enumType('Role', ROLES, {
-  description: 'What a platform key may do.',
+  description: 'The rights of a platform key.',
   values: {
     viewer: 'Reads.',
-    operator: 'Does what a viewer may, acts on players, and reads what was done to each.',
-    admin: 'Does what an operator may, and changes scenarios, providers, environments and keys; reads the audit log.',
+    operator: 'The rights of a viewer. Also acts on players, and reads the audit log of each.',
+    admin:
+      'The rights of an operator. Also changes scenarios, providers, environments and keys, and reads the audit log.',
   },
 })
 
@@ -244,12 +244,12 @@ builder.prismaObject('PlatformKey', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('PlatformKey', id) }),
-    keyId: t.exposeID('id', { description: 'Its id, as the audit log has it.' }),
-    prefix: t.exposeString('prefix', { description: 'The beginning of the key: enough to tell it from others.' }),
+    keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
     role: t.field({ type: RoleType, select: { role: true }, resolve: ({ role }) => role as Role }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is good.' }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
     revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
     label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
   }),
@@ -260,8 +260,8 @@ const prefix = mapped(
   optional(text('The beginning of the key, as far as it is shown.', { max: SHOWN_CHARACTERS })),
   (beginning) => (beginning === null ? {} : { prefix: { startsWith: beginning.replace(/[\\%_]/g, '\\$&') } }),
 )
-const sdkKeysRequest = shape({ environment: optional(described(environment, 'Of this environment alone.')), prefix })
-const platformKeysRequest = shape({ role: optional(oneOf('Of this role alone.', ROLES)), prefix })
+const sdkKeysRequest = shape({ environment: optional(described(environment, 'Only this environment.')), prefix })
+const platformKeysRequest = shape({ role: optional(oneOf('Only this role.', ROLES)), prefix })
 
 builder.queryFields((t) => ({
   sdkKeys: t.prismaConnection(
@@ -301,14 +301,14 @@ builder.queryFields((t) => ({
   ),
 }))
 
-const KEY = 'The key itself. This answer alone has it.'
+const KEY = 'The key itself. It is shown in this answer only.'
 
 const CreateSdkKeyPayload = builder.objectRef<NewKey & Audited>('CreateSdkKeyPayload').implement({
   fields: (t) => ({
     key: t.exposeString('key', { description: KEY }),
     sdkKey: t.prismaField({
       type: 'SdkKey',
-      description: 'The key as lists show it.',
+      description: 'The key as in lists.',
       resolve: (query, { id }, _args, { prisma }) => prisma.sdkKey.findUniqueOrThrow({ ...query, where: { id } }),
     }),
   }),
@@ -320,7 +320,7 @@ const CreatePlatformKeyPayload = builder.objectRef<NewKey & Audited>('CreatePlat
     key: t.exposeString('key', { description: KEY }),
     platformKey: t.prismaField({
       type: 'PlatformKey',
-      description: 'The key as lists show it.',
+      description: 'The key as in lists.',
       resolve: (query, { id }, _args, { prisma }) => prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
     }),
   }),
@@ -330,7 +330,7 @@ const RevokeSdkKeyPayload = builder.objectRef<Audited & { readonly id: string }>
   fields: (t) => ({
     sdkKey: t.prismaField({
       type: 'SdkKey',
-      description: 'The key that was revoked.',
+      description: 'The revoked key.',
       resolve: (query, { id }, _args, { prisma }) => prisma.sdkKey.findUniqueOrThrow({ ...query, where: { id } }),
     }),
   }),
@@ -342,7 +342,7 @@ const RevokePlatformKeyPayload = builder
     fields: (t) => ({
       platformKey: t.prismaField({
         type: 'PlatformKey',
-        description: 'The key that was revoked.',
+        description: 'The revoked key.',
         resolve: (query, { id }, _args, { prisma }) =>
           prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
       }),
@@ -352,7 +352,7 @@ for (const payload of [CreatePlatformKeyPayload, RevokePlatformKeyPayload]) addA
 addAuditEntry(RevokeSdkKeyPayload, 'Never null.')
 
 const createSdkKeyRequest = shape({ environment, label: keyLabel, reason })
-const createPlatformKeyRequest = shape({ role: oneOf('What the key may do.', ROLES), label: keyLabel, reason })
+const createPlatformKeyRequest = shape({ role: oneOf('The role of the key.', ROLES), label: keyLabel, reason })
 const KEY_TYPES = { sdk: 'SdkKey', platform: 'PlatformKey' } as const satisfies Record<KeyKind, string>
 const revokeRequest = (kind: KeyKind) =>
   shape({ id: uuid("The key's id: its `keyId`, or its `id`.", KEY_TYPES[kind]), reason })
@@ -377,9 +377,9 @@ const requireKeeper = (context: Context, action: string) =>
 const DEFAULT_OPERATOR_TOKEN_SECONDS = 3_600
 
 const createOperatorTokenRequest = shape({
-  role: oneOf("What the token may do: at most the key's own role.", ROLES),
+  role: oneOf("The role of the token: at most the key's own.", ROLES),
   expiresInSeconds: optional(
-    int32(`How long it is good: 1 to ${MAX_OPERATOR_TOKEN_SECONDS}, ${DEFAULT_OPERATOR_TOKEN_SECONDS} unless given.`, {
+    int32(`Its lifetime in seconds: 1 to ${MAX_OPERATOR_TOKEN_SECONDS}. Default: ${DEFAULT_OPERATOR_TOKEN_SECONDS}.`, {
       min: 1,
       max: MAX_OPERATOR_TOKEN_SECONDS,
     }),
@@ -393,8 +393,8 @@ type NewOperatorToken = Audited & IssuedOperatorToken & { readonly role: Role; r
 
 const CreateOperatorTokenPayload = builder.objectRef<NewOperatorToken>('CreateOperatorTokenPayload').implement({
   fields: (t) => ({
-    token: t.exposeString('token', { description: 'Sent as `Authorization: Bearer …`, as a platform key is.' }),
-    role: t.expose('role', { type: RoleType, description: 'What it may do.' }),
+    token: t.exposeString('token', { description: 'Sent as `Authorization: Bearer …`, like a platform key.' }),
+    role: t.expose('role', { type: RoleType, description: 'Its role.' }),
     actor: t.exposeString('actor', { description: 'The person whom the audit log names for it.' }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The first moment at which it is refused.' }),
   }),
@@ -405,7 +405,7 @@ builder.mutationField('createOperatorToken', (t) =>
   t.field({
     type: CreateOperatorTokenPayload,
     description:
-      'Makes a short-lived token for a person, for pages of a browser, which cannot keep a key. It may what its role says, and ends with its time or with the key. Takes a platform key: a token makes no tokens.',
+      'Makes a short-lived token for a person, for pages in browsers, which cannot keep a key. It ends with its lifetime or with the key. Requires a platform key: a token cannot make tokens.',
     args: inputOf('CreateOperatorTokenInput', createOperatorTokenRequest),
     resolve: async (_root, { input }, context) => {
       const attempt = { action: ACTIONS.createOperatorToken, target: 'keys' }
@@ -430,7 +430,7 @@ const BY_TOKEN = {
 builder.mutationFields((t) => ({
   createSdkKey: t.field({
     type: CreateSdkKeyPayload,
-    description: 'Makes a key with which the game clients of an environment call.',
+    description: 'Makes a key for the game clients of an environment.',
     args: inputOf('CreateSdkKeyInput', createSdkKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, ACTIONS.createSdkKey)
@@ -443,7 +443,7 @@ builder.mutationFields((t) => ({
   createPlatformKey: t.field({
     type: CreatePlatformKeyPayload,
     description:
-      'Makes a key of this project for operators, dashboards and tools. Takes a platform key: a key would outlast an operator token.',
+      'Makes a key of this project for operators, dashboards and tools. Requires a platform key: a new key would outlive an operator token.',
     args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, ACTIONS.createPlatformKey)
@@ -457,13 +457,13 @@ builder.mutationFields((t) => ({
   }),
   revokeSdkKey: t.field({
     type: RevokeSdkKeyPayload,
-    description: 'Ends a key: its next call is refused, and what it has open closes.',
+    description: 'Revokes a key: its next call is refused, and its open sockets and streams close.',
     args: inputOf('RevokeSdkKeyInput', revokeRequests.sdk),
     resolve: (_root, { input }, context) => revoke(context, 'sdk', input),
   }),
   revokePlatformKey: t.field({
     type: RevokePlatformKeyPayload,
-    description: 'Ends a key: its next call is refused, and what it has open closes.',
+    description: 'Revokes a key: its next call is refused, and its open sockets and streams close.',
     args: inputOf('RevokePlatformKeyInput', revokeRequests.platform),
     resolve: (_root, { input }, context) => revoke(context, 'platform', input),
   }),
@@ -472,14 +472,14 @@ builder.mutationFields((t) => ({
 builder.mutationFields((t) => ({
   loginCustom: t.field({
     type: TokenPairType,
-    description: "Logs in through the studio's webhook. Takes the SDK key.",
+    description: "Logs in through the studio's webhook. Requires the SDK key.",
     args: inputOf('LoginCustomInput', loginCustomRequest),
     resolve: async (_root, { input }, context) =>
       loginCustom(context.service, await context.client(), loginCustomRequest.readInput(input)),
   }),
   linkCustom: t.field({
     type: LinkCustomPayload,
-    description: 'Attaches the subject that the webhook names to the calling player. Takes the SDK key, too.',
+    description: 'Links the subject that the webhook names to the calling player. Requires the SDK key, too.',
     args: inputOf('LinkCustomInput', linkCustomRequest),
     resolve: async (_root, { input }, context) => {
       const { client, player } = await requireLink(context, ACTIONS.linkIdentity)
@@ -489,14 +489,14 @@ builder.mutationFields((t) => ({
   }),
   refreshTokens: t.field({
     type: TokenPairType,
-    description: 'Exchanges a refresh token for a new pair. Takes the SDK key.',
+    description: 'Exchanges a refresh token for a new pair. Requires the SDK key.',
     args: inputOf('RefreshTokensInput', refreshRequest),
     resolve: async (_root, { input }, context) =>
       refreshTokens(context.service, await context.client(), refreshRequest.readInput(input).refreshToken),
   }),
   logout: t.field({
     type: LogoutPayload,
-    description: 'Ends the login that a refresh token came from. Takes the SDK key.',
+    description: 'Ends the login that a refresh token came from. Requires the SDK key.',
     args: inputOf('LogoutInput', refreshRequest),
     resolve: async (_root, { input }, context) => {
       const { environmentId } = await context.client()

@@ -3,15 +3,15 @@ import { anyText, object, optional, shape, text, unlessEmpty } from '../request/
 
 /** What a client sends to the studio's webhook (spec 4.2). */
 export const credentials = {
-  customData: object("Passed on to the studio's webhook, byte for byte. GraphQL takes an object, or its text."),
+  customData: object("Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text."),
   // A name that no provider can have counts as not configured, not as an invalid request.
-  provider: optional(anyText('The name of a custom provider; `default` unless given.')),
+  provider: optional(anyText('The name of a custom provider. Default: `default`.')),
 }
 
 export const linkCustomRequest = shape(credentials)
 export const loginCustomRequest = shape({
   ...credentials,
-  nickname: unlessEmpty('What a new player is called unless the webhook says so.', MAX_NAME),
+  nickname: unlessEmpty('The nickname of a new player, unless the webhook gives one.', MAX_NAME),
   region: unlessEmpty('The region of a new player, such as `eu-west`.', MAX_TAG),
   language: unlessEmpty('The language of a new player, such as `pt-BR`.', MAX_TAG),
 })

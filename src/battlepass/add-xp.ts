@@ -17,9 +17,9 @@ import { askPass, requirePass } from './passes.ts'
 /** The add-xp request of spec 2.1. Clients may leave `source` out. */
 export const addXpRequest = shape({
   ...inRun,
-  amount: int64('How much xp: 1 or more.', { min: 1n }),
+  amount: int64('The amount of xp: 1 or more.', { min: 1n }),
   source: optional(
-    text(`Where the xp comes from: up to ${MAX_SOURCE} characters. Empty unless given.`, { max: MAX_SOURCE, min: 0 }),
+    text(`The source of the xp: up to ${MAX_SOURCE} characters. Default: empty.`, { max: MAX_SOURCE, min: 0 }),
     '',
   ),
   idempotencyKey,

@@ -21,7 +21,7 @@ export const track = oneOf('The track of the tier.', TRACKS)
 /** The claim request of spec 2.1. */
 export const claimTierRequest = shape({
   ...inRun,
-  level: optional(int32('The level of the tier. May be left out on a level node, which has its own.', { min: 0 })),
+  level: optional(int32('The level of the tier. Optional on a level node, which has its own.', { min: 0 })),
   track,
   idempotencyKey,
 })

@@ -21,7 +21,7 @@ export const TrackType = enumType('Track', TRACKS, {
 })
 
 const ClaimErrorType = enumType('ClaimError', CLAIM_ERRORS, {
-  description: 'Why a tier was not claimed.',
+  description: 'The reason why a tier was not claimed.',
   values: {
     'tier not found': 'The pass has no such tier.',
     'season closed': 'Tiers can be claimed from `startsAt` to `claimUntil`.',
@@ -32,12 +32,12 @@ const ClaimErrorType = enumType('ClaimError', CLAIM_ERRORS, {
 })
 
 const PurchaseErrorType = enumType('PurchaseError', PURCHASE_ERRORS, {
-  description: 'Why premium was not bought.',
+  description: 'The reason why premium was not bought.',
   values: {
-    'idempotency key reused': 'The key came with another request before.',
+    'idempotency key reused': 'The key was used for another request.',
     'premium not available': 'The pass sells no premium.',
     'season closed': 'Premium is sold from `startsAt` to `endsAt`.',
-    'premium already owned': 'The player owns it already.',
+    'premium already owned': 'The player already owns premium.',
     'insufficient funds': 'The wallet has less than the price.',
     'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
   },
@@ -76,10 +76,14 @@ export const ClaimTierPayloadType = builder.objectRef<ClaimResult>('ClaimTierPay
   fields: (t) => ({
     success: t.exposeBoolean('success'),
     alreadyClaimed: t.exposeBoolean('alreadyClaimed', { description: 'The tier was claimed before.' }),
-    error: t.expose('error', { type: ClaimErrorType, nullable: true, description: 'Why it was refused.' }),
+    error: t.expose('error', {
+      type: ClaimErrorType,
+      nullable: true,
+      description: 'The reason of a refusal. Null on success.',
+    }),
     granted: t.field({
       type: [RewardType],
-      description: 'What was granted, also when it was claimed before.',
+      description: 'The rewards, also of an earlier claim.',
       resolve: (result) => [...result.granted],
     }),
   }),
@@ -88,7 +92,7 @@ export const ClaimTierPayloadType = builder.objectRef<ClaimResult>('ClaimTierPay
 const GrantedTierType = builder
   .objectRef<{ level: number; track: Track; granted: readonly Granted[] }>('GrantedTier')
   .implement({
-    description: 'A tier that was claimed, with what it granted.',
+    description: 'A claimed tier with its rewards.',
     fields: (t) => ({
       level: t.exposeInt('level'),
       track: t.expose('track', { type: TrackType }),
@@ -99,14 +103,15 @@ const GrantedTierType = builder
 const ClaimAllPayloadType = builder.objectRef<ClaimAllResult>('ClaimAllPayload').implement({
   fields: (t) => ({
     claimed: t.field({
-      description: 'The tiers that were claimed now, by level.',
+      description: 'The newly claimed tiers, by level.',
       type: [GrantedTierType],
       resolve: (result) => [...result.claimed],
     }),
     error: t.expose('error', {
       type: ClaimErrorType,
       nullable: true,
-      description: 'Why nothing was claimed. Null when something was, and when every tier is claimed already.',
+      description:
+        'The reason why nothing was claimed. Null when something was, and when every tier is already claimed.',
     }),
   }),
 })
@@ -114,7 +119,11 @@ const ClaimAllPayloadType = builder.objectRef<ClaimAllResult>('ClaimAllPayload')
 const PurchasePremiumPayloadType = builder.objectRef<PurchaseResult>('PurchasePremiumPayload').implement({
   fields: (t) => ({
     success: t.exposeBoolean('success'),
-    error: t.expose('error', { type: PurchaseErrorType, nullable: true, description: 'Why it was refused.' }),
+    error: t.expose('error', {
+      type: PurchaseErrorType,
+      nullable: true,
+      description: 'The reason of a refusal. Null on success.',
+    }),
     plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
   }),
 })
@@ -123,7 +132,7 @@ builder.queryField('battlePass', (t) =>
   t.field({
     type: BattlePassProgressType,
     nullable: true,
-    description: "The calling player's progress. Null beside an error for a pass that is not there.",
+    description: "The calling player's progress. Null beside an error for a missing pass.",
     ...playerQuery(progressCall),
   }),
 )
@@ -165,10 +174,10 @@ builder.prismaObject('XpEntry', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, id }) => globalId('XpEntry', playerId, id) }),
-    amount: t.expose('amount', { type: 'Int64', description: 'What was added; negative for what a reset took.' }),
+    amount: t.expose('amount', { type: 'Int64', description: 'The granted xp; negative for a reset.' }),
     source: t.exposeString('source'),
     runId: t.exposeString('runId', { description: 'The run in which it was earned.' }),
-    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of its creation.' }),
   }),
 })
 
@@ -183,7 +192,7 @@ builder.prismaObject('BattlePass', {
     xp: t.expose('xp', { type: 'Int64' }),
     level: t.exposeInt('level', {
       description:
-        'The highest level whose gain was crossed: after an edit of the definition the level of its `xp` may be another.',
+        "The highest level that was crossed. After an edit of the definition, the level of the player's `xp` may differ.",
     }),
     premiumOwned: t.exposeBoolean('premiumOwned'),
     completed: t.exposeBoolean('completed', { description: '`onComplete` was crossed.' }),

@@ -32,7 +32,7 @@ const CurrencyType = builder.objectRef<Placed<Currency>>('Currency').implement({
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ environment, name }) => globalId('Currency', environment, name) }),
-    name: t.exposeString('name', { description: 'The name, as wallets have it.' }),
+    name: t.exposeString('name', { description: 'The name, as in wallets.' }),
     isAdded: t.exposeBoolean('isAdded', { description: 'An admin added it with `addCurrency`.' }),
     creditLimit: t.expose('creditLimit', {
       type: 'Int64',
@@ -51,7 +51,7 @@ const ItemType = builder.objectRef<Placed<Item>>('Item').implement({
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ environment, itemId }) => globalId('Item', environment, itemId) }),
-    itemId: t.exposeString('itemId', { description: 'The id, as inventories have it.' }),
+    itemId: t.exposeString('itemId', { description: 'The id, as in inventories.' }),
     scenarioIds: t.stringList({
       description: 'The scenarios whose current version grants it, by id.',
       resolve: ({ scenarioIds }) => [...scenarioIds],
@@ -81,7 +81,8 @@ builder.queryFields((t) => ({
   currencies: t.connection(
     {
       type: CurrencyType,
-      description: 'The currencies that an environment knows, by name. `creditWallet` takes no others by itself.',
+      description:
+        'The currencies that an environment knows, by name. `creditWallet` refuses others unless `allowNew` is true.',
       args: argsOf(assetsRequest),
       resolve: (_root, args, context) =>
         pageOf(context, args, { name: 'currency', read: listCurrencies, nameOf: ({ name }) => name }),
@@ -89,7 +90,7 @@ builder.queryFields((t) => ({
     {
       ...namesOf('Currency')[0],
       fields: (t) => ({
-        totalCount: t.field({ type: 'Count', description: 'How many there are, on all pages.', resolve: totalOf }),
+        totalCount: t.field({ type: 'Count', description: 'The length of the whole list.', resolve: totalOf }),
       }),
     },
     namesOf('Currency')[1],
@@ -105,7 +106,7 @@ builder.queryFields((t) => ({
     {
       ...namesOf('Item')[0],
       fields: (t) => ({
-        totalCount: t.field({ type: 'Count', description: 'How many there are, on all pages.', resolve: totalOf }),
+        totalCount: t.field({ type: 'Count', description: 'The length of the whole list.', resolve: totalOf }),
       }),
     },
     namesOf('Item')[1],
@@ -147,7 +148,7 @@ function payloadType(name: string) {
       currency: t.field({
         type: CurrencyType,
         nullable: true,
-        description: 'The currency as it is now. Null for one that the environment does not know any more.',
+        description: 'The currency after the change. Null when the environment no longer knows it.',
         resolve: ({ environment, environmentId, name }, _args, context) =>
           find(context, { environment, environmentId }, listCurrencies, (currency) => currency.name === name),
       }),
@@ -188,8 +189,7 @@ builder.mutationFields((t) => ({
   }),
   removeCurrency: t.field({
     type: payloadType('RemoveCurrencyPayload'),
-    description:
-      'Takes back what `addCurrency` did. Balances and the credit limit stay; a currency of a scenario stays known.',
+    description: 'Reverts `addCurrency`. Balances and the credit limit stay; a currency of a scenario stays known.',
     args: inputOf('RemoveCurrencyInput', removeCurrencyRequest),
     resolve: (_root, { input }, context) =>
       change(context, ACTIONS.removeCurrency, input, () => removeCurrencyRequest.readInput(input), removeCurrency),

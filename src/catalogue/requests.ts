@@ -7,7 +7,7 @@ export const currency = text('A currency, as scenarios and prices name it.', { m
 export const assetsRequest = shape({ environment })
 export const addCurrencyRequest = shape({
   environment,
-  currency: described(currency, 'The name of the currency, as wallets have it.'),
+  currency: described(currency, 'The name of the currency, as in wallets.'),
   reason,
 })
 export const removeCurrencyRequest = shape({ environment, currency, reason })

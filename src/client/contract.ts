@@ -128,11 +128,11 @@ export interface RunResponse {
 }
 
 export interface CustomLoginRequest {
-  /** Passed on to the studio's webhook, byte for byte. GraphQL takes an object, or its text. */
+  /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
   readonly customData: Readonly<Record<string, unknown>>
-  /** The name of a custom provider; `default` unless given. */
+  /** The name of a custom provider. Default: `default`. */
   readonly provider?: string | null
-  /** What a new player is called unless the webhook says so. */
+  /** The nickname of a new player, unless the webhook gives one. */
   readonly nickname?: string | null
   /** The region of a new player, such as `eu-west`. */
   readonly region?: string | null
@@ -141,9 +141,9 @@ export interface CustomLoginRequest {
 }
 
 export interface CustomLinkRequest {
-  /** Passed on to the studio's webhook, byte for byte. GraphQL takes an object, or its text. */
+  /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
   readonly customData: Readonly<Record<string, unknown>>
-  /** The name of a custom provider; `default` unless given. */
+  /** The name of a custom provider. Default: `default`. */
   readonly provider?: string | null
 }
 
@@ -155,9 +155,9 @@ export interface TokenPair {
 }
 
 export interface StorageListRequest {
-  /** Where to go on: the `next` of the answer before. From the first key unless given. */
+  /** The `next` of the previous answer. Default: from the first key. */
   readonly after?: string | null
-  /** How many keys: 1 to 200; 200 unless given. */
+  /** The number of keys: 1 to 200. Default: 200. */
   readonly first?: number | null
 }
 

@@ -23,7 +23,7 @@ const MAX_NAMES = 100
 const MAX_CURSOR = 256
 
 const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
-  description: 'What an event tells.',
+  description: 'The kind of an event.',
   values: {
     crossing: 'A handle of a node was crossed.',
     'player.created': 'A player was created by a login.',
@@ -35,37 +35,37 @@ const cursorOf = ({ environmentId, position }: StreamEvent): string => printCurs
 
 const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
   interfaces: [NodeType],
-  description:
-    "An event of an environment's stream. Its cursor names its place: subscribe with `after` to go on from there.",
+  description: "An event of an environment's stream. Subscribe with `after` and its cursor to continue from there.",
   fields: (t) => ({
     id: t.id({ resolve: (event) => globalId('Event', cursorOf(event)) }),
     cursor: t.string({ resolve: cursorOf }),
-    type: t.expose('type', { description: 'What it tells.', type: EventTypeEnum }),
+    type: t.expose('type', { description: 'The kind of event.', type: EventTypeEnum }),
     occurredAt: t.expose('occurredAt', { type: 'DateTime' }),
     playerId: t.exposeID('playerId'),
     scenarioId: t.exposeString('scenarioId', {
-      description: 'The scenario of the run; null for a player that was created.',
+      description: 'The scenario of the run; null for `PLAYER_CREATED`.',
       nullable: true,
     }),
     nodeId: t.exposeString('nodeId', {
-      description: 'The node whose handle was crossed; null for events that are no crossing.',
+      description: 'The node of the crossed handle; null for an event that is no crossing.',
       nullable: true,
     }),
     runId: t.exposeString('runId', {
-      description: 'The run; null for a player that was created.',
+      description: 'The run; null for `PLAYER_CREATED`.',
       nullable: true,
     }),
     handle: t.exposeString('handle', {
       nullable: true,
-      description: 'The crossed handle; null for events that are no crossing.',
+      description: 'The crossed handle; null for an event that is no crossing.',
     }),
     byClient: t.exposeBoolean('byClient', {
-      description: 'A client crossed the handle, of a node that it runs: the service has verified nothing.',
+      description:
+        'True when a client crossed the handle of a node that the client runs: the service has not verified it.',
     }),
     data: t.field({
       type: 'JSON',
       description:
-        "The event's own members. Each type of event has them as fields, too. Xp and amounts are decimal strings, as Int64.",
+        "The event's data. Each type of event has it as fields, too. Xp and amounts are decimal strings, as Int64.",
       // A text value cannot contain this member: its quotation marks would be escaped.
       resolve: (event) => new RawJson(event.data.replace(/"(xp|amount)":(\d+)/g, '"$1":"$2"')),
     }),
@@ -111,7 +111,7 @@ const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEven
   description: 'Premium was bought for a pass.',
   fields: (t) => ({
     price: t.field({
-      description: 'What was paid.',
+      description: 'The paid price.',
       type: PriceType,
       resolve: (event) => {
         const price = new JsonSource(dataOf(event).objectText('price') ?? '{}')
@@ -133,7 +133,7 @@ const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').
     nickname: t.string({ nullable: true, resolve: (event) => textOf(dataOf(event), 'nickname') }),
     provider: t.string({
       nullable: true,
-      description: 'Of its first identity: `custom`, or `custom:` and the name of another provider.',
+      description: 'The provider of its first identity: `custom`, or `custom:` and the name of another provider.',
       resolve: (event) => textOf(dataOf(event), 'provider'),
     }),
   }),
@@ -144,7 +144,7 @@ builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
   description: 'A run was cancelled.',
   fields: (t) => ({
     cause: t.field({
-      description: 'Why it was cancelled.',
+      description: 'The cause of the cancellation.',
       type: RunCauseEnum,
       resolve: (event) => readText(dataOf(event), 'cause') as RunCause,
     }),
@@ -172,24 +172,23 @@ function typeNameOf({ type, handle, byClient }: StreamEvent): string {
 const setOf = (names: readonly string[] | null): ReadonlySet<string> | null => names && new Set(names)
 
 const kinds = {
-  types: mapped(optional(someOf('Of these kinds alone.', EVENT_TYPES)), setOf),
-  handles: mapped(
-    optional(texts('Of these handles alone, such as `onLevelUp`: up to 100.', { max: MAX_NAMES })),
-    setOf,
-  ),
+  types: mapped(optional(someOf('Only these kinds.', EVENT_TYPES)), setOf),
+  handles: mapped(optional(texts('Only these handles, such as `onLevelUp`: up to 100.', { max: MAX_NAMES })), setOf),
 }
-const scope = { environment: optional(described(environment, 'Required for a platform key; a player has its own.')) }
+const scope = {
+  environment: optional(described(environment, 'Required for a platform key. A player has its own environment.')),
+}
 const place = {
-  scenarioId: optional(described(scenarioId, 'Of this scenario alone.')),
-  nodeId: optional(described(nodeId, 'Of this node alone.')),
+  scenarioId: optional(described(scenarioId, 'Only this scenario.')),
+  nodeId: optional(described(nodeId, 'Only this node.')),
   playerId: mapped(
-    optional({ ...described(playerId, 'Of this player alone.'), type: 'String' }),
+    optional({ ...described(playerId, 'Only this player.'), type: 'String' }),
     (id) => id?.toLowerCase() ?? null,
   ),
 }
 const followed = {
   ...scope,
-  after: optional(text('A cursor: events after it are replayed, then joined to the live ones.', { max: MAX_CURSOR })),
+  after: optional(text('A cursor. The events after it are replayed, and live ones follow.', { max: MAX_CURSOR })),
 }
 const scopeRequest = shape(scope)
 const kindsRequest = shape(kinds)
@@ -263,13 +262,13 @@ builder.subscriptionFields((t) => {
       resolve: (event: StreamEvent) => event,
     })
   return {
-    onLevelUp: crossings(LevelUpEvent, 'onLevelUp', 'Passes that reach a higher level.'),
-    onMaxLevel: crossings(MaxLevelEvent, 'onMaxLevel', 'Passes that reach their top level, once each.'),
-    onComplete: crossings(CompleteEvent, 'onComplete', 'Nodes that the service runs, as they cross `onComplete`.'),
-    onPremiumPurchase: crossings(PremiumPurchaseEvent, 'onPremiumPurchase', 'Premium that is bought.'),
+    onLevelUp: crossings(LevelUpEvent, 'onLevelUp', 'Passes that reach a higher level, live.'),
+    onMaxLevel: crossings(MaxLevelEvent, 'onMaxLevel', 'Passes that reach their top level, once each, live.'),
+    onComplete: crossings(CompleteEvent, 'onComplete', 'Crossings of `onComplete` by nodes that the service runs.'),
+    onPremiumPurchase: crossings(PremiumPurchaseEvent, 'onPremiumPurchase', 'Purchases of premium, live.'),
     playerCreated: t.field({
       type: PlayerCreatedEvent,
-      description: 'Players that are created.',
+      description: 'New players, live.',
       args: argsOf(playersCreatedRequest),
       subscribe: (_root, args, context) => follow(context, { ...args, types: ['player.created'] }),
       resolve: (event: StreamEvent) => event,
@@ -286,7 +285,8 @@ builder.subscriptionFields((t) => {
 
 builder.queryField('streamCursor', (t) =>
   t.string({
-    description: "The present end of an environment's stream: subscribe with `after` to hear all that follows.",
+    description:
+      "The present end of an environment's stream. Subscribe with it as `after` to receive everything that follows.",
     args: argsOf(scopeRequest),
     resolve: async (_root, args, context) => {
       const { environment } = scopeRequest.readInput(args)
@@ -306,7 +306,7 @@ builder.queryField('events', (t) =>
     {
       type: EventInterface,
       description:
-        'The history of a stream, in its order. Cursors are the stream’s own: subscribe with `after: pageInfo.endCursor` to go on live. `last` gives the latest.',
+        'The history of a stream, in its order. The cursors are those of the stream: subscribe with `after: pageInfo.endCursor` to continue live. `last` gives the latest.',
       args: argsOf(historyRequest),
       resolve: async (_root, args, context) => {
         const { from, to, ...request } = historyRequest.readInput(args, checkSpan)
@@ -323,7 +323,7 @@ builder.prismaObjectField('Player', 'events', (t) =>
     {
       type: EventInterface,
       description:
-        'Its events in the order of the stream, as `Query.events` has them with its `playerId`: the same cursors, and `last` gives the latest.',
+        "The player's events in the order of the stream: as `Query.events` with its `playerId`, and with the same cursors. `last` gives the latest.",
       args: argsOf(kindsRequest),
       resolve: ({ environmentId, id: playerId }, args, context) => {
         const page = readEventPage(args)

@@ -39,11 +39,11 @@ export const builder = new SchemaBuilder<{
   },
 })
 
-builder.queryType({ description: 'What is read.' })
+builder.queryType({ description: 'Operations that read.' })
 builder.mutationType({
-  description: 'What is done. The same operations as the REST endpoints, with the same outcomes.',
+  description: 'Operations that change something. Those of players have the same outcomes as the REST endpoints.',
 })
-builder.subscriptionType({ description: 'What happens, live, and from a cursor on.' })
+builder.subscriptionType({ description: 'Live events, optionally from a cursor on.' })
 
 builder.scalarType('Int64', {
   description: 'A 64-bit integer: a decimal string in answers; a decimal string or an integer in requests.',
@@ -53,7 +53,7 @@ builder.scalarType('Int64', {
 })
 
 builder.scalarType('Count', {
-  description: 'How many: a whole number up to 2^53, as a JSON number. Only in answers.',
+  description: 'A number of things: a whole number up to 2^53, as a JSON number. Only in answers.',
   serialize: (value) => Number(value),
   parseValue: () => {
     throw new TypeError('Count is given in answers only')
@@ -67,7 +67,7 @@ builder.scalarType('DateTime', {
 })
 
 builder.scalarType('JSON', {
-  description: 'Any JSON value. Integers beyond 2^53 are given as decimal strings. Only in answers.',
+  description: 'Any JSON value. Integers beyond 2^53 are decimal strings. Only in answers.',
   serialize: (value) => plainJson(value),
   parseValue: () => {
     throw new TypeError('JSON is given in answers only')
@@ -76,7 +76,7 @@ builder.scalarType('JSON', {
 
 builder.scalarType('JSONObject', {
   description:
-    'A JSON object: its text as a string, of which nothing is rounded or reordered, or an object. Only in requests.',
+    'A JSON object: an object, or its text as a string, which is neither rounded nor reordered. Only in requests.',
   serialize: () => {
     throw new TypeError('JSONObject is taken in requests only')
   },

@@ -21,7 +21,8 @@ export const NodeType = builder.interfaceRef<object>('Node').implement({
   description: 'An object that can be read again by its id.',
   fields: (t) => ({
     id: t.id({
-      description: 'Its global id, such as `Player:` and the id of a player: for `Query.node` and for caches.',
+      description:
+        'The global id, for `Query.node` and for caches: the type, a colon, and the parts of the id, such as `Player:0192…`.',
       resolve: () => {
         throw new Error('a type of nodes has no id')
       },
@@ -79,7 +80,8 @@ builder.queryField('node', (t) =>
   t.field({
     type: NodeType,
     nullable: true,
-    description: 'The object with this global id. Null when there is none that the caller may read.',
+    description:
+      'The object with this global id. Null for a missing object, and for one that the caller must not read.',
     args: { id: t.arg.id({ required: true, description: 'The `id` of an object.' }) },
     resolve: async (_root, { id }, context) => {
       // The caller is checked first, as for every other field.

@@ -39,7 +39,7 @@ const PAGED = /^PageInfo$|Connection$|(?<!^Changed|^Definition)Edge$/
 
 /** Inputs, results and payloads are named after their field. */
 function describeType(name: string): string | undefined {
-  if (name === 'PageInfo') return 'Where a page is in its list.'
+  if (name === 'PageInfo') return 'The place of a page in its list.'
   if (PAGED.test(name)) return name.endsWith('Edge') ? 'An entry of a page.' : 'A page of a list.'
   const [, first = '', rest = '', kind] = /^(.)(.*)(Input|Result|Payload)$/.exec(name) ?? []
   if (kind === undefined) return undefined

@@ -37,39 +37,39 @@ const toInt64 = (sum: bigint): bigint => (sum > MAX_INT64 ? MAX_INT64 : sum < MI
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
 
 const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').implement({
-  description: 'How players stand at a level at the end of the range, and what moved in it.',
+  description: 'Players of a level at the end of the range, and changes in it.',
   fields: (t) => ({
     level: t.exposeInt('level', {
-      description: 'A level of the pass, or one at which somebody stands after an edit; 0 is below the first.',
+      description: 'A level of the pass, or after an edit another level with players; 0 is below the first.',
     }),
     players: t.expose('players', {
       type: 'Count',
-      description: 'Players at this very level, as their own progress says.',
+      description: 'Players at exactly this level.',
     }),
-    premium: t.expose('premium', { type: 'Count', description: 'Players at this very level, with premium.' }),
+    premium: t.expose('premium', { type: 'Count', description: 'Players at exactly this level with premium.' }),
     reached: t.expose('reached', { type: 'Count', description: 'Players at this level or above.' }),
     reachedPremium: t.expose('reachedPremium', {
       type: 'Count',
-      description: 'Players at this level or above, with premium.',
+      description: 'Players at this level or above with premium.',
     }),
     conversion: t.float({
       nullable: true,
-      description: 'The share with premium of those who reached the level, 0 to 1; null while nobody has.',
+      description: 'The share with premium of the players who reached the level, 0 to 1; null without such players.',
       resolve: ({ reached, reachedPremium }) => share(reachedPremium, reached),
     }),
     reachedInRange: t.expose('reachedInRange', {
       type: 'Count',
-      description: 'How many more had reached it at the end of the range than at its beginning.',
+      description: 'The growth of `reached` in the range.',
     }),
     premiumInRange: t.expose('premiumInRange', {
       type: 'Count',
-      description: 'Premium bought or given in the range by players at this level, less what was taken back.',
+      description: 'Premium bought or granted in the range by players at this level, minus revoked.',
     }),
   }),
 })
 
 const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement({
-  description: 'The way of a tier from reached to claimed, up to the end of the range.',
+  description: 'The claim funnel of a tier, up to the end of the range.',
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, resolve: ({ track }) => track }),
@@ -78,11 +78,11 @@ const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement(
       type: 'Count',
       description: 'Players who reached its level and own its track: on the premium track those with premium.',
     }),
-    claimed: t.expose('claimed', { type: 'Count', description: 'Claims, those that support gave included.' }),
+    claimed: t.expose('claimed', { type: 'Count', description: 'Claims, including those by support.' }),
     unclaimed: t.expose('unclaimed', { type: 'Count', description: 'Players who are entitled and have not claimed.' }),
     claimedInRange: t.expose('claimedInRange', {
       type: 'Count',
-      description: 'Claims in the range, less those that were reset.',
+      description: 'Claims in the range, minus reset ones.',
     }),
   }),
 })
@@ -90,29 +90,29 @@ const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement(
 const DayInsightType = builder.objectRef<DayInsight>('DayInsight').implement({
   description: 'One day of a battle pass, in UTC.',
   fields: (t) => ({
-    startsAt: t.field({ type: 'DateTime', description: 'Its first moment.', resolve: ({ day }) => day }),
+    startsAt: t.field({ type: 'DateTime', description: 'The start of the day.', resolve: ({ day }) => day }),
     players: t.expose('players', { type: 'Count', description: 'Players who earned xp, claimed or bought that day.' }),
     newPlayers: t.expose('newPlayers', {
       type: 'Count',
-      description: 'Players whose pass began that day, mostly with their first xp.',
+      description: 'Players who began the pass that day.',
     }),
-    premium: t.expose('premium', { type: 'Count', description: 'Premium bought or given, less what was taken back.' }),
-    claims: t.expose('claims', { type: 'Count', description: 'Tiers claimed, less those that were reset.' }),
+    premium: t.expose('premium', { type: 'Count', description: 'Premium bought or granted, minus revoked.' }),
+    claims: t.expose('claims', { type: 'Count', description: 'Claimed tiers, minus reset ones.' }),
     completed: t.expose('completed', { type: 'Count', description: 'Players who completed the pass.' }),
   }),
 })
 
 const XpTimeType = builder.objectRef<SourceInsight['times'][number]>('XpTime').implement({
-  description: 'What an hour or day gave.',
+  description: 'The xp of an hour or day.',
   fields: (t) => ({
     startsAt: t.field({
       type: 'DateTime',
-      description: 'The first moment of the hour or day.',
+      description: 'The start of the hour or day.',
       resolve: ({ at }) => at,
     }),
-    grants: t.expose('grants', { type: 'Count', description: 'How many times xp was given or taken.' }),
+    grants: t.expose('grants', { type: 'Count', description: 'The number of grants and resets.' }),
     xp: t.field({
-      description: `What was given, less what was taken back. ${SUM}`,
+      description: `Granted xp, minus resets. ${SUM}`,
       type: 'Int64',
       resolve: ({ xp }) => toInt64(xp),
     }),
@@ -120,43 +120,46 @@ const XpTimeType = builder.objectRef<SourceInsight['times'][number]>('XpTime').i
 })
 
 const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
-  description: 'What one source of xp gave in the range.',
+  description: 'The xp of one source in the range.',
   fields: (t) => ({
-    source: t.exposeString('source', { nullable: true, description: 'Null for all that are not among the largest.' }),
-    grants: t.expose('grants', { type: 'Count', description: 'How many times xp was given or taken.' }),
+    source: t.exposeString('source', {
+      nullable: true,
+      description: 'Null for the sum of all but the largest sources.',
+    }),
+    grants: t.expose('grants', { type: 'Count', description: 'The number of grants and resets.' }),
     xp: t.field({
       type: 'Int64',
-      description: `Below zero for what support took back. ${SUM}`,
+      description: `Negative for resets by support. ${SUM}`,
       resolve: ({ xp }) => toInt64(xp),
     }),
     times: t.field({
       type: [XpTimeType],
-      description: 'Hours or days in which it gave any, in order.',
+      description: 'The hours or days with xp of this source, in order.',
       resolve: ({ times }) => [...times],
     }),
   }),
 })
 
 const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight').implement({
-  description: 'How far players got, at the end of the range.',
+  description: 'Progress of players at the end of the range.',
   fields: (t) => ({
-    players: t.expose('players', { type: 'Count', description: 'Who have played the pass.' }),
-    atTopLevel: t.expose('atTopLevel', { type: 'Count', description: 'Who have reached the top level.' }),
+    players: t.expose('players', { type: 'Count', description: 'Players who have played the pass.' }),
+    atTopLevel: t.expose('atTopLevel', { type: 'Count', description: 'Players who have reached the top level.' }),
     completed: t.expose('completed', {
       type: 'Count',
-      description: 'Who have reached the top level and claimed every tier of the tracks that they own.',
+      description: 'Players who have reached the top level and claimed every tier of their tracks.',
     }),
     rate: t.float({
       nullable: true,
-      description: 'Completed by players, 0 to 1; null while nobody has played.',
+      description: '`completed` divided by `players`, 0 to 1; null without players.',
       resolve: ({ completed, players }) => share(completed, players),
     }),
   }),
 })
 
 export const StepType = enumType('InsightStep', STEPS, {
-  description: 'How finely times are told apart.',
-  values: { hour: 'Hours of UTC.', day: 'Days of UTC.' },
+  description: 'The length of a step in time.',
+  values: { hour: 'Hours in UTC.', day: 'Days in UTC.' },
 })
 
 /** Three of the fields need the levels: they are read once. */
@@ -166,15 +169,15 @@ interface Insight extends InsightRef {
 
 const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
   description:
-    'Figures of one battle pass, as of the last commit. What they say of how players stand is said of the end of the range. Days and hours are those of UTC, and count whole where the range touches them. Players of deleted accounts stay counted.',
+    'Figures of one battle pass, as of the last commit. Levels of players are those at the end of the range. Days and hours are in UTC, and count as a whole when the range touches them. Deleted players stay counted.',
   fields: (t) => ({
     from: t.field({
-      description: 'The first moment of the range.',
+      description: 'The start of the range, included.',
       type: 'DateTime',
       resolve: ({ range }) => range.from,
     }),
     to: t.field({
-      description: 'The end of the range; not itself in it.',
+      description: 'The end of the range, not included.',
       type: 'DateTime',
       resolve: ({ range }) => range.to,
     }),
@@ -186,12 +189,12 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     }),
     days: t.field({
       type: [DayInsightType],
-      description: 'Every day of the range, in order, those of which nothing is known too.',
+      description: 'Every day of the range, in order, including days without figures.',
       resolve: (insight, _args, { service }) => readDays(service.operatorPool, insight),
     }),
     xp: t.field({
       type: [XpSourceType],
-      description: `Xp by source, the largest first, then the rest as one. An hour keeps a hundred sources apart. Hours are of the last ${HOURS_KEPT_DAYS} days and of up to ${MAX_DAYS_BY_HOUR} days at a time.`,
+      description: `Xp by source, the largest first, then the rest as one. An hour distinguishes a hundred sources. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_DAYS_BY_HOUR} days at a time.`,
       args: {
         by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'Times by hour or by day.' }),
         sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_SOURCES}.` }),
@@ -211,7 +214,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       resolve: async (insight, _args, { service }) => readTiers(service.operatorPool, insight, await insight.levels()),
     }),
     completion: t.field({
-      description: 'How many played, reached the top and completed the pass.',
+      description: 'Players who played, reached the top level and completed the pass.',
       type: CompletionType,
       resolve: async (insight, _args, { service }) =>
         readCompletion(service.operatorPool, insight, await insight.levels()),
@@ -223,8 +226,8 @@ const insightRequest = shape({
   environment,
   scenarioId,
   nodeId: described(nodeId, 'A battle-pass node of the published version.'),
-  from: optional(moment(`${DEFAULT_DAYS} days before the end unless given.`)),
-  to: optional(moment('Now unless given. Not itself in the range.')),
+  from: optional(moment(`Default: ${DEFAULT_DAYS} days before the end.`)),
+  to: optional(moment('The end of the range, not included. Default: now.')),
 })
 
 builder.queryField('battlePassInsight', (t) =>

@@ -23,22 +23,22 @@ import {
 import { DIRECTIONS, PLAYER_SORTS, type PlayerPlace, type PlayerSort } from './statements.ts'
 
 enumType('PlayerSort', PLAYER_SORTS, {
-  description: 'By what a list of players is sorted. Those who are equal in it are in the order of their ids.',
+  description: 'The order of a list of players. Equal players are in the order of their ids.',
   values: {
-    created: 'When they were created.',
-    'last login': 'When they logged in last. Those who never did come last, in either direction.',
-    level: 'Their level on the pass that is named.',
+    created: 'By the time of creation.',
+    'last login': 'By the last login. Players without a login come last, in either direction.',
+    level: 'By the level on the given pass.',
   },
 })
 enumType('SortDirection', DIRECTIONS, {
-  description: 'Which end of a list comes first.',
+  description: 'The direction of a list.',
   values: { descending: 'The newest or highest first.', ascending: 'The oldest or lowest first.' },
 })
 const NicknameSearchType = enumType('NicknameSearch', NICKNAME_SEARCHES, {
-  description: 'How nicknames were looked through.',
+  description: 'How nicknames were searched.',
   values: {
-    anywhere: 'The text was found anywhere in them, without regard to letter case and accents.',
-    prefix: 'The text was found at their beginning, in any letter case.',
+    anywhere: 'Anywhere in nicknames, without regard to letter case and accents.',
+    prefix: 'At the beginning of nicknames, in any letter case.',
   },
 })
 
@@ -56,7 +56,7 @@ builder.queryFields((t) => ({
   player: t.prismaField({
     type: 'Player',
     nullable: true,
-    description: "A player of the key's project. Null for one that is not there.",
+    description: "A player of the key's project. Null for a missing one.",
     args: argsOf(playerQueryRequest),
     resolve: async (query, _root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
@@ -72,7 +72,7 @@ builder.queryFields((t) => ({
     {
       type: PlayerType,
       description:
-        'The players of an environment, the newest first unless it is said otherwise. A page continues behind a place, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. While `hasNextPage` is true a page may have fewer players than asked for, or none: ask for the next.',
+        'The players of an environment, by default the newest first. A page continues behind a place, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. While `hasNextPage` is true a page may have fewer players than asked for, or none: ask for the next.',
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')
@@ -118,7 +118,7 @@ builder.queryFields((t) => ({
       fields: (t) => ({
         totalCount: t.field({
           type: 'Count',
-          description: `How many players the list has, on all pages: counted up to ${MAX_COUNT.toLocaleString('en')}.`,
+          description: `The length of the whole list, counted up to ${MAX_COUNT.toLocaleString('en')}.`,
           resolve: async (connection) => Math.min((await aboutOf(connection).count()).count, MAX_COUNT),
         }),
         totalCountIsExact: t.boolean({
@@ -128,7 +128,7 @@ builder.queryFields((t) => ({
         nicknameSearch: t.field({
           type: NicknameSearchType,
           nullable: true,
-          description: 'How nicknames were looked through; null without a search of them.',
+          description: 'How nicknames were searched; null without such a search.',
           resolve: (connection) => aboutOf(connection).nicknameSearch(),
         }),
       }),

@@ -34,16 +34,16 @@ export const filterRequest = shape({
       max: MAX_IDENTITY_PROVIDER,
     }),
   ),
-  status: optional(oneOf('Of this status alone.', STATUSES)),
-  region: optional(text('Of this region alone, to the letter.', { max: MAX_TAG })),
-  language: optional(text('Of this language alone, to the letter.', { max: MAX_TAG })),
+  status: optional(oneOf('Only this status.', STATUSES)),
+  region: optional(text('Only this region, compared exactly.', { max: MAX_TAG })),
+  language: optional(text('Only this language, compared exactly.', { max: MAX_TAG })),
   createdFrom: optional(moment('Created at this moment or later.')),
   createdTo: optional(moment('Created before this moment.')),
-  lastLoginFrom: optional(moment('Logged in last at this moment or later.')),
-  lastLoginTo: optional(moment('Logged in last before this moment; those who never did are left out.')),
-  scenarioId: optional(described(scenarioId, 'The scenario of the pass that the following are about.')),
+  lastLoginFrom: optional(moment('The last login was at this moment or later.')),
+  lastLoginTo: optional(moment('The last login was before this moment. Players without a login are left out.')),
+  scenarioId: optional(described(scenarioId, 'The scenario of the pass for the following filters.')),
   nodeId: optional(described(nodeId, 'The node of that pass.')),
-  premium: optional(flag('With premium on the pass, or without. Either way of those who have begun the pass.')),
+  premium: optional(flag('With premium on the pass, or without. In both cases only players who have begun the pass.')),
   levelFrom: level('At this level of the pass or above.'),
   levelTo: level('At this level of the pass or below.'),
 })
@@ -51,10 +51,10 @@ export const filterRequest = shape({
 export const playersRequest = shape({
   ...filterRequest.fields,
   sortBy: optional(
-    oneOf('By when they were created unless given. By level it has those who have begun the pass.', PLAYER_SORTS),
+    oneOf('Default: by creation. A list by level has the players who have begun the pass.', PLAYER_SORTS),
     'created',
   ),
-  direction: optional(oneOf('The newest or highest first unless given.', DIRECTIONS), 'descending'),
+  direction: optional(oneOf('Default: the newest or highest first.', DIRECTIONS), 'descending'),
 })
 
 type Filter = RequestOf<typeof filterRequest>

@@ -88,7 +88,7 @@ const ERRORS: Readonly<Record<SupportError, string>> = {
 }
 
 const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
-  description: 'Why an action of support was refused.',
+  description: 'The reason why an action of support was refused.',
   values: ERRORS,
 })
 
@@ -110,11 +110,11 @@ const payload = <Outcome>(name: string, description?: string) => {
       error: t.expose('error', {
         type: SupportErrorType,
         nullable: true,
-        description: 'Why the action was refused. Nothing has changed then. Null when it was done.',
+        description: 'The reason of a refusal; then nothing changed. Null on success.',
       }),
       message: t.string({
         nullable: true,
-        description: 'The same as a sentence for the operator.',
+        description: 'The refusal as a sentence for the operator.',
         resolve: ({ error, refusal }) => error && (refusal?.faults[0]?.message ?? ERRORS[error]),
       }),
     }),
@@ -126,15 +126,15 @@ const payload = <Outcome>(name: string, description?: string) => {
   return ref
 }
 
-const PlayerPayload = payload('PlayerPayload', 'What an action of support leaves.')
+const PlayerPayload = payload('PlayerPayload', 'The payload of an action of support.')
 
 const ChangePayload = payload<Changed>(
   'ChangePayload',
-  'What an action of support leaves, and whether there was anything to do.',
+  'The payload of an action of support that may have nothing to do.',
 )
 builder.objectField(ChangePayload, 'changed', (t) =>
   t.boolean({
-    description: 'There was something to do, and it is done.',
+    description: 'False when there was nothing to do.',
     resolve: ({ outcome }) => outcome?.changed ?? false,
   }),
 )
@@ -144,13 +144,13 @@ builder.objectField(WalletPayload, 'balance', (t) =>
   t.field({
     type: 'Int64',
     nullable: true,
-    description: 'The balance after it. Null when it was refused.',
+    description: 'The balance after the change. Null for a refusal.',
     resolve: ({ outcome }) => outcome?.balance,
   }),
 )
 builder.objectField(WalletPayload, 'nearest', (t) =>
   t.stringList({
-    description: 'For `UNKNOWN_CURRENCY` the known names that are most like it, the most alike first. Else empty.',
+    description: 'For `UNKNOWN_CURRENCY` the most similar known names, the most similar first. Otherwise empty.',
     resolve: ({ refusal }) => (refusal instanceof UnknownCurrency ? [...refusal.nearest] : []),
   }),
 )
@@ -158,7 +158,7 @@ builder.objectField(WalletPayload, 'entry', (t) =>
   t.prismaField({
     type: 'WalletEntry',
     nullable: true,
-    description: 'The row of the ledger that it wrote. Null when it was refused.',
+    description: 'The row of the ledger. Null for a refusal.',
     resolve: (query, { player, outcome, asked: { currency } }, _args, { prisma }) => {
       if (!outcome) return null
       const { entryId, balance } = outcome
@@ -177,7 +177,7 @@ builder.objectField(GrantXpPayload, 'result', (t) =>
   t.field({
     type: AddXpPayloadType,
     nullable: true,
-    description: "The same result that the player's own call returns. Null when it was refused.",
+    description: "The same result that the player's own call returns. Null for a refusal.",
     resolve: ({ outcome }) => outcome,
   }),
 )
@@ -185,7 +185,7 @@ builder.objectField(GrantXpPayload, 'entry', (t) =>
   t.prismaField({
     type: 'XpEntry',
     nullable: true,
-    description: 'The row of the xp ledger that it wrote. Null when it was refused.',
+    description: 'The row of the xp ledger. Null for a refusal.',
     resolve: (query, { player, outcome, asked: { scenarioId, amount, source } }, _args, { prisma }) => {
       if (!outcome) return null
       const { entryId } = outcome
@@ -204,8 +204,7 @@ builder.objectField(GrantTierPayload, 'result', (t) =>
   t.field({
     type: ClaimTierPayloadType,
     nullable: true,
-    description:
-      "The same result that the player's own call returns, with an `error` of its own. Null when it was refused.",
+    description: "The same result that the player's own call returns, with an `error` of its own. Null for a refusal.",
     resolve: ({ outcome }) => outcome,
   }),
 )
@@ -215,7 +214,7 @@ for (const ref of [GrantXpPayload, GrantTierPayload] as unknown as [typeof Grant
   builder.objectField(ref, 'walletEntries', (t) =>
     t.prismaField({
       type: ['WalletEntry'],
-      description: 'The rows of the wallet that it wrote, in their order. Empty when it paid no currency.',
+      description: "The rows of the wallet's ledger that the grant wrote, in order. Empty when it paid no currency.",
       resolve: (query, { player, outcome }, _args, { prisma }) => {
         const where = { ...ownerOf(player), id: { in: [...(outcome?.walletEntryIds ?? [])] } }
         return prisma.walletEntry.findMany({ ...query, where, orderBy: { id: 'asc' } })
@@ -237,20 +236,20 @@ const moneyRequest = shape({
 })
 const creditRequest = shape({
   ...moneyRequest.fields,
-  allowNew: optional(flag('Credit a currency that the environment does not know. False unless given.'), false),
+  allowNew: optional(flag('True credits a currency even if the environment does not know it. Default: false.'), false),
 })
 const passRequest = shape({ ...whom, ...inScenario })
 const rewardRequest = shape({ ...whom, scenarioId, nodeId: described(nodeId, 'A reward node of the scenario.') })
 const identityRequest = shape({
   ...whom,
   provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
-  subject: text("The player's id of the studio, as its webhook named it.", { max: MAX_SUBJECT }),
+  subject: text("The studio's own id of the player, from its webhook.", { max: MAX_SUBJECT }),
 })
 const xpRequest = shape({
   ...whom,
   ...inScenario,
   amount,
-  source: optional(text('`support` unless given.', { max: MAX_SOURCE }), 'support'),
+  source: optional(text('Default: `support`.', { max: MAX_SOURCE }), 'support'),
   idempotencyKey: requiredKey,
 })
 const tierRequest = shape({ ...whom, ...inScenario, level, track })
@@ -303,18 +302,18 @@ function support<F extends SupportFields, Outcome>(
 builder.mutationFields((t) => ({
   banPlayer: t.field({
     type: PlayerPayload,
-    description: 'Bans a player: its calls are refused from the next one on, and what it has open closes.',
+    description: 'Bans a player: its calls are refused from the next one on, and its open sockets and streams close.',
     ...support('BanPlayerInput', 'ban', playerRequest, banPlayer),
   }),
   unbanPlayer: t.field({
     type: PlayerPayload,
-    description: 'Lets a banned player play again. One that is deleted stays so.',
+    description: 'Lets a banned player play again. A deleted player stays deleted.',
     ...support('UnbanPlayerInput', 'unban', playerRequest, unbanPlayer),
   }),
   deletePlayer: t.field({
     type: PlayerPayload,
     description:
-      'Deletes a player for good: profile, storage, login log and sessions are erased; ledgers, claims and identities stay.',
+      'Deletes a player permanently: profile, storage, login log and sessions are erased; ledgers, claims and identities stay.',
     ...support('DeletePlayerInput', 'delete', playerRequest, deletePlayer),
   }),
   endSessions: t.field({
@@ -326,20 +325,20 @@ builder.mutationFields((t) => ({
   unlinkIdentity: t.field({
     type: PlayerPayload,
     description:
-      'Takes an identity from a player and ends all its logins, since it is not known which came by that identity. The next login with it makes a new player, or it is linked elsewhere.',
+      'Removes an identity from a player and ends all its logins, since a login does not record its identity. The next login with the subject creates a new player, or it can be linked elsewhere.',
     ...support('UnlinkIdentityInput', 'unlink_identity', identityRequest, unlinkIdentity),
   }),
   creditWallet: t.field({
     type: WalletPayload,
     description:
-      'Gives money to a player. A currency that the environment does not know is refused unless `allowNew` is true, and an amount above the credit limit takes an admin.',
+      "Credits a player's wallet. Refuses a currency that the environment does not know unless `allowNew` is true, and an amount above the credit limit unless the caller is an admin.",
     ...support('CreditWalletInput', 'credit_wallet', creditRequest, async (call, input, { operatorPool }) =>
       creditWallet(call, input, await readCreditRules(operatorPool, call.player.environmentId, input.currency)),
     ),
   }),
   debitWallet: t.field({
     type: WalletPayload,
-    description: 'Takes money from a player; more than it has is refused.',
+    description: "Debits a player's wallet. Refuses an amount above the balance.",
     ...support('DebitWalletInput', 'debit_wallet', moneyRequest, debitWallet),
   }),
   grantXp: t.field({
@@ -349,32 +348,32 @@ builder.mutationFields((t) => ({
   }),
   grantTier: t.field({
     type: GrantTierPayload,
-    description: 'Claims a tier for a player, also one that it has not reached. Premium tiers need premium.',
+    description: 'Claims a tier for a player, even one that it has not reached. Premium tiers require premium.',
     ...support('GrantTierInput', 'grant_tier', grantTierRequest, grantTier),
   }),
   resetTier: t.field({
     type: ChangePayload,
-    description: 'Makes one claimed tier of one player claimable again. What it granted stays.',
+    description: 'Makes one claimed tier of one player claimable again. The player keeps its rewards.',
     ...support('ResetTierInput', 'reset_tier', tierRequest, resetTier),
   }),
   resetReward: t.field({
     type: ChangePayload,
-    description: 'Lets a reward node that pays once pay a player again. What it granted stays.',
+    description: 'Lets a reward node that pays once pay a player again. The player keeps its rewards.',
     ...support('ResetRewardInput', 'reset_reward', rewardRequest, resetReward),
   }),
   grantPremium: t.field({
     type: ChangePayload,
-    description: 'Gives premium for nothing. Refused where none is sold.',
+    description: 'Grants premium without a price. Refused for a pass that sells none.',
     ...support('GrantPremiumInput', 'grant_premium', passRequest, grantPremium),
   }),
   revokePremium: t.field({
     type: ChangePayload,
-    description: 'Takes premium back. Refused while premium tiers are claimed: reset them first.',
+    description: 'Revokes premium. Refused while premium tiers are claimed: reset them first.',
     ...support('RevokePremiumInput', 'revoke_premium', passRequest, revokePremium),
   }),
   resetPass: t.field({
     type: ChangePayload,
-    description: 'Puts a pass back to its beginning: no xp, no premium, no claims. What was granted stays.',
+    description: 'Resets a pass: no xp, no premium, no claims. The player keeps its rewards.',
     ...support('ResetPassInput', 'reset_pass', passRequest, resetPass),
   }),
   cancelRun: t.field({
@@ -391,7 +390,7 @@ builder.mutationFields((t) => ({
   }),
   deletePlayerStorage: t.field({
     type: PlayerPayload,
-    description: "Removes keys from a player's storage. Those that it does not have are no fault.",
+    description: "Removes keys from a player's storage. Missing keys are no error.",
     ...support('DeletePlayerStorageInput', 'delete_storage', deleteStorageRequest, (call, { keys }) =>
       deletePlayerStorage(call, keys),
     ),

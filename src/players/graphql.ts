@@ -46,11 +46,11 @@ const IdentityType = builder.prismaObject('Identity', {
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 export const PlayerStatus = enumType('PlayerStatus', STATUSES, {
-  description: 'Whether a player may play.',
+  description: 'Whether a player can play.',
   values: {
-    active: 'It may play.',
-    banned: 'Its calls are refused until it is unbanned.',
-    deleted: 'Its personal data is erased, and its calls are refused for good.',
+    active: 'The player can play.',
+    banned: "The player's calls are refused until it is unbanned.",
+    deleted: "The player's personal data is erased, and its calls are refused permanently.",
   },
 })
 
@@ -66,7 +66,7 @@ export const PlayerType = builder.prismaObject('Player', {
     }),
     status: t.field({
       type: PlayerStatus,
-      description: 'Whether it may play.',
+      description: 'Whether the player can play.',
       select: { status: true },
       resolve: ({ status }) => status as Status,
     }),
@@ -78,13 +78,13 @@ export const PlayerType = builder.prismaObject('Player', {
     lastLoginAt: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'When it logged in last; null for one that never did, and for a deleted one. A refresh is no login.',
+      description: 'The last login; null without one, and for a deleted player. A token refresh is no login.',
       select: { lastLogin: { select: { loggedInAt: true } } },
       resolve: ({ lastLogin }) => lastLogin?.loggedInAt ?? null,
     }),
     // In the order of bytes, as over REST: the sort order of text depends on the database.
     identities: t.field({
-      description: 'By what it logs in, by provider and subject.',
+      description: 'The identities that log the player in, by provider and subject.',
       type: [IdentityType],
       select: (_args, _context, nested) => ({ identities: nested() }),
       resolve: ({ identities }) =>
@@ -98,7 +98,7 @@ export const PlayerType = builder.prismaObject('Player', {
     }),
     inventory: t.field({
       type: [InventoryItemType],
-      description: 'Items held.',
+      description: "The player's items.",
       select: (_args, _context, nested) => ({ inventory: nested() }),
       resolve: ({ inventory }) => [...inventory].sort((a, b) => byBytes(a.itemId, b.itemId)),
     }),
@@ -136,7 +136,7 @@ export const PlayerType = builder.prismaObject('Player', {
       {
         type: 'Run',
         ...PLAYERS_LIST,
-        description: 'Walks through scenarios, the latest first.',
+        description: "The player's runs, the latest first.",
         resolve: (query, { environmentId, id: playerId }, _args, context) => {
           const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
           return context.prisma.run.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
@@ -145,7 +145,7 @@ export const PlayerType = builder.prismaObject('Player', {
       ...namesOf('Run'),
     ),
     passes: t.relation('passes', {
-      description: 'State on battle-pass nodes.',
+      description: "The player's battle passes.",
       query: { orderBy: [{ scenarioId: 'asc' }, { nodeId: 'asc' }] },
     }),
     walletLedger: t.prismaConnection(
@@ -195,13 +195,13 @@ const SetStoragePayload = builder
   .objectRef<{ storage: { key: string; value: string }[] }>('SetStoragePayload')
   .implement({
     fields: (t) => ({
-      storage: t.field({ type: [StoredText], description: 'What was written.', resolve: ({ storage }) => storage }),
+      storage: t.field({ type: [StoredText], description: 'The written values.', resolve: ({ storage }) => storage }),
     }),
   })
 
 const DeleteStoragePayload = builder.objectRef<{ keys: readonly string[] }>('DeleteStoragePayload').implement({
   fields: (t) => ({
-    keys: t.stringList({ description: 'The keys that are gone.', resolve: ({ keys }) => [...keys] }),
+    keys: t.stringList({ description: 'The removed keys.', resolve: ({ keys }) => [...keys] }),
   }),
 })
 
@@ -219,7 +219,7 @@ builder.mutationFields((t) => ({
   }),
   deleteStorage: t.field({
     type: DeleteStoragePayload,
-    description: "Removes keys from the calling player's storage. Those that it does not have are no fault.",
+    description: "Removes keys from the calling player's storage. Missing keys are no error.",
     args: inputOf('DeleteStorageInput', storageDeleteRequest),
     resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, deleteStorageCall.action)

@@ -10,7 +10,7 @@ export type StorageValues = ReadonlyMap<string, string>
 /** Values by key, each as the text that the client sent. */
 export const storageValues: Field<StorageValues> = {
   ...object(
-    `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are kept byte for byte as they are given; in GraphQL, when they are given as text.`,
+    `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are stored byte for byte; in GraphQL, when they are given as text.`,
   ),
   read(source: Source, name: string, faults: Fault[]) {
     const values = members(object('').read(source, name, faults))
@@ -24,21 +24,21 @@ export const storageKeys = texts(`Keys of the storage: up to ${MAX_STORAGE_KEYS}
 
 export const playerRequest = shape({})
 export const storageGetRequest = shape({
-  keys: optional(described(storageKeys, `Keys to read: up to ${MAX_STORAGE_KEYS}. All of them unless given.`)),
+  keys: optional(described(storageKeys, `Keys to read: up to ${MAX_STORAGE_KEYS}. Default: all.`)),
 })
 export const storageSetRequest = shape({ values: storageValues })
 export const storageDeleteRequest = shape({ keys: storageKeys })
 /** A loop may start with an empty text: no key sorts before it. */
 export const storageListRequest = shape({
   after: optional(
-    text('Where to go on: the `next` of the answer before. From the first key unless given.', {
+    text('The `next` of the previous answer. Default: from the first key.', {
       max: MAX_STORAGE_KEY,
       min: 0,
     }),
     '',
   ),
   first: optional(
-    int32(`How many keys: 1 to ${MAX_STORAGE_PAGE}; ${MAX_STORAGE_PAGE} unless given.`, {
+    int32(`The number of keys: 1 to ${MAX_STORAGE_PAGE}. Default: ${MAX_STORAGE_PAGE}.`, {
       min: 1,
       max: MAX_STORAGE_PAGE,
     }),

@@ -17,7 +17,7 @@ builder.prismaObject('Environment', {
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     sdkKeys: t.field({
       type: 'Count',
-      description: 'How many SDK keys are good.',
+      description: 'The number of valid SDK keys.',
       select: { _count: { select: { sdkKeys: { where: { revokedAt: null } } } } },
       resolve: ({ _count }) => _count.sdkKeys,
     }),
@@ -25,10 +25,10 @@ builder.prismaObject('Environment', {
 })
 
 const RoleKeys = builder.objectRef<{ role: Role; keys: number }>('RoleKeys').implement({
-  description: 'How many platform keys of a role are good.',
+  description: 'The number of valid platform keys of a role.',
   fields: (t) => ({
     role: t.expose('role', { type: RoleType }),
-    keys: t.expose('keys', { type: 'Count', description: 'How many are good.' }),
+    keys: t.expose('keys', { type: 'Count', description: 'The number of valid keys.' }),
   }),
 })
 
@@ -36,8 +36,8 @@ builder.prismaObject('Project', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('Project', id) }),
-    projectId: t.exposeID('id', { description: 'Its id, as paths of the platform API have it.' }),
-    name: t.exposeString('name', { description: 'What the project is called.' }),
+    projectId: t.exposeID('id', { description: 'The id, as in paths of the platform API.' }),
+    name: t.exposeString('name', { description: "The project's name." }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     environments: t.relation('environments', { description: 'By name.', query: { orderBy: { name: 'asc' } } }),
     platformKeys: t.field({
@@ -82,7 +82,7 @@ const CreateEnvironmentPayload = builder.objectRef<Written>('CreateEnvironmentPa
   fields: (t) => ({
     environment: t.prismaField({
       type: 'Environment',
-      description: 'The environment that was made.',
+      description: 'The new environment.',
       resolve: (query, { id }, _args, { prisma }) => prisma.environment.findUniqueOrThrow({ ...query, where: { id } }),
     }),
   }),
@@ -104,7 +104,7 @@ addAuditEntry(RenameProjectPayload, 'Never null.')
 builder.mutationFields((t) => ({
   createEnvironment: t.field({
     type: CreateEnvironmentPayload,
-    description: 'Makes an environment: a world of its own, with no keys, providers, scenarios or players yet.',
+    description: 'Makes an environment without keys, providers, scenarios and players.',
     args: inputOf('CreateEnvironmentInput', createEnvironmentRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requirePlatform(context, 'admin', { action: ACTIONS.createEnvironment, target: input.name })

@@ -37,14 +37,16 @@ import { WITHHELD } from './write-only.ts'
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
   description: "A login provider that asks a studio's webhook (spec 2.3).",
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'By which logins name it, such as `default`.' }),
+    name: t.exposeString('name', { description: 'The name that logins use, such as `default`.' }),
     enabled: t.exposeBoolean('enabled'),
     url: t.exposeString('url', { description: 'The address of the webhook.' }),
-    hasSecret: t.exposeBoolean('hasSecret', { description: 'A secret is stored. It never comes back.' }),
+    hasSecret: t.exposeBoolean('hasSecret', {
+      description: 'True when a secret is stored. The secret itself is never returned.',
+    }),
     updatedAt: t.field({ type: 'DateTime', resolve: ({ updatedAt }) => new Date(updatedAt) }),
     replacedSecretsExpireAt: t.field({
       type: ['DateTime'],
-      description: 'When each secret that `rotateProviderSecret` replaced stops to sign, the first to go first.',
+      description: 'The times at which secrets that `rotateProviderSecret` replaced stop signing, the earliest first.',
       resolve: ({ replacedSecretsExpireAt }) => replacedSecretsExpireAt.map((at) => new Date(at)),
     }),
   }),
@@ -78,7 +80,7 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
 builder.queryField('authProviders', (t) =>
   t.field({
     type: [AuthProvidersType],
-    description: "The login providers of the key's project, by environment: of one, or of all.",
+    description: "The login providers of the key's project, by environment: of one environment, or of all.",
     args: argsOf(authProvidersQuery),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
@@ -95,7 +97,7 @@ const SetAuthProvidersPayload = builder
   .implement({
     fields: (t) => ({
       authProviders: t.field({
-        description: 'The providers of the environment, as they are afterwards.',
+        description: 'The providers of the environment after the change.',
         type: AuthProvidersType,
         resolve: (payload) => payload.authProviders,
       }),
@@ -107,10 +109,10 @@ addAuditEntry(SetAuthProvidersPayload, 'Null when nothing changed.')
 const rotateSecretRequest = shape({
   environment,
   name: providerName,
-  secret: optional(text('The new secret, when your endpoint knows it already; else one is made.', { max: MAX_SECRET })),
+  secret: optional(text('The new secret. Default: a generated one.', { max: MAX_SECRET })),
   overlapSeconds: optional(
     int32(
-      `How long the secret of before still signs: 0 to ${MAX_OVERLAP_SECONDS}, ${DEFAULT_OVERLAP_SECONDS} unless given. 0 ends it at once, and every earlier one.`,
+      `How long the replaced secret still signs, in seconds: 0 to ${MAX_OVERLAP_SECONDS}. Default: ${DEFAULT_OVERLAP_SECONDS}. 0 ends it at once, with every earlier one.`,
       { min: 0, max: MAX_OVERLAP_SECONDS },
     ),
     DEFAULT_OVERLAP_SECONDS,
@@ -124,12 +126,12 @@ const RotateProviderSecretPayload = builder
     fields: (t) => ({
       provider: t.field({
         type: CustomProviderType,
-        description: 'The provider, as it is afterwards.',
+        description: 'The provider after the change.',
         resolve: ({ name, provider }) => ({ name, ...provider }),
       }),
       secret: t.exposeString('secret', {
         nullable: true,
-        description: 'The secret that was made: the only time that it is seen. Null when you gave one.',
+        description: 'The generated secret, shown in this answer only. Null when the request gave one.',
       }),
     }),
   })
@@ -139,7 +141,7 @@ addAuditEntry(RotateProviderSecretPayload, 'Null when nothing changed.')
 const testProviderRequest = shape({ environment, ...credentials })
 
 const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPayload').implement({
-  description: 'What a login would come to.',
+  description: 'The result of a rehearsed login.',
   fields: (t) => ({
     status: t.exposeInt('status', { description: 'The status that a client would get over REST.' }),
     outcome: t.expose('outcome', { type: LoginOutcomeType }),
@@ -160,7 +162,7 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
 builder.mutationFields((t) => ({
   setAuthProviders: t.field({
     type: SetAuthProvidersPayload,
-    description: 'Sets login providers. It counts for the very next login, on every instance.',
+    description: 'Sets login providers. The change counts for the next login, on every instance.',
     args: inputOf('SetAuthProvidersInput', setAuthProvidersRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requirePlatform(context, 'admin', { action: ACTIONS.setProviders, target: 'providers' })
@@ -173,7 +175,7 @@ builder.mutationFields((t) => ({
   rotateProviderSecret: t.field({
     type: RotateProviderSecretPayload,
     description:
-      'Replaces the secret of a custom provider, from the very next login on. For an overlap the secret of before signs, too: `X-Signature` is made with the new one, `webhook-signature` has a signature with each.',
+      'Replaces the secret of a custom provider from the next login on. During the overlap the old secret signs, too: `X-Signature` uses the new one, and `webhook-signature` has a signature by each.',
     args: inputOf('RotateProviderSecretInput', rotateSecretRequest),
     resolve: async (_root, { input }, context) => {
       const action = ACTIONS.rotateSecret
@@ -185,7 +187,8 @@ builder.mutationFields((t) => ({
   }),
   testAuthProvider: t.field({
     type: TestAuthProviderPayload,
-    description: 'Asks a webhook as a login would, and tells how it went. No player is made, found or logged in.',
+    description:
+      'Calls a webhook as a login would, and answers the result. No player is created, looked up or logged in.',
     args: inputOf('TestAuthProviderInput', testProviderRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'admin', {
@@ -216,18 +219,18 @@ const OutcomeFiguresType = builder
   })
 
 const LoginAttemptsType = builder.objectRef<LoginFigures['attempts'][number]>('LoginAttempts').implement({
-  description: 'Logins by how many times the webhook was asked.',
+  description: 'Logins by the number of webhook calls.',
   fields: (t) => ({
-    attempts: t.exposeInt('attempts', { description: 'How many times the webhook was asked, from 1 on.' }),
+    attempts: t.exposeInt('attempts', { description: 'The number of webhook calls, from 1.' }),
     logins: t.expose('logins', { type: 'Count' }),
   }),
 })
 
 const LoginLatencyType = builder.objectRef<Latency>('LoginLatency').implement({
   description:
-    'What the webhook took in milliseconds, all attempts of a login together, without the pauses between them. The mean is exact; percentiles are counted in fixed steps, single milliseconds below 40 and steps of 5 % from there: they are exact below 40 and at most 5 % off above.',
+    'The time of the webhook in milliseconds: all attempts of a login together, without the pauses between them. The mean is exact. Percentiles are exact below 40 ms and within 5 % above.',
   fields: (t) => ({
-    mean: t.exposeInt('mean', { description: 'On average, in milliseconds.' }),
+    mean: t.exposeInt('mean', { description: 'The mean, in milliseconds.' }),
     p50: t.exposeInt('p50', { description: 'Half of the logins took no longer, in milliseconds.' }),
     p90: t.exposeInt('p90', { description: '90 % of the logins took no longer, in milliseconds.' }),
     p95: t.exposeInt('p95', { description: '95 % of the logins took no longer, in milliseconds.' }),
@@ -237,7 +240,7 @@ const LoginLatencyType = builder.objectRef<Latency>('LoginLatency').implement({
 
 const LoginFiguresType = builder.objectRef<LoginFigures>('LoginFigures').implement({
   description:
-    'Custom logins that asked a webhook, refused ones too; neither links nor logins with a provider that is none.',
+    'Custom logins that called a webhook, including refused ones. Links, and logins with an unknown provider, do not count.',
   fields: (t) => ({
     logins: t.expose('logins', { type: 'Count' }),
     outcomes: t.field({
@@ -246,27 +249,27 @@ const LoginFiguresType = builder.objectRef<LoginFigures>('LoginFigures').impleme
       resolve: ({ logins, outcomes }) => outcomes.map((each) => ({ ...each, rate: each.logins / logins })),
     }),
     attempts: t.field({
-      description: 'By how many times the webhook was asked.',
+      description: 'Logins by the number of webhook calls.',
       type: [LoginAttemptsType],
       resolve: ({ attempts }) => [...attempts],
     }),
     attemptsPerLogin: t.float({
       nullable: true,
-      description: 'On average. Null of no logins.',
+      description: 'The mean. Null without logins.',
       resolve: ({ logins, attempts }) =>
         logins === 0 ? null : attempts.reduce((sum, each) => sum + each.attempts * each.logins, 0) / logins,
     }),
     latency: t.field({
       type: LoginLatencyType,
       nullable: true,
-      description: 'Null of no logins.',
+      description: 'Null without logins.',
       resolve: ({ latency }) => latency,
     }),
   }),
 })
 
 const ProviderLoginsType = builder.objectRef<LoginStatistics['providers'][number]>('ProviderLogins').implement({
-  description: 'How the logins by one provider went.',
+  description: 'Figures of the logins through one provider.',
   fields: (t) => ({
     provider: t.exposeString('provider', { description: "The provider's name, such as `default`." }),
     figures: t.field({ type: LoginFiguresType, resolve: ({ figures }) => figures }),
@@ -274,11 +277,11 @@ const ProviderLoginsType = builder.objectRef<LoginStatistics['providers'][number
 })
 
 const LoginTimeType = builder.objectRef<LoginTime>('LoginTime').implement({
-  description: 'An hour, or a day as far as it is in the range.',
+  description: 'An hour, or the part of a day that is in the range.',
   fields: (t) => ({
     startsAt: t.field({
       type: 'DateTime',
-      description: 'The first moment of the hour or day.',
+      description: 'The start of the hour or day.',
       resolve: ({ at }) => at,
     }),
     figures: t.field({ type: LoginFiguresType, resolve: ({ figures }) => figures }),
@@ -288,18 +291,22 @@ const LoginTimeType = builder.objectRef<LoginTime>('LoginTime').implement({
 const LoginStatisticsType = builder
   .objectRef<LoginStatistics & { readonly ref: LoginStatisticsRef }>('LoginStatistics')
   .implement({
-    description: `How logins went, up to the last commit. Hours are those of UTC, and count whole where the range touches them; of what is more than ${HOURS_KEPT_DAYS} days ago days do.`,
+    description: `Figures of logins, as of the last commit. Hours are in UTC, and count as a whole when the range touches them; more than ${HOURS_KEPT_DAYS} days ago, only whole days are known.`,
     fields: (t) => ({
-      from: t.field({ description: 'The first moment of the range.', type: 'DateTime', resolve: ({ from }) => from }),
-      to: t.field({ type: 'DateTime', description: 'Not itself in the range.', resolve: ({ to }) => to }),
+      from: t.field({
+        description: 'The start of the range, included.',
+        type: 'DateTime',
+        resolve: ({ from }) => from,
+      }),
+      to: t.field({ type: 'DateTime', description: 'The end of the range, not included.', resolve: ({ to }) => to }),
       total: t.field({
-        description: 'Of all providers together.',
+        description: 'All providers together.',
         type: LoginFiguresType,
         resolve: ({ total }) => total,
       }),
       providers: t.field({
         type: [ProviderLoginsType],
-        description: 'Each provider that had logins, by name; those that are removed since, too.',
+        description: 'Each provider with logins, by name, including removed ones.',
         resolve: ({ providers }) => [...providers],
       }),
       times: t.field({
@@ -318,16 +325,16 @@ const LoginStatisticsType = builder
 
 const loginStatisticsRequest = shape({
   environment,
-  provider: optional(described(providerName, 'Of this provider alone.')),
-  from: optional(moment('A day before the end unless given.')),
-  to: optional(moment(`Now unless given; at most ${MAX_DAYS} days after the beginning.`)),
+  provider: optional(described(providerName, 'Only this provider.')),
+  from: optional(moment('Default: a day before the end.')),
+  to: optional(moment(`The end of the range, not included; at most ${MAX_DAYS} days after the start. Default: now.`)),
 })
 
 builder.queryField('loginStatistics', (t) =>
   t.field({
     type: LoginStatisticsType,
     description:
-      'How the logins of an environment went: by outcome, with attempts and latencies, in all, by provider, and by hour or day.',
+      "Figures of an environment's logins: outcomes, attempts and latencies, in all, by provider, and by hour or day.",
     args: argsOf(loginStatisticsRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')

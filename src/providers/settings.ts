@@ -66,11 +66,11 @@ export interface ReadSettings {
 export const authProvidersRequest = shape({
   environment,
   authProviders: object(
-    'As `{custom: {<name>: {enabled, url, secret}}, google, apple}`. What is absent stays as it is; null removes `google` or `apple`.',
+    'As `{custom: {<name>: {enabled, url, secret}}, google, apple}`. Absent members stay as they are; null removes `google` or `apple`.',
   ),
 })
 /** The requested environment; without one, all of them. */
-export const authProvidersQuery = shape({ environment: optional(described(environment, 'Of this environment alone.')) })
+export const authProvidersQuery = shape({ environment: optional(described(environment, 'Only this environment.')) })
 
 const kinds = shape({
   custom: optional(object('All custom providers, by name.')),
@@ -80,7 +80,7 @@ const kinds = shape({
 export const customProviderRequest = shape({
   enabled: flag('The master switch.'),
   url: text('Absolute, http or https, without credentials.', { max: MAX_URL, check: urlFault }),
-  secret: optional(text('Signs requests. The stored one stays unless given.', { max: MAX_SECRET })),
+  secret: optional(text('Signs requests. Default: the stored one.', { max: MAX_SECRET })),
 })
 
 /** Reads a PUT. A missing secret can only be noticed beside the stored settings, so faults are not thrown yet. */

@@ -16,7 +16,7 @@ const WRITE_ONLY: ReadonlySet<string> = new Set([
 ])
 /** The description of this rule in the API's texts. */
 export const WITHHELD =
-  'As given, without members named secret, client secret, private key, password, token, access token, refresh token, API key or signing key, in any case, with `_` or `-` or without.'
+  'As stored, without members named secret, client secret, private key, password, token, access token, refresh token, API key or signing key (in any case, with `_` or `-` or without).'
 
 const isWriteOnly = (name: string): boolean => WRITE_ONLY.has(name.replaceAll(/[_-]/g, '').toLowerCase())
 

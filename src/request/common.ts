@@ -54,15 +54,15 @@ export const keyLabel = optional(
   }),
 )
 
-export const requiredKey = text('The same key and request is done once, and answered alike for seven days.', {
+export const requiredKey = text('The same key and request takes effect once and gets the same answer for seven days.', {
   max: MAX_IDEMPOTENCY_KEY,
 })
 export const idempotencyKey = optional(requiredKey)
 
 /** A time range with optional ends. */
 export const span = {
-  from: optional(moment('The first moment that counts.')),
-  to: optional(moment('The first moment that does not count any more.')),
+  from: optional(moment('The start of the range, included.')),
+  to: optional(moment('The end of the range, not included.')),
 }
 export const checkSpan: Check<{ readonly from: Date | null; readonly to: Date | null }> = ({ from, to }) =>
   from && to && from >= to ? [{ path: 'to', message: 'must be after from' }] : []

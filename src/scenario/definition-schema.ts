@@ -81,7 +81,7 @@ export const definitionSchema: Schema = {
       nodes: list(ref('node'), 1, MAX_NODES, 'Their ids are unique.'),
       edges: orNull(
         list(ref('edge'), 0, MAX_EDGES, 'Where crossed handles lead. Nodes are entered in this order.'),
-        'None, unless given.',
+        'Default: none.',
       ),
     },
     'A graph of nodes that players walk through. Null counts as absent, unknown members are ignored, and integers are written as integers: 1.0 and 1e3 are refused.',
@@ -128,15 +128,15 @@ export const definitionSchema: Schema = {
         levels: list(ref('level'), 1, MAX_LEVELS, 'By rising level and rising xp.'),
         tiers: orNull(
           list(ref('tier'), 0, TRACKS.length * MAX_LEVELS, 'At most one for each level and track.'),
-          'None, unless given.',
+          'Default: none.',
         ),
         premium: orNull(
           object(['price'], { price: ref('price') }, 'What it costs.'),
           'Without it there is no premium track.',
         ),
-        startsAt: orNull(ref('dateTime'), 'From then on xp, claims and premium are open. Always, unless given.'),
-        endsAt: orNull(ref('dateTime'), 'The first moment without xp and premium. None, unless given.'),
-        claimUntil: orNull(ref('dateTime'), 'The first moment without claims. As `endsAt`, unless given.'),
+        startsAt: orNull(ref('dateTime'), 'Xp, claims and premium are open from this moment on. Default: always.'),
+        endsAt: orNull(ref('dateTime'), 'The first moment without xp and premium. Default: none.'),
+        claimUntil: orNull(ref('dateTime'), 'The first moment without claims. Default: `endsAt`.'),
       },
       'The data of a battle-pass node.',
     ),
@@ -150,7 +150,7 @@ export const definitionSchema: Schema = {
       {
         level: level('The level that opens it, which is one of this pass.'),
         track: { enum: TRACKS, description: 'A premium tier is for owners of premium.' },
-        rewards: orNull(ref('tierRewards'), 'Nothing, unless given.'),
+        rewards: orNull(ref('tierRewards'), 'Default: nothing.'),
       },
       'What can be claimed at a level on a track.',
     ),
@@ -171,7 +171,7 @@ export const definitionSchema: Schema = {
           object(
             [],
             Object.fromEntries(
-              TRACKS.map((track) => [track, orNull(ref('tierRewards'), 'As the pass lists them, unless given.')]),
+              TRACKS.map((track) => [track, orNull(ref('tierRewards'), 'Default: as the pass lists them.')]),
             ),
             'Rewards by track.',
           ),

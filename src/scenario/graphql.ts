@@ -51,12 +51,12 @@ import { type StartResult, startRunCall } from './start-run.ts'
 import { countVersions, diffVersions, listVersions, type VersionSummary } from './versions.ts'
 
 const CrossedHandleType = builder.objectRef<{ nodeId: string; handle: string }>('CrossedHandle').implement({
-  description: 'A handle that was crossed.',
+  description: 'A crossed handle.',
   fields: (t) => ({ nodeId: t.exposeString('nodeId'), handle: t.exposeString('handle') }),
 })
 
 const EnteredNodeType = builder.objectRef<EnteredNode>('EnteredNode').implement({
-  description: 'A node of a scenario that was entered. Types that the service does not run are for the client.',
+  description: 'An entered node of a scenario. The client runs the types that the service does not run.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     type: t.exposeString('type'),
@@ -69,39 +69,39 @@ const EnteredNodeType = builder.objectRef<EnteredNode>('EnteredNode').implement(
 })
 
 const RunStatusType = enumType('RunStatus', RUN_STATUSES, {
-  description: 'How far a run has come.',
+  description: 'The status of a run.',
   values: {
     active: 'Handles can be crossed.',
-    completed: 'No node is active any more.',
-    cancelled: 'It ended before its end. Its `cause` says why.',
+    completed: 'No node is active.',
+    cancelled: 'It was cancelled. `cause` gives the reason.',
   },
 })
 
 export const RunCauseEnum = enumType('RunCause', RUN_CAUSES, {
-  description: 'Why a run was cancelled.',
+  description: 'The cause of a cancelled run.',
   values: {
     'cancelled by support': 'An operator ended it.',
-    'definition changed': 'An edit removed all nodes that it stood on, and the player started again.',
+    'definition changed': 'An edit removed all of its active nodes, and the player started again.',
   },
 })
 const CAUSE_DESCRIPTION =
   'Why it was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.'
 
 export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan').implement({
-  description: 'The continuation of a run that a call caused (spec 2.2).',
+  description: 'The continuation of a run after a call (spec 2.2).',
   fields: (t) => ({
     runId: t.exposeString('runId'),
     status: t.expose('status', {
       type: RunStatusType,
-      description: 'How far the run has come: `ACTIVE` or `COMPLETED`.',
+      description: '`ACTIVE` or `COMPLETED`.',
     }),
     crossed: t.field({
-      description: 'The handles that were crossed, in order.',
+      description: 'The crossed handles, in order.',
       type: [CrossedHandleType],
       resolve: (plan) => [...plan.crossed],
     }),
     entered: t.field({
-      description: 'The nodes that were entered, in order.',
+      description: 'The entered nodes, in order.',
       type: [EnteredNodeType],
       resolve: (plan) => [...plan.entered],
     }),
@@ -112,7 +112,7 @@ export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan
 const StartRunPayload = builder.objectRef<StartResult>('StartRunPayload').implement({
   fields: (t) => ({
     runId: t.exposeString('runId'),
-    resumed: t.exposeBoolean('resumed', { description: 'The run was active already.' }),
+    resumed: t.exposeBoolean('resumed', { description: 'True when the run was already active.' }),
     plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
   }),
 })
@@ -122,13 +122,13 @@ const CrossHandlePayload = builder.objectRef<CrossResult>('CrossHandlePayload').
 })
 
 const RunProgressType = builder.objectRef<RunResult>('RunProgress').implement({
-  description: 'A walk of the calling player through a scenario.',
+  description: 'A run of the calling player.',
   fields: (t) => ({
     runId: t.exposeString('runId'),
     scenarioId: t.exposeString('scenarioId'),
-    status: t.expose('status', { type: RunStatusType, description: 'How far it has come.' }),
+    status: t.expose('status', { type: RunStatusType, description: 'The status of the run.' }),
     active: t.field({
-      description: 'The nodes that were entered and not left.',
+      description: 'The active nodes: entered and not left.',
       type: [EnteredNodeType],
       resolve: (run) => [...run.active],
     }),
@@ -157,7 +157,7 @@ const ScenarioVersionType = builder
       version: t.exposeInt('version'),
       definition: t.field({
         type: 'JSON',
-        description: 'The definition as values. Members of the same name come once.',
+        description: 'The definition as values. Of members with the same name, the last counts.',
         resolve: (scenario) => scenario.definition,
       }),
       definitionText: t.string({
@@ -176,12 +176,12 @@ builder.prismaObject('Run', {
     scenarioId: t.exposeString('scenarioId'),
     status: t.field({
       type: RunStatusType,
-      description: 'How far it has come.',
+      description: 'The status of the run.',
       select: { status: true },
       resolve: ({ status }) => status as RunStatus,
     }),
     activeNodes: t.stringList({
-      description: 'Ids of the nodes that were entered and not left.',
+      description: 'Ids of the active nodes: entered and not left.',
       resolve: ({ active }) => JSON.parse(active),
     }),
     cause: t.field({
@@ -214,21 +214,21 @@ builder.prismaObject('Scenario', {
 })
 
 const VersionSummaryType = builder.objectRef<VersionSummary>('ScenarioVersionSummary').implement({
-  description: 'A published version of a scenario, without its definition: `scenario` reads that.',
+  description: 'A published version of a scenario, without its definition, which `scenario` has.',
   fields: (t) => ({
     version: t.exposeInt('version'),
     publishedAt: t.expose('publishedAt', { type: 'DateTime' }),
-    isCurrent: t.exposeBoolean('isCurrent', { description: 'It is the one that counts now.' }),
+    isCurrent: t.exposeBoolean('isCurrent', { description: 'Whether it is the current version.' }),
     bytes: t.exposeInt('bytes', { description: 'The length of the definition, in bytes.' }),
-    sha256: t.exposeString('sha256', { description: 'Of the definition, in hex. Equal hashes, equal texts.' }),
+    sha256: t.exposeString('sha256', { description: "SHA-256 of the definition's text, in hex." }),
   }),
 })
 
 const FaultType = builder.objectRef<Fault>('ScenarioFault').implement({
-  description: 'What is wrong with a definition, and where, such as `nodes[2].data.levels[0].xp`.',
+  description: 'A fault or notice of a definition, with its place, such as `nodes[2].data.levels[0].xp`.',
   fields: (t) => ({
-    path: t.exposeString('path', { description: 'Where it is.' }),
-    message: t.exposeString('message', { description: 'What is wrong, in words.' }),
+    path: t.exposeString('path', { description: 'Its place.' }),
+    message: t.exposeString('message', { description: 'The text of the fault or notice.' }),
   }),
 })
 
@@ -239,7 +239,7 @@ const ValidationType = builder.objectRef<Validation>('ValidateScenarioResult').i
     notices: t.field({
       type: [FaultType],
       description:
-        'What a designer should know of a definition without faults, such as how often each reward node pays a player.',
+        'Notes for the designer about a definition without faults, such as how often each reward node pays a player.',
       resolve: ({ notices }) => [...notices],
     }),
   }),
@@ -252,31 +252,31 @@ const LevelPlayersType = builder.objectRef<PassPreview['levels'][number]>('Level
   description: 'Players at a level, before and after.',
   fields: (t) => ({
     level: t.exposeInt('level'),
-    before: t.expose('before', { type: 'Count', description: 'Players at the level as it is published.' }),
-    after: t.expose('after', { type: 'Count', description: 'Players at the level as it would be.' }),
+    before: t.expose('before', { type: 'Count', description: 'Players at the level as published.' }),
+    after: t.expose('after', { type: 'Count', description: 'Players at the level after the edit.' }),
   }),
 })
 
 const TierPlayersType = builder.objectRef<{ level: number; players: number }>('TierPlayers').implement({
-  description: 'Players that a tier counts.',
+  description: 'The number of players for a tier.',
   fields: (t) => ({ level: t.exposeInt('level'), players: t.expose('players', { type: 'Count' }) }),
 })
 
 const NewlyClaimableType = builder.objectRef<PassPreview['newlyClaimable'][number]>('NewlyClaimable').implement({
-  description: 'What could be claimed on a track after, and not before, by players that have not claimed it.',
+  description: 'Tiers of a track that become claimable, for players who have not claimed them.',
   fields: (t) => ({
     track: t.expose('track', { type: TrackType }),
     players: t.expose('players', { type: 'Count', description: 'Players with at least one such tier.' }),
     tiers: t.field({
       type: [TierPlayersType],
-      description: 'By level; tiers that nobody would gain are left out.',
+      description: 'By level; tiers without such players are left out.',
       resolve: ({ tiers }) => [...tiers],
     }),
   }),
 })
 
 const RemovedClaimsType = builder.objectRef<PassPreview['removedClaims'][number]>('RemovedClaims').implement({
-  description: 'Players that have claimed a tier which would not exist any more. It stays claimed.',
+  description: 'Players who have claimed a tier that would no longer exist. The claims remain.',
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
@@ -285,18 +285,17 @@ const RemovedClaimsType = builder.objectRef<PassPreview['removedClaims'][number]
 })
 
 const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').implement({
-  description:
-    'A battle pass before and after. Where it is not there, it counts as one without levels, tiers and price.',
+  description: 'A battle pass before and after. A missing pass counts as one without levels, tiers and price.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
-    isAdded: t.exposeBoolean('isAdded', { description: 'It is not there before.' }),
-    isRemoved: t.exposeBoolean('isRemoved', { description: 'It is not there after.' }),
+    isAdded: t.exposeBoolean('isAdded', { description: 'It is missing before.' }),
+    isRemoved: t.exposeBoolean('isRemoved', { description: 'It is missing after.' }),
     players: t.expose('players', { type: 'Count', description: 'Players with a pass.' }),
     premiumOwners: t.expose('premiumOwners', { type: 'Count', description: 'Those of them that own premium.' }),
     levelGained: t.expose('levelGained', { type: 'Count', description: 'Players whose level would be higher.' }),
     levelLost: t.expose('levelLost', {
       type: 'Count',
-      description: 'Players whose level would be lower. What they have claimed stays claimed.',
+      description: 'Players whose level would be lower. Their claims remain.',
     }),
     levels: t.field({
       type: [LevelPlayersType],
@@ -324,14 +323,14 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
     }),
     removedClaims: t.field({
       type: [RemovedClaimsType],
-      description: 'By level, the free track first; tiers that nobody has claimed are left out.',
+      description: 'By level, the free track first; unclaimed tiers are left out.',
       resolve: (pass) => [...pass.removedClaims],
     }),
   }),
 })
 
 const RemovedNodeType = builder.objectRef<ScenarioPreview['removedNodes'][number]>('RemovedNode').implement({
-  description: 'A node that would vanish.',
+  description: 'A removed node.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     type: t.exposeString('type'),
@@ -341,7 +340,7 @@ const RemovedNodeType = builder.objectRef<ScenarioPreview['removedNodes'][number
 
 const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').implement({
   description:
-    'What publishing a definition would do to those who play now. A player has a pass from its first xp, claim or purchase on; deleted players do not count.',
+    'The effect of publishing a definition on current players. A player has a pass from its first xp, claim or purchase on; deleted players do not count.',
   fields: (t) => ({
     valid: t.boolean({ resolve: ({ faults }) => faults.length === 0 }),
     faults: t.field({
@@ -351,41 +350,42 @@ const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').
     }),
     currentVersion: t.exposeInt('currentVersion', {
       nullable: true,
-      description: 'The version that is compared with; null when none is published yet, and when nothing is counted.',
+      description: 'The compared version; null when none is published yet, and when nothing is counted.',
     }),
     passes: t.field({
       type: [PassPreviewType],
-      description: 'The battle passes of the definition, then those that would vanish.',
+      description: 'The battle passes of the definition, then removed ones.',
       resolve: ({ passes }) => [...passes],
     }),
     removedNodes: t.field({
       type: [RemovedNodeType],
-      description: 'Nodes that would vanish.',
+      description: 'Removed nodes.',
       resolve: ({ removedNodes }) => [...removedNodes],
     }),
   }),
 })
 
 const ValueChangeType = builder.objectRef<ValueChange>('ValueChange').implement({
-  description: 'A value that differs.',
+  description: 'A changed value.',
   fields: (t) => ({
     path: t.exposeString('path', {
-      description: 'Such as `data.offer.sizes[2]`; levels and tiers by what they are: `data.levels[level=5].xp`.',
+      description:
+        'Such as `data.offer.sizes[2]`; levels and tiers are named by their keys: `data.levels[level=5].xp`.',
     }),
     before: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'The value in version `from`; null where there is none.',
+      description: 'The value in version `from`; null for none.',
       resolve: ({ before }) => jsonOrNull(before),
     }),
-    beforeText: t.exposeString('before', { nullable: true, description: 'The same as JSON text, to the byte.' }),
+    beforeText: t.exposeString('before', { nullable: true, description: 'The same as JSON text, byte for byte.' }),
     after: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'The value in version `to`; null where there is none.',
+      description: 'The value in version `to`; null for none.',
       resolve: ({ after }) => jsonOrNull(after),
     }),
-    afterText: t.exposeString('after', { nullable: true, description: 'The same as JSON text, to the byte.' }),
+    afterText: t.exposeString('after', { nullable: true, description: 'The same as JSON text, byte for byte.' }),
   }),
 })
 
@@ -408,7 +408,7 @@ const DiffedLevelType = builder.objectRef<DiffedLevel>('DiffedLevel').implement(
 })
 
 const ChangedLevelType = builder.objectRef<PassDiff['levelsChanged'][number]>('ChangedLevel').implement({
-  description: 'A level that takes another total of xp.',
+  description: 'A level with another total of xp.',
   fields: (t) => ({
     level: t.exposeInt('level'),
     xpBefore: t.field({
@@ -434,17 +434,17 @@ const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
 })
 
 const ChangedTierType = builder.objectRef<PassDiff['tiersChanged'][number]>('ChangedTier').implement({
-  description: 'A tier that grants something else.',
+  description: 'A tier with other rewards.',
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
     rewardsBefore: t.field({
-      description: 'What it grants in version `from`.',
+      description: 'Its rewards in version `from`.',
       type: [RewardType],
       resolve: ({ rewardsBefore }): Reward[] => [...rewardsBefore],
     }),
     rewardsAfter: t.field({
-      description: 'What it grants in version `to`.',
+      description: 'Its rewards in version `to`.',
       type: [RewardType],
       resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter],
     }),
@@ -488,7 +488,7 @@ const ChangedDateType = builder.objectRef<Change<Date>>('ChangedDate').implement
 })
 
 const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
-  description: 'What differs between two definitions of a battle pass. A price or date that stays is null.',
+  description: 'The difference between two definitions of a battle pass. An unchanged price or date is null.',
   fields: (t) => ({
     levelsAdded: t.field({
       description: 'Levels that only version `to` has.',
@@ -501,7 +501,7 @@ const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
       resolve: (diff) => [...diff.levelsRemoved],
     }),
     levelsChanged: t.field({
-      description: 'Levels that take another total of xp.',
+      description: 'Levels with another total of xp.',
       type: [ChangedLevelType],
       resolve: (diff) => [...diff.levelsChanged],
     }),
@@ -516,7 +516,7 @@ const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
       resolve: (diff) => [...diff.tiersRemoved],
     }),
     tiersChanged: t.field({
-      description: 'Tiers that grant something else.',
+      description: 'Tiers with other rewards.',
       type: [ChangedTierType],
       resolve: (diff) => [...diff.tiersChanged],
     }),
@@ -541,55 +541,59 @@ const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
     claimUntil: t.field({
       type: ChangedDateType,
       nullable: true,
-      description: 'As it counts: `endsAt` where it is not given.',
+      description: 'The effective value: `endsAt` where it is not given.',
       resolve: (diff) => diff.claimUntil,
     }),
   }),
 })
 
 const ChangedNodeType = builder.objectRef<ChangedNode>('ChangedNode').implement({
-  description: 'A node that differs.',
+  description: 'A changed node.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
     typeBefore: t.exposeString('typeBefore', { description: 'Its type in version `from`.' }),
     typeAfter: t.exposeString('typeAfter', { description: 'Its type in version `to`.' }),
     changes: t.field({
       type: [ValueChangeType],
-      description: 'Every value of the node that differs.',
+      description: 'Every changed value of the node.',
       resolve: (node) => [...node.changes],
     }),
     pass: t.field({
       type: PassDiffType,
       nullable: true,
-      description: 'The same in the words of a battle pass; null unless the node is one before and after.',
+      description: 'The change in terms of a battle pass; null unless the node is a battle pass before and after.',
       resolve: (node) => node.pass,
     }),
   }),
 })
 
 const EdgeType = builder.objectRef<Edge>('DefinitionEdge').implement({
-  description: 'An edge of the graph: where a crossing of the handle leads.',
+  description: 'An edge of the graph: the node that a crossing of the handle enters.',
   fields: (t) => ({
-    from: t.exposeString('from', { description: 'The id of the node whose handle it is.' }),
+    from: t.exposeString('from', { description: 'The id of the node with the handle.' }),
     handle: t.exposeString('handle'),
     to: t.exposeString('to', { description: 'The id of the node that is entered.' }),
   }),
 })
 
 const ChangedEdgeType = builder.objectRef<ScenarioDiff['edgesChanged'][number]>('ChangedEdge').implement({
-  description: 'An edge that leads as before, with other values beside.',
+  description: 'An edge with other values beside its three.',
   fields: (t) => ({
-    from: t.exposeString('from', { description: 'The id of the node whose handle it is.' }),
+    from: t.exposeString('from', { description: 'The id of the node with the handle.' }),
     handle: t.exposeString('handle'),
     to: t.exposeString('to', { description: 'The id of the node that is entered.' }),
-    changes: t.field({ description: 'What differs.', type: [ValueChangeType], resolve: (edge) => [...edge.changes] }),
+    changes: t.field({
+      description: 'The changed values.',
+      type: [ValueChangeType],
+      resolve: (edge) => [...edge.changes],
+    }),
   }),
 })
 
 const ReorderedEdgesType = builder.objectRef<ScenarioDiff['edgesReordered'][number]>('ReorderedEdges').implement({
   description: 'A handle whose nodes are entered in another order.',
   fields: (t) => ({
-    from: t.exposeString('from', { description: 'The id of the node whose handle it is.' }),
+    from: t.exposeString('from', { description: 'The id of the node with the handle.' }),
     handle: t.exposeString('handle'),
     before: t.stringList({
       description: 'Ids of the nodes, in the order of version `from`.',
@@ -604,14 +608,15 @@ const ReorderedEdgesType = builder.objectRef<ScenarioDiff['edgesReordered'][numb
 
 const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>('ScenarioDiff').implement({
   description:
-    'What differs between two versions. Whitespace, and the order of members, of nodes, of levels and of tiers, make no difference but to `isSameText`.',
+    'The difference between two versions. Whitespace and the order of members, nodes, levels and tiers count only for `isSameText`.',
   fields: (t) => ({
     from: t.exposeInt('from', { description: 'The version that is compared.' }),
     to: t.exposeInt('to', { description: 'The version that it is compared with.' }),
-    isSameText: t.exposeBoolean('isSameText', { description: 'Byte for byte.' }),
+    isSameText: t.exposeBoolean('isSameText', { description: 'Whether the texts are equal, byte for byte.' }),
     changes: t.field({
       type: [ValueChangeType],
-      description: 'Outside of nodes and edges: the name, the start, and what the service does not know.',
+      description:
+        'Changes outside of nodes and edges: the name, the start, and members that the service does not know.',
       resolve: (diff) => [...diff.changes],
     }),
     nodesAdded: t.field({
@@ -625,7 +630,7 @@ const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>(
       resolve: (diff) => [...diff.nodesRemoved],
     }),
     nodesChanged: t.field({
-      description: 'Nodes that differ.',
+      description: 'Changed nodes.',
       type: [ChangedNodeType],
       resolve: (diff) => [...diff.nodesChanged],
     }),
@@ -641,7 +646,7 @@ const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>(
     }),
     edgesChanged: t.field({
       type: [ChangedEdgeType],
-      description: 'Edges with other values beside their three, which the service does not know.',
+      description: 'Edges whose further members changed, which the service does not know.',
       resolve: (diff) => [...diff.edgesChanged],
     }),
     edgesReordered: t.field({
@@ -651,7 +656,7 @@ const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: number }>(
     }),
     hasMoreChanges: t.exposeBoolean('hasMoreChanges', {
       description:
-        'Some of the `changes` were left out: at most 2,000 are listed. Every changed node and edge is listed all the same.',
+        'True when some `changes` were left out: at most 2,000 are listed. Every changed node and edge is listed.',
     }),
   }),
 })
@@ -662,14 +667,14 @@ builder.queryFields((t) => ({
   run: t.field({
     type: RunProgressType,
     nullable: true,
-    description: 'A run of the calling player. Null for one that it does not have.',
+    description: 'A run of the calling player. Null for a missing one.',
     args: askRun.args,
     resolve: (root, args, context) => orNull(askRun.resolve(root, args, context), 'runNotFound'),
   }),
   scenario: t.field({
     type: ScenarioVersionType,
     nullable: true,
-    description: 'The current version of a scenario, or an older one. Null for one that is not there.',
+    description: 'The current version of a scenario, or an older one. Null for a missing one.',
     args: argsOf(versionRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
@@ -699,7 +704,7 @@ builder.queryFields((t) => ({
       fields: (t) => ({
         totalCount: t.field({
           type: 'Count',
-          description: 'How many versions there are, on all pages.',
+          description: 'The length of the whole list.',
           resolve: (connection, _args, { service }) =>
             countVersions(service.operatorPool, (connection as unknown as { scenario: ScenarioRef }).scenario),
         }),
@@ -710,7 +715,7 @@ builder.queryFields((t) => ({
   scenarioDiff: t.field({
     type: DiffType,
     nullable: true,
-    description: 'What differs between two versions of a scenario, in either direction.',
+    description: 'The difference between two versions of a scenario, in either direction.',
     args: argsOf(diffRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
@@ -721,7 +726,7 @@ builder.queryFields((t) => ({
   }),
   validateScenario: t.field({
     type: ValidationType,
-    description: 'Everything that publishing a definition would refuse it for.',
+    description: 'Validates a definition: every reason why publishing would refuse it.',
     args: inputOf('ValidateScenarioInput', validateRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
@@ -733,7 +738,7 @@ builder.queryFields((t) => ({
   previewScenario: t.field({
     type: PreviewType,
     description:
-      'What publishing a definition would do to those who play now. Nothing is written, and nobody waits for it.',
+      'Previews the effect of publishing a definition on current players. Writes nothing and blocks nothing.',
     args: inputOf('PreviewScenarioInput', previewRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
@@ -776,7 +781,7 @@ const payloadType = (name: string) => {
       notices: t.field({
         type: [FaultType],
         description:
-          'What a designer should know of the definition, such as a tier whose rewards a level node replaces. As in `validateScenario`.',
+          'Notes for the designer, such as a tier whose rewards a level node replaces. The same as in `validateScenario`.',
         resolve: ({ notices }) => [...notices],
       }),
     }),

@@ -2,7 +2,7 @@ import { environment, reason, scenarioId } from '../request/common.ts'
 import { anyText, described, int32, mapped, optional, shape, text } from '../request/shape.ts'
 import type { ExpectedVersion } from './publish.ts'
 
-const version = optional(int32('An older version. The current one unless given.', { min: 1 }))
+const version = optional(int32('An older version. Default: the current one.', { min: 1 }))
 const json = 'The definition as JSON text, so that nothing of it is rounded.'
 const trim = (definition: string): string => definition.trim()
 /** Parsing the definition reports its faults, with the place of each. */
@@ -25,7 +25,7 @@ export const diffRequest = shape({
 })
 export const validateRequest = shape({
   environment,
-  scenarioId: optional(described(scenarioId, 'The id that it would have.')),
+  scenarioId: optional(described(scenarioId, 'The id for the new scenario.')),
   definition,
 })
 export const previewRequest = shape({ environment, scenarioId, definition })
@@ -42,7 +42,7 @@ export const cloneRequest = shape({
   scenarioId,
   version,
   toEnvironment: described(environment, 'An environment of the same project.'),
-  toScenarioId: described(scenarioId, 'Where it is published: the same id, or another.'),
+  toScenarioId: described(scenarioId, "The target's id: the same, or another."),
   expectedVersion,
   reason,
 })

@@ -28,7 +28,7 @@ export const WalletType = builder.prismaObject('Wallet', {
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, currency }) => globalId('Wallet', playerId, currency) }),
     currency: t.exposeString('currency'),
-    balance: t.expose('balance', { description: 'What the player has of it, in whole units.', type: 'Int64' }),
+    balance: t.expose('balance', { description: 'The balance, in whole units.', type: 'Int64' }),
   }),
 })
 
@@ -47,8 +47,8 @@ builder.prismaObject('WalletEntry', {
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, id }) => globalId('WalletEntry', playerId, id) }),
     currency: t.exposeString('currency'),
-    amount: t.expose('amount', { type: 'Int64', description: 'What was added; negative for what was taken.' }),
-    balance: t.expose('balance', { type: 'Int64', description: 'The balance after it.' }),
+    amount: t.expose('amount', { type: 'Int64', description: 'The change: negative for a debit.' }),
+    balance: t.expose('balance', { type: 'Int64', description: 'The balance after the change.' }),
     cause: t.field({
       type: WalletCauseType,
       description: 'What changed the balance.',
@@ -57,9 +57,9 @@ builder.prismaObject('WalletEntry', {
     }),
     reference: t.exposeString('reference', {
       description:
-        'What it was for, such as `season-1/pass/free/5`; of support `support/` and the id of the entry in the audit log.',
+        'The object behind the change, such as `season-1/pass/free/5`; for support, `support/` and the id of the entry in the audit log.',
     }),
-    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of its creation.' }),
   }),
 })
 
