@@ -79,7 +79,7 @@ function remember(cursor = '') {
 }
 
 /**
- * What is to be done with an event, and done when it returns: here whoever reads the output has it then, also a slow one.
+ * Handles an event. When it resolves, the event is handled: here the reader of the output has it, even a slow one.
  * Who may not do it twice looks at its cursor: see docs/listeners.md.
  */
 async function handle(event = {}) {
@@ -91,7 +91,7 @@ async function handle(event = {}) {
 let wait = SHORTEST_WAIT_MS
 
 async function listen() {
-  // Whoever comes for the first time begins at the present end. What happens from here on is heard, even if the
+  // The first start begins at the present end. Everything from here on is received, even if the
   // connection breaks before the first event.
   if (!existsSync(CURSOR_FILE)) {
     for await (const { streamCursor } of ask(END)) remember(streamCursor)

@@ -19,7 +19,7 @@ const CREATE = `mutation ($input: CreateOperatorTokenInput!) {
 
 const server = createServer(async (request, response) => {
   const answer = (status = 200, body = {}) =>
-    // A token is for whoever asked, and no cache's.
+    // No cache may keep a token.
     void response
       .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
       .end(JSON.stringify(body))

@@ -109,7 +109,7 @@ export function draw({ progress, player, season }) {
     button.lastChild.textContent = state === 'claimable' ? 'Claim' : state === 'claimed' ? '✓ Claimed' : 'Locked'
     button.ariaLabel = `Level ${button.dataset.level}, ${track}: ${button.textContent}`
   }
-  // Whoever claims by keyboard goes on with the next one.
+  // After a claim by keyboard the focus moves to the next tier.
   if (isHeld?.disabled) (parts.tiers.querySelector('button:enabled') ?? parts.play).focus()
   parts['claim-all'].textContent = open > 0 ? `Claim all (${open})` : 'Claim all'
   parts['claim-all'].disabled = open === 0
