@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Call, LoadPlayer, Tally } from './load.ts'
 
-// The books: work that was acknowledged and is not stored does not pass for speed, whoever did it.
+// The books: acknowledged work that is not stored does not count as speed, for any contestant.
 
 /** What a set of players has gained. */
 export interface Gains {

@@ -38,9 +38,9 @@ export interface Load {
   readonly seconds: number
   /** Ends after so many calls, if that comes first. */
   readonly calls?: number
-  /** The xp of each call; 10 to 99 in turn unless given. */
+  /** The xp of each call. Default: 10 to 99 in turn. */
   readonly amount?: number
-  /** Calls are begun at this rate, as long as a connection is free. Unless given, each begins when one has ended. */
+  /** Calls start at this rate, as long as a connection is free. Default: each starts when one has ended. */
   readonly perSecond?: number
   /** Whether it tells who reached a level, and when. */
   readonly tellsLevelUps?: boolean

@@ -128,7 +128,7 @@ async function measure(task: (sample: number) => Promise<unknown>): Promise<{ p5
   return { p50: times[SAMPLES >> 1] ?? 0, p95: times[Math.floor(SAMPLES * 0.95)] ?? 0 }
 }
 
-/** A place in the midst of a list: that of some player in it, half of the way through what is looked at. */
+/** A place in the middle of a list. */
 async function deepPlace(pool: Pool, search: PlayerSearch, page: Partial<PlayerPage>): Promise<PlayerPlace | null> {
   const { sortBy = 'created', direction = 'descending' } = page
   if (search.text != null) return null

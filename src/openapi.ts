@@ -561,7 +561,7 @@ interface Operation {
   readonly parameters?: readonly Schema[]
   /** Further headers of the answer. */
   readonly headers?: Schema
-  /** JSON unless given. */
+  /** Default: JSON. */
   readonly mediaType?: string
 }
 

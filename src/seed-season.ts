@@ -30,7 +30,7 @@ export interface SeedSeasonOptions {
   readonly players: number
   /** How long the season has been running. */
   readonly days: number
-  /** Up to when it is played; now unless given. */
+  /** The end of the played time. Default: now. */
   readonly until?: Date
   /** Older events are not written, as the service would remove them. */
   readonly eventRetentionDays: number

@@ -39,9 +39,9 @@ export interface Tokens extends OperatorTokens {
 
 export interface NewAccessToken extends PlayerRef {
   readonly projectId: string
-  /** `jti`; a random one unless given. */
+  /** `jti`. Default: a random one. */
   readonly tokenId?: string
-  /** `iat`, in seconds since 1970; now unless given. */
+  /** `iat`, in seconds since 1970. Default: now. */
   readonly issuedAt?: number
 }
 

@@ -411,7 +411,7 @@ export class BattlePassSession {
     return this.session.claimAll(this.nodeId, options)
   }
 
-  /** Buys premium from the wallet. The key that it needs is random unless given, and kept through all retries. */
+  /** Buys premium from the wallet. Its key is random by default, and the same for all retries. */
   async buyPremium({ idempotencyKey = newKey(), ...options }: ChangeOptions = {}): Promise<PremiumResponse> {
     const body = { nodeId: this.nodeId, idempotencyKey }
     const all = { ...options, idempotencyKey }

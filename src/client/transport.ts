@@ -14,7 +14,7 @@ export interface CallOptions {
 
 /** The same for calls that change something. */
 export interface ChangeOptions extends CallOptions {
-  /** 1 to 255 characters. The same key and call takes effect once within seven days. Random unless given. */
+  /** 1 to 255 characters. The same key and call takes effect once within seven days. Default: random. */
   readonly idempotencyKey?: string
 }
 

@@ -7,7 +7,7 @@ export type Lane = 'game' | 'reads' | 'storage' | 'logins'
 
 /** One call's share of a group: it asks for the rows that it needs, and decides on them. */
 export interface Command<Outcome> {
-  /** `game` unless given. */
+  /** Default: `game`. */
   readonly lane?: Lane
   /** The player whose rows it decides on. Commands of one player are decided one after another. */
   readonly player?: PlayerRef

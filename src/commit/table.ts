@@ -9,7 +9,7 @@ import type { Statement } from './statement.ts'
 export interface Column<T> {
   /** The type in Postgres. */
   readonly type: string
-  /** The name in Postgres; the property's name in snake_case unless given. */
+  /** The name in Postgres. Default: the property's name in snake_case. */
   readonly name?: string
   /** The SQL that reads it from the row `t`. Default: the plain column. */
   readonly readAs?: (name: string) => string
@@ -313,7 +313,7 @@ export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & str
   readonly where?: string
   /** In which order rows are found, in SQL. */
   readonly orderBy?: string
-  /** The properties that are read; all that the table remembers unless given. */
+  /** The properties to read. Default: all that the table remembers. */
   readonly columns?: readonly P[]
   /** False for rows that are large or rarely used: they are forgotten with the group. */
   readonly isKept?: boolean

@@ -136,7 +136,7 @@ export const mapped = <T, U>(inner: Field<T>, map: (value: T) => U): Field<U> =>
 export interface TextLimits {
   /** In characters. */
   readonly max: number
-  /** 1 unless given. */
+  /** Default: 1. */
   readonly min?: number
   /** Further faults of a text of an allowed length. */
   readonly check?: (value: string) => string | undefined

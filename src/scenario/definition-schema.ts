@@ -187,7 +187,7 @@ export const definitionSchema: Schema = {
         repeat: {
           enum: [...REPEATS, null],
           description:
-            'How often it pays a player: once in all (`never` again), once in each `run`, or `always`. Unless given: `never` for a node that clients can reach by themselves, by starting a run or by crossing a handle; `always` for any other.',
+            'How often it pays a player: once in all (`never` again), once in each `run`, or `always`. Default: `never` for a node that clients can reach by themselves, by starting a run or by crossing a handle; `always` for any other.',
         },
       },
       'The data of a reward node.',
