@@ -7,7 +7,8 @@ import { ConfigError, readConfig } from './config.ts'
 import { isTurnedAway, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
-import { withDevelopmentPlayers } from './development-players.ts'
+import { withDevelopmentPlayers } from './dev/development-players.ts'
+import { requireDemo } from './dev/seed.ts'
 import { type Fault, Refusal } from './errors.ts'
 import { type Json, MAX_INT64, print, readInt } from './json.ts'
 import { isUuid } from './limits.ts'
@@ -16,7 +17,6 @@ import { generateSecretsKey } from './providers/secrets.ts'
 import { keyLabel } from './request/common.ts'
 import { shape } from './request/shape.ts'
 import { InputSource } from './request/source.ts'
-import { requireDemo } from './seed.ts'
 
 const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
 const json = () => new Option('--json', 'print one JSON object')
@@ -175,8 +175,8 @@ program
       throw new Error('Seeded players cannot be told from real ones: with NODE_ENV=production this needs --force.')
     }
     const projectId = options.project ?? (await requireDemo(config.dataDir)).projectId
-    const { ensureScenario, seedSeason } = await import('./seed-season.ts')
-    const { createProgressBar } = await import('./progress-bar.ts')
+    const { ensureScenario, seedSeason } = await import('./dev/seed-season.ts')
+    const { createProgressBar } = await import('./dev/progress-bar.ts')
     const bar = createProgressBar()
     const stop = new AbortController()
     // A second Ctrl-C ends the process at once.

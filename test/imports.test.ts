@@ -3,7 +3,7 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-// Imports go one way. Whoever wants to know what a file may rest on, and what may rest on it, reads it here.
+// Imports go one way. The levels say which files a file may import, and which may import it.
 
 /** From the bottom up: a file imports from its own level and those below. */
 const LEVELS = {
@@ -17,12 +17,12 @@ const LEVELS = {
   service: /^service\.ts$/,
   mechanics: /^http\/(?!health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,
   edges: /^(?!http\/)[a-z]+\/(rest|graphql)\.ts$/,
-  contents: /^(routes|schema|openapi|client-contract)\.ts$/,
+  contents: /^(routes|schema|openapi|dev\/client-contract)\.ts$/,
   surfaces: /^(http\/health|graphql\/(yoga|socket))\.ts$/,
   app: /^app\.ts$/,
-  development: /^(season|seed(-[a-z]+)?|progress-bar|demo-operator|development-players)\.ts$/,
+  development: /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|development-players)\.ts$/,
   serve: /^serve\.ts$/,
-  entries: /^(server|cli|demo|schema\.print|docs\.copy)\.ts$/,
+  entries: /^(server|cli|dev\/(demo|schema\.print|docs\.copy))\.ts$/,
 } as const
 
 type Level = keyof typeof LEVELS
@@ -31,7 +31,7 @@ const ORDER = Object.keys(LEVELS) as Level[]
 /** May read the environment: the entries, which hand it to `readConfig`, and the two that no configuration reaches. */
 const READS_ENVIRONMENT = [
   'cli.ts',
-  'demo.ts',
+  'dev/demo.ts',
   'server.ts',
   // What the embedded Postgres inherits: PATH and the like.
   'db/embedded.ts',

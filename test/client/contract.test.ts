@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { printContract } from '../../src/client-contract.ts'
+import { printContract } from '../../src/dev/client-contract.ts'
 
 const BIOME = fileURLToPath(new URL('../../node_modules/.bin/biome', import.meta.url))
 const CONTRACT = fileURLToPath(new URL('../../src/client/contract.ts', import.meta.url))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seedSeason } from '../../src/dev/seed-season.ts'
 import { print } from '../../src/json.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
-import { seedSeason } from '../../src/seed-season.ts'
 import { setOnDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { demoSeason } from '../../src/dev/season.ts'
 import { elements, type Json, kindOf, MAX_INT64, members, print } from '../../src/json.ts'
 import { type PassNode, parseDefinition } from '../../src/scenario/definition.ts'
 import { diffScenarios, type PassDiff, type ScenarioDiff, type ValueChange } from '../../src/scenario/diff.ts'
-import { demoSeason } from '../../src/season.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { definitions, type RandomDefinition } from './arbitraries.ts'
 

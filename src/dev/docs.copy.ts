@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ASSET_LICENSES, ASSETS, copiedAssets, packagedAssets } from './http/docs.ts'
+import { ASSET_LICENSES, ASSETS, copiedAssets, packagedAssets } from '../http/docs.ts'
 
 // `npm run build` copies the files of the page at /docs beside the compiled code, so that an installation does not need
 // their package.

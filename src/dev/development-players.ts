@@ -1,11 +1,11 @@
-import { loadTokenKeys } from './auth/key-ring.ts'
-import { createTokens } from './auth/tokens.ts'
-import { createGroupCommit } from './commit/group-commit.ts'
-import type { Config } from './config.ts'
-import { withDatabase } from './db/open.ts'
-import { createPlayer } from './players/create-player.ts'
-import { findEnvironment } from './projects/projects.ts'
-import { adjustWallet } from './wallet/adjust.ts'
+import { loadTokenKeys } from '../auth/key-ring.ts'
+import { createTokens } from '../auth/tokens.ts'
+import { createGroupCommit } from '../commit/group-commit.ts'
+import type { Config } from '../config.ts'
+import { withDatabase } from '../db/open.ts'
+import { createPlayer } from '../players/create-player.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { adjustWallet } from '../wallet/adjust.ts'
 
 export interface NewDevelopmentPlayer {
   readonly nickname?: string

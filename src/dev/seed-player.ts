@@ -1,8 +1,8 @@
-import { latencyStep } from './auth/latency.ts'
-import type { Attempt } from './auth/webhook.ts'
-import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from './battlepass/decide.ts'
-import { freeze, print } from './json.ts'
-import { DEFAULT_PROVIDER } from './providers/custom-provider.ts'
+import { latencyStep } from '../auth/latency.ts'
+import type { Attempt } from '../auth/webhook.ts'
+import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
+import { freeze, print } from '../json.ts'
+import { DEFAULT_PROVIDER } from '../providers/custom-provider.ts'
 import {
   type Definition,
   type LevelNode,
@@ -11,7 +11,7 @@ import {
   type TierKey,
   type Track,
   tierKey,
-} from './scenario/definition.ts'
+} from '../scenario/definition.ts'
 import {
   begin,
   type Crossing,
@@ -21,8 +21,8 @@ import {
   type Walk,
   walk,
   withoutPaid,
-} from './scenario/plan.ts'
-import { scopeOf } from './scenario/reward-payments.ts'
+} from '../scenario/plan.ts'
+import { scopeOf } from '../scenario/reward-payments.ts'
 import { idAt, type SeededBooks, type SeededPlace, type SeededTotals } from './seed-books.ts'
 import { LOCALES, type Locale } from './seed-names.ts'
 import { createChoice, type Random } from './seed-random.ts'

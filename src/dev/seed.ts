@@ -1,12 +1,12 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg, { type Pool } from 'pg'
-import { createPlatformKey, createSdkKey } from './auth/keys.ts'
+import { createPlatformKey, createSdkKey } from '../auth/keys.ts'
+import { createProject } from '../projects/projects.ts'
+import { DEFAULT_PROVIDER } from '../providers/custom-provider.ts'
+import type { Secrets } from '../providers/secrets.ts'
+import { publishScenario } from '../scenario/publish.ts'
 import { DEMO_LOGIN_PATH, type DemoOperator } from './demo-operator.ts'
-import { createProject } from './projects/projects.ts'
-import { DEFAULT_PROVIDER } from './providers/custom-provider.ts'
-import type { Secrets } from './providers/secrets.ts'
-import { publishScenario } from './scenario/publish.ts'
 import { demoSeason } from './season.ts'
 
 /** The contents of `.tierway/demo.json`: everything that a first call needs. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
-import { Tierway, type Track } from './client/index.ts'
-import { readConfig } from './config.ts'
+import { Tierway, type Track } from '../client/index.ts'
+import { readConfig } from '../config.ts'
 import { type Demo, requireDemo } from './seed.ts'
 
 // Plays the demo season beside a running service, with the client library, while a listener sees it live.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { verifyStandardWebhook } from './sdk/webhook.ts'
+import { verifyStandardWebhook } from '../sdk/webhook.ts'
 
 /** The studio of the demo project: the endpoint that a game's own backend would run (spec 4.4). */
 export interface DemoOperator {

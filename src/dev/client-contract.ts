@@ -1,7 +1,7 @@
-import type { Places } from './client/json.ts'
-import { REFUSALS, Refusal, type RefusalKind } from './errors.ts'
-import { openapi } from './openapi.ts'
-import type { Schema } from './request/shape.ts'
+import type { Places } from '../client/json.ts'
+import { REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
+import { openapi } from '../openapi.ts'
+import type { Schema } from '../request/shape.ts'
 
 // The types of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
 // the service.
