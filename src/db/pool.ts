@@ -3,6 +3,8 @@ import pg from 'pg'
 /** Longer than our statements take, shorter than callers wait. */
 const STATEMENT_TIMEOUT_MS = 4_000
 const LOCK_TIMEOUT_MS = 2_000
+/** A frozen instance holds its locks for this long. The calls of other instances wait longer, and then go on. */
+const IDLE_TRANSACTION_TIMEOUT_MS = 2_500
 /** A frozen or unreachable server cannot enforce its own timeouts. Then the connection is given up. */
 const ANSWER_TIMEOUT_MS = 4_500
 const CONNECT_TIMEOUT_MS = 5_000
@@ -19,6 +21,8 @@ const SESSION = [
   // A statement that waited for a row continues with the current row. Reads of one moment ask for a snapshot.
   'default_transaction_isolation=read\\ committed',
   'array_nulls=on',
+  // An acknowledged call must survive a crash of the server.
+  'synchronous_commit=on',
 ]
 
 /**
@@ -45,7 +49,7 @@ export function createPool({ url, connections, isForGroups = false, onError }: P
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: 10_000,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
     // Version 0.1 called itself `tierway`. The database no longer accepts its writes.
     application_name: isForGroups ? 'tierway game' : 'tierway service',
     keepAlive: true,

@@ -6,7 +6,7 @@ import { setOnDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'
 
-// Whoever has set up the database, or its role, may have set it to other ways than those of a fresh Postgres.
+// A database or its role may have other settings than those of a fresh Postgres.
 
 describe.each([
   ['datestyle', 'German, DMY'],
@@ -75,5 +75,24 @@ describe.each([
     const options = { url, environmentId, scenarioId: 'season-1', days: 5, eventRetentionDays: 30 }
     const seeded = await Promise.all([1, 2].map((seed) => seedSeason({ ...options, seed, players: 60 })))
     expect(seeded.map(({ players }) => players)).toEqual([60, 60])
+  })
+})
+
+describe('on a Postgres whose synchronous_commit is off', () => {
+  it('every commit of the service waits for the disk: what was acknowledged survives a crash', async () => {
+    const keys = await generateKeys()
+    const game = await startGame(keys)
+    await setOnDatabase(game.databaseUrl, 'synchronous_commit', 'off')
+    const instance = await startInstance(game.databaseUrl, keys)
+    try {
+      const { pool, groupPool } = instance.app
+      for (const own of [pool, groupPool, instance.app.service.operatorPool]) {
+        const { rows } = await own.query('SHOW synchronous_commit')
+        expect(rows).toEqual([{ synchronous_commit: 'on' }])
+      }
+    } finally {
+      await instance.stop()
+      await game.stop()
+    }
   })
 })

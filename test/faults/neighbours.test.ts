@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { createPool } from '../../src/db/pool.ts'
 import { printCursor } from '../../src/events/cursor.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -61,6 +62,17 @@ async function replay(token: string, count: number): Promise<WebSocket> {
 }
 
 describe('players are answered', () => {
+  it('while another instance stands still with their lock: it loses the lock before their calls give up', async () => {
+    const frozen = createPool({ url: game.databaseUrl, connections: 1, isForGroups: true, onError: () => undefined })
+    const client = await frozen.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT FROM players WHERE id = $1 FOR UPDATE', [player.playerId])
+    await play()
+    await expect(client.query('COMMIT')).rejects.toThrow()
+    client.release(true)
+    await frozen.end()
+  })
+
   it('while anybody asks whether the service is ready, and the database is long in telling', async () => {
     const asking = await whileLocked('_prisma_migrations', async () => {
       const asked = times(100, () => game.request('GET', '/readyz'))
