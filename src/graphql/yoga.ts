@@ -8,6 +8,7 @@ import type { PrismaClient } from '../db/prisma.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/operator-header.ts'
 import { closedOf } from '../http/respond.ts'
+import { isJson } from '../json.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { schema } from '../schema.ts'
@@ -186,16 +187,19 @@ async function graphiqlPage(log: Logger) {
   }
 }
 
-/** A form or a plain text could be posted by any web page without asking; JSON cannot. */
+/** Bodies must be JSON, which web pages cannot post without a preflight. Parameters of a GET must hold JSON, too. */
 function jsonOnly(): Plugin {
+  const refuse = (message: string, status: number) =>
+    createGraphQLError(message, { extensions: { code: 'INVALID_REQUEST', http: { status } } })
   return {
-    onRequestParse({ request }) {
+    onRequestParse({ request, url }) {
       const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
       if (request.method === 'POST' && type !== 'application/json') {
-        throw createGraphQLError('the body must be application/json', {
-          extensions: { code: 'INVALID_REQUEST', http: { status: 415 } },
-        })
+        throw refuse('the body must be application/json', 415)
       }
+      if (request.method !== 'GET') return
+      const faulty = ['variables', 'extensions'].filter((name) => !isJson(url.searchParams.get(name) || '{}'))
+      if (faulty.length > 0) throw refuse(`the parameter ${faulty.join(' and the parameter ')} must be JSON`, 400)
     },
   }
 }

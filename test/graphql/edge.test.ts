@@ -767,6 +767,22 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     }
   })
 
+  it.each([
+    ['variables', '{bad'],
+    ['extensions', '{bad'],
+    ['variables', '5'],
+  ])('refuses a GET whose %s are %s as an invalid request', async (name, value) => {
+    const path = `/graphql?${new URLSearchParams({ query: '{ project { id } }', [name]: value })}`
+    const { status, text } = await send(game, {
+      method: 'GET',
+      path,
+      headers: { authorization: `Bearer ${game.platformKey}` },
+    })
+    const [error] = JSON.parse(text).errors
+    expect([status, error.extensions.code]).toEqual([400, 'INVALID_REQUEST'])
+    expect(error.message).toContain(name)
+  })
+
   it('runs no mutation that a web page could send without asking: form, multipart, text, GET', async () => {
     const player = await game.player()
     const query = 'mutation { startRun(input: { scenarioId: "season" }) { runId } }'
