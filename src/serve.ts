@@ -3,6 +3,7 @@ import { loadSecretsKeys, loadTokenKeys } from './auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/open.ts'
+import { keepsSettings } from './db/pool.ts'
 import { type DemoOperator, startDemoOperator } from './dev/demo-operator.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from './dev/seed.ts'
 import { print } from './json.ts'
@@ -69,6 +70,11 @@ async function start(config: Config, log: Logger, json: boolean): Promise<void> 
   const { app, shareDemo, close } = await opening
   try {
     if (stopping) return
+    if (!(await keepsSettings(app.groupPool))) {
+      throw new ConfigError([
+        'DATABASE_URL leads to a connection pooler that does not keep the settings of a session: connect to Postgres itself, since Tierway pools its connections',
+      ])
+    }
     if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
     const port = await app.listen()
     const baseUrl = `http://${hostToCall(config.host)}:${port}`

@@ -75,3 +75,16 @@ export function targetOf(
   const options = [own ?? '', ...[...SESSION, ...further].map((setting) => `-c ${setting}`)].join(' ').trim()
   return { connectionString: own === null ? url : target.href, options }
 }
+
+/**
+ * Whether sessions of the groups' pool have our settings. They do not behind a connection pooler such as PgBouncer, which
+ * refuses or drops them. True when the database cannot be asked.
+ */
+export async function keepsSettings(groupPool: pg.Pool): Promise<boolean> {
+  try {
+    const { rows } = await groupPool.query("SELECT current_setting('tierway.keeps_versions', true) AS value")
+    return rows[0]?.value === 'on'
+  } catch (error) {
+    return !(error instanceof Error && error.message.includes('unsupported startup parameter'))
+  }
+}

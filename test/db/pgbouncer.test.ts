@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { endWithTests } from '../support/children.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { buildService, createWorld, type Service, spawnService, stopService, type World } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const withoutPgbouncer =
+  spawnSync('pgbouncer', ['-V']).error === undefined ? '' : ': SKIPPED, there is no pgbouncer here'
+/** PgBouncer does not run as root. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+let database: TestDatabase
+let world: World
+let folder: string
+let pooler: ChildProcess | undefined
+let service: Service | undefined
+
+beforeAll(async () => {
+  await buildService()
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  folder = await mkdtemp(join(tmpdir(), 'tierway-pgbouncer-'))
+  await chmod(folder, 0o755)
+})
+afterEach(async () => {
+  await stopService(service)
+  pooler?.kill('SIGKILL')
+})
+afterAll(async () => {
+  await world?.close()
+  await database?.drop()
+  if (folder) await rm(folder, { recursive: true })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await until('a port is found', () => server.listening)
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+/** Starts a PgBouncer before the database; answers the URL through it. */
+async function startPgbouncer(settings: readonly string[]): Promise<string> {
+  const { hostname, port, username, password, pathname } = new URL(database.url)
+  const own = await freePort()
+  const ini = join(folder, `${own}.ini`)
+  const target = `host=${hostname} port=${port} dbname=${pathname.slice(1)} user=${username} password=${password}`
+  const lines = ['auth_type=any', 'listen_addr=127.0.0.1', `listen_port=${own}`, 'unix_socket_dir=', ...settings]
+  await writeFile(ini, ['[databases]', `game = ${target}`, '[pgbouncer]', ...lines, ''].join('\n'), { mode: 0o644 })
+  const child = spawn('pgbouncer', [ini], { ...NOBODY, stdio: ['ignore', 'ignore', 'pipe'] })
+  endWithTests(child)
+  pooler = child
+  let output = ''
+  child.stderr.on('data', (chunk) => {
+    output += chunk
+  })
+  await until(`PgBouncer runs: ${output}`, () => output.includes('process up'))
+  return `postgres://${username}:${password}@127.0.0.1:${own}/game`
+}
+
+const DROPPED = 'ignore_startup_parameters=options,statement_timeout,lock_timeout,idle_in_transaction_session_timeout'
+
+test.skipIf(withoutPgbouncer !== '').each([
+  ['session', 'refuses', []],
+  ['session', 'drops', [DROPPED]],
+  ['transaction', 'refuses', []],
+  ['transaction', 'drops', [DROPPED]],
+])(
+  `a start behind PgBouncer in %s mode that %s settings ends with a sentence${withoutPgbouncer}`,
+  async (mode, _which, settings) => {
+    const url = await startPgbouncer([`pool_mode=${mode}`, ...settings])
+    const started = spawnService({ ...world.env, DATABASE_URL: url })
+    service = started
+    const { code } = await started.exited
+    expect([code, started.output]).toEqual([
+      1,
+      'The configuration has a fault:\n  - DATABASE_URL leads to a connection pooler that does not keep the settings of a session: connect to Postgres itself, since Tierway pools its connections\n',
+    ])
+  },
+)
