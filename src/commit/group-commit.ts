@@ -86,7 +86,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         player,
         resolve: resolve as (outcome: unknown) => void,
         reject,
-        deadline: Date.now() + deadlineMs,
+        deadline: performance.now() + deadlineMs,
         isSettled: false,
         isAlone: command.apart === true,
         isLong: false,

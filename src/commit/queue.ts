@@ -9,6 +9,7 @@ export interface Entry {
   player: Player | undefined
   readonly resolve: (outcome: unknown) => void
   readonly reject: (error: unknown) => void
+  /** By `performance.now()`, which does not jump with the machine's clock. */
   readonly deadline: number
   isSettled: boolean
   /** The call was in a group that failed. If it is the cause, from now on it fails only its own group. */
@@ -152,7 +153,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
 
   /** No caller waits past its deadline, whatever the database does. */
   function sweep(): void {
-    const now = Date.now()
+    const now = performance.now()
     let oldest = 0
     for (; oldest < calls.length; oldest += 1) {
       const entry = calls[oldest] as Entry

@@ -105,7 +105,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const home = await findHome(dataDir)
   const initialised = await initialise(home, password, onProgress)
 
-  const deadline = Date.now() + START_DEADLINE_MS
+  const deadline = performance.now() + START_DEADLINE_MS
   let attempts = 0
   for (;;) {
     const running = await findRunning(home.cluster)
@@ -127,7 +127,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       }
     }
     // Another process starts or stops this cluster, or the server is still recovering.
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new Error(
         `A Postgres runs on ${home.cluster} (process ${running?.pid}), but it does not answer. Stop it, or look into ${home.log}.`,
       )
@@ -409,8 +409,8 @@ async function launch(
   child.once('error', (error) => {
     ended ??= error.message
   })
-  const deadline = Date.now() + START_DEADLINE_MS
-  while (ended === undefined && Date.now() < deadline) {
+  const deadline = performance.now() + START_DEADLINE_MS
+  while (ended === undefined && performance.now() < deadline) {
     const client = await enter(port, password)
     if (client) {
       await writeFile(`${cluster}.port`, String(port))
@@ -582,9 +582,9 @@ async function stopServer({ cluster, binaries, identity }: Home): Promise<void> 
     }
   }
   await signal('INT')
-  const deadline = Date.now() + STOP_DEADLINE_MS
+  const deadline = performance.now() + STOP_DEADLINE_MS
   while (!(await hasEnded())) {
-    if (Date.now() > deadline) return signal('QUIT')
+    if (performance.now() > deadline) return signal('QUIT')
     await delay(POLL_MS)
   }
 }

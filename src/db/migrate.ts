@@ -115,11 +115,11 @@ async function requireUtf8(client: pg.ClientBase): Promise<void> {
  * Polled: a session that waits inside Postgres for this lock would block a `CREATE INDEX CONCURRENTLY` of its holder.
  */
 async function lock(client: pg.ClientBase): Promise<void> {
-  const deadline = Date.now() + LOCK_DEADLINE_MS
+  const deadline = performance.now() + LOCK_DEADLINE_MS
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK_KEY])
     if (rows[0]?.locked) return
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       throw new Error('another process has been migrating this database for a minute; is it stuck?')
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
   }

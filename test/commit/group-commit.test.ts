@@ -10,6 +10,7 @@ import { Refusal } from '../../src/errors.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { times } from '../support/game.ts'
 import { type PostgresProxy, startProxy } from '../support/proxy.ts'
+import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
 
 let database: TestDatabase
@@ -398,6 +399,22 @@ describe('a database that is away (unavailable within the deadline, never a hang
     await open()
     expect(await Promise.all(waiting)).toEqual([1, 2, 3])
     expect(await engine.run(add('a'))).toBe(4)
+  })
+
+  it('refuses nothing when the clock of the machine jumps ahead', async () => {
+    const engine = start({ connections: 1 })
+    const open = await gather(engine)
+    const waiting = times(3, () => engine.run(add('a')))
+    const now = Date.now
+    Date.now = () => now() + 3_600_000
+    try {
+      const elapsed = startStopwatch()
+      await until('the engine has looked at its deadlines', () => elapsed() > 500)
+    } finally {
+      Date.now = now
+    }
+    await open()
+    expect(await Promise.all(waiting)).toEqual([1, 2, 3])
   })
 
   it('answers unavailable by the deadline when nothing listens', async () => {
