@@ -113,6 +113,19 @@ const ROWS: readonly Row[] = [
   { name: 'search prefix: nobody', search: { text: 'qx' } },
   { name: 'search anywhere, by last login', search: { text: '3fa' }, page: { sortBy: 'last login' } },
   { name: 'search anywhere, by level', search: { text: 'dragon', pass: PASS }, page: { sortBy: 'level' } },
+  { name: 'by last login: a rare region', search: { region: 'antarctica' }, page: { sortBy: 'last login' } },
+  {
+    name: 'by level: language, not for 60 days',
+    search: { pass: PASS, language: 'ja', lastLoginTo: ago(60) },
+    page: { sortBy: 'level' },
+  },
+  { name: 'two words (1 in 64), by last login', search: { text: 'brave wolf' }, page: { sortBy: 'last login' } },
+  {
+    name: 'a common word, premium, region',
+    search: { text: 'dragon', pass: PASS, premium: true, region: 'us' },
+  },
+  // Who has premium speaks another language: no index says so, and the page ends early.
+  { name: 'nobody, of two that are common', search: { pass: PASS, premium: true, language: 'ja' } },
 ]
 
 const cell = (text: string, width = 13): string => text.padStart(width)
@@ -132,7 +145,13 @@ async function measure(task: (sample: number) => Promise<unknown>): Promise<{ p5
 async function deepPlace(pool: Pool, search: PlayerSearch, page: Partial<PlayerPage>): Promise<PlayerPlace | null> {
   const { sortBy = 'created', direction = 'descending' } = page
   if (search.text != null) return null
-  const { places: found } = await searchPlayers(pool, search, { after: null, limit: 20_000, sortBy, direction })
+  const found: PlayerPlace[] = []
+  for (let after: PlayerPlace | null = null; found.length < 20_000; ) {
+    const { places, stoppedAt } = await searchPlayers(pool, search, { after, limit: 1_000, sortBy, direction })
+    found.push(...places)
+    after = stoppedAt ?? (places.length === 1_000 ? (places.at(-1) ?? null) : null)
+    if (!after) break
+  }
   return found.length < 2 * PAGE ? null : (found[found.length >> 1] ?? null)
 }
 

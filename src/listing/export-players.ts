@@ -44,12 +44,13 @@ export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIte
 }
 
 async function* pagesOf(pool: Pool, { caller, search }: Export, first: FoundPlayers): AsyncGenerator<string> {
-  for (let { places, stoppedAt } = first; ; ) {
+  for (let found = first; ; ) {
+    const { places, stoppedAt } = found
     if (places.length > 0) yield await linesOf(pool, search, places)
     const after = stoppedAt ?? (places.length === PAGE ? places.at(-1) : undefined)
     if (!after) return
     await requireKey(pool, caller)
-    ;({ places, stoppedAt } = await searchPlayers(pool, search, { after, limit: PAGE }))
+    found = await searchPlayers(pool, search, { after, limit: PAGE })
   }
 }
 
@@ -58,11 +59,7 @@ async function requireKey(pool: Pool, { keyId }: PlatformCaller): Promise<void> 
   if (rows.length === 0) throw new Refusal('invalidToken')
 }
 
-async function linesOf(
-  pool: Pool,
-  { environmentId, pass }: PlayerSearch,
-  places: readonly PlayerPlace[],
-): Promise<string> {
+async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, places: PlayerPlace[]): Promise<string> {
   const { rows } = await pool.query<Row>({
     name: 'export-players',
     text: `SELECT p.id, p.status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,

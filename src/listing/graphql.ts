@@ -14,6 +14,7 @@ import { checkFilter, playersRequest, searchOf } from './requests.ts'
 import {
   countPlayers,
   MAX_COUNT,
+  MAX_ROWS,
   NICKNAME_SEARCHES,
   type NicknameSearch,
   nicknameSearchOf,
@@ -71,8 +72,7 @@ builder.queryFields((t) => ({
   players: t.connection(
     {
       type: PlayerType,
-      description:
-        'The players of an environment, by default the newest first. A page continues behind a place, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. While `hasNextPage` is true a page may have fewer players than asked for, or none: ask for the next.',
+      description: `The players of an environment, by default the newest first. A page ends early, with \`hasNextPage\` and an \`endCursor\` to go on from, when ${MAX_ROWS.toLocaleString('en')} players were looked at for it; it can be empty then. Pages go on behind a place, not behind a player: one that moves past it meanwhile, by a login or a level, may be met twice or not at all.`,
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')
@@ -83,10 +83,8 @@ builder.queryFields((t) => ({
         const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
         const pool = context.service.operatorPool
         const search = searchOf(filter, environmentId)
-        const { places: found, stoppedAt } = await searchPlayers(pool, search, {
-          ...{ after, limit: size + 1, sortBy, direction },
-        })
-        const places = found.slice(0, size)
+        const found = await searchPlayers(pool, search, { after, limit: size + 1, sortBy, direction })
+        const places = found.places.slice(0, size)
         const ids = places.map(({ id }) => id)
         // The requested fields of the players are read together.
         const query = queryFromInfo({ context, info, typeName: 'Player', paths: [['edges', 'node'], ['nodes']] })
@@ -97,6 +95,13 @@ builder.queryFields((t) => ({
           return row ? [{ row, place }] : []
         })
         const page = forwardPage(players, { size, after }, ({ place }) => printPlace(sortBy, place))
+        // The next page begins behind the last player, or where the search stopped before the page was full.
+        const next = found.places.length > size ? null : found.stoppedAt
+        const pageInfo = {
+          ...page.pageInfo,
+          endCursor: next ? printPlace(sortBy, next) : page.pageInfo.endCursor,
+          hasNextPage: next !== null || found.places.length > size,
+        }
         const about: AboutList = {
           count: once(() => countPlayers(pool, search, sortBy)),
           nicknameSearch: async () =>
@@ -104,11 +109,7 @@ builder.queryFields((t) => ({
         }
         return {
           edges: page.edges.map(({ cursor, node }) => ({ cursor, node: node.row })),
-          pageInfo: {
-            ...page.pageInfo,
-            hasNextPage: found.length > size || stoppedAt !== null,
-            ...(stoppedAt && { endCursor: printPlace(sortBy, stoppedAt) }),
-          },
+          pageInfo,
           about,
         }
       },
@@ -118,8 +119,8 @@ builder.queryFields((t) => ({
       fields: (t) => ({
         totalCount: t.field({
           type: 'Count',
-          description: `The length of the whole list, counted up to ${MAX_COUNT.toLocaleString('en')}.`,
-          resolve: async (connection) => Math.min((await aboutOf(connection).count()).count, MAX_COUNT),
+          description: `The length of the whole list, counted up to ${MAX_COUNT.toLocaleString('en')}. A lower bound where \`totalCountIsExact\` is false.`,
+          resolve: async (connection) => (await aboutOf(connection).count()).count,
         }),
         totalCountIsExact: t.boolean({
           description: 'False when there may be more than were counted.',

@@ -1,16 +1,21 @@
 import type { Pool } from 'pg'
 import { isUuid } from '../limits.ts'
 import {
+  ListPart,
   literal,
-  ofPlayers,
-  type Part,
   type PlayerFilter,
   type PlayerPage,
   type PlayerPlace,
   type PlayerSort,
   partsOf,
-  selectPart,
+  type Searched,
+  type Source,
 } from './statements.ts'
+
+// A page is found in up to three steps. First, a few rows are examined in the order of the list: most pages are full
+// then. If few of them match, each filter with an index is tried: if it leaves few players, these are sorted as a
+// whole. Otherwise further rows are examined in the order of the list, up to a limit. A page that is not full then says
+// where it stopped.
 
 /** How nicknames were searched. */
 export const NICKNAME_SEARCHES = ['anywhere', 'prefix'] as const
@@ -23,28 +28,34 @@ export interface PlayerSearch extends PlayerFilter {
   readonly provider?: string | null
 }
 
-// A search for a name can go two ways: along the list, checking each player's name, which soon fills a page when many
-// have the name; or by the index of names, sorting the players found, which is quick while they are few. Both are
-// bounded, so that no search ends in a timeout.
+/** A page of what a search finds. */
+export interface FoundPlayers {
+  readonly places: PlayerPlace[]
+  /** The place where the search stopped before the page was full: more players may follow. Null when none follow. */
+  readonly stoppedAt: PlayerPlace | null
+}
 
-/** Players of the list whose name is checked, before and after the index of names is tried. */
-const FIRST_LOOK = 800
-const LAST_LOOK = 20_000
-/** The most players with the name that are sorted. */
-const SORTED_NAMES = 3_000
-/** The most players with the name that are counted. */
-const COUNTED_NAMES = 30_000
+/** The length of a list. */
+export interface PlayerCount {
+  readonly count: number
+  readonly isExact: boolean
+}
+
+/** Rows that are examined in the order of the list before a filter is tried. */
+const FIRST_ROWS = 300
+/** The most rows that are examined for a page, and for a count. */
+export const MAX_ROWS = 10_000
+/** The most players with a name, and of another filter, that are sorted as a whole. */
+const FEW_NAMED = 10_000
+const FEW = 20_000
+/** The highest count of a list. */
+export const MAX_COUNT = 10_000
 /**
  * The indexed expression for nicknames that are too long for the index, and the length of it that is certainly a
  * beginning of the folded name.
  */
 const LONG = 'fold_name(left(n.nickname, 128))'
 const LONG_START = 24
-/** The highest count of a list. */
-export const MAX_COUNT = 10_000
-
-/** The beginning of a player's id in GraphQL. */
-const GLOBAL_ID = 'Player:'
 
 /** The index of parts of nicknames consists of pieces of three letters or digits. */
 const PIECE = /[\p{L}\p{N}]{3}/u
@@ -61,31 +72,66 @@ export async function nicknameSearchOf(pool: Pool, text: string): Promise<Nickna
   return rows[0]?.has_index ? 'anywhere' : 'prefix'
 }
 
-/** A page of what a search finds. */
-export interface FoundPlayers {
-  /** The places of the players, in the order of the list. */
-  readonly places: readonly PlayerPlace[]
-  /** The place where the search stopped before the page was full and before the list ended: more players may follow. */
-  readonly stoppedAt: PlayerPlace | null
-}
-
+/** Finds the players of a page, in the order of the list. */
 export async function searchPlayers(pool: Pool, search: PlayerSearch, page: PlayerPage): Promise<FoundPlayers> {
-  const find = await finderOf(pool, search)
+  const text = await textOf(pool, search)
   const places: PlayerPlace[] = []
-  for (const part of partsOf(page)) {
-    if (places.length === page.limit) break
-    const found = await find({ ...page, limit: page.limit - places.length }, part)
+  for (const part of partsOf(page, search)) {
+    const list = new ListPart(search, part, text?.searched ?? null)
+    const found = await findPart(pool, list, text, { ...page, limit: page.limit - places.length })
     places.push(...found.places)
-    if (found.stoppedAt) return { places, stoppedAt: found.stoppedAt }
+    if (found.stoppedAt || places.length === page.limit) return { places, stoppedAt: found.stoppedAt }
   }
   return { places, stoppedAt: null }
 }
 
-export interface PlayerCount {
-  /** The counted players: at most one more than `MAX_COUNT`. */
-  readonly count: number
-  /** Whether the count is complete. */
-  readonly isExact: boolean
+async function findPart(pool: Pool, list: ListPart, text: Text | null, page: PlayerPage): Promise<FoundPlayers> {
+  if (text?.isFew) return { places: (await collect(pool, list, text, page)) ?? [], stoppedAt: null }
+  const begun = await follow(pool, list, text, page, FIRST_ROWS)
+  if (!begun.stoppedAt) return begun
+  const isLikelyFull = begun.places.length * MAX_ROWS >= page.limit * FIRST_ROWS
+  const collected = isLikelyFull ? null : await collect(pool, list, text, page)
+  if (collected) return { places: collected, stoppedAt: null }
+  const rest = { ...page, after: begun.stoppedAt, limit: page.limit - begun.places.length }
+  const { places, stoppedAt } = await follow(pool, list, text, rest, MAX_ROWS - FIRST_ROWS)
+  return { places: [...begun.places, ...places], stoppedAt }
+}
+
+/** The matches among the next rows in the order of the list, and the last of these rows if the page is not full. */
+async function follow(
+  pool: Pool,
+  list: ListPart,
+  text: Text | null,
+  page: PlayerPage,
+  most: number,
+): Promise<FoundPlayers> {
+  const { rows } = await pool.query<{ places: PlayerPlace[]; stopped_at: PlayerPlace | null }>(
+    `${withAll(text?.asked, `page AS MATERIALIZED (${list.selectNext(page, most)})`)}
+     SELECT (SELECT coalesce(json_agg(page), '[]') FROM page) AS places,
+       CASE WHEN (SELECT count(*) FROM page) < ${page.limit}
+         THEN (SELECT row_to_json(stop) FROM (${list.selectStop(page, most)}) stop) END AS stopped_at`,
+  )
+  const { places = [], stopped_at: stoppedAt = null } = rows[0] ?? {}
+  return { places, stoppedAt }
+}
+
+/** The page from the first source with few rows, sorted as a whole. Null when there is no such source. */
+async function collect(pool: Pool, list: ListPart, text: Text | null, page: PlayerPage): Promise<PlayerPlace[] | null> {
+  const sources = list.sources.filter((source) => !source.isAll && source !== list.ordered)
+  if (sources.length === 0) return null
+  const pages = sources.map(
+    (source) => `WHEN ${isFew(list, source)} THEN (
+      SELECT coalesce(json_agg(q), '[]') FROM (${list.selectAll(source, page, FEW)}) q)`,
+  )
+  const { rows } = await pool.query<{ places: PlayerPlace[] | null }>(
+    `${withAll(text?.asked, text?.named(FEW_NAMED + 1))} SELECT CASE ${pages.join('\n')} END AS places`,
+  )
+  return rows[0]?.places ?? null
+}
+
+function isFew(list: ListPart, source: Source): string {
+  const few = source.alias === 'f' ? FEW_NAMED : FEW
+  return `${list.countOf(source, few)} <= ${few}`
 }
 
 /** Counts the players of a list. A list by level has the players who have begun the pass. */
@@ -94,132 +140,88 @@ export async function countPlayers(
   search: PlayerSearch,
   sortBy: PlayerSort = 'created',
 ): Promise<PlayerCount> {
-  const part = sortBy === 'level' ? 'level' : 'created'
-  const all = (count: number): PlayerCount => ({ count, isExact: count <= MAX_COUNT })
-
-  const { premium, levelFrom, levelTo, lastLoginFrom, lastLoginTo } = search
-  const isOfMore = [premium, levelFrom, levelTo, lastLoginFrom, lastLoginTo].some((asked) => (asked ?? null) !== null)
-  // Without filters on other tables, everyone with the name is in the list.
-  const most = isOfMore || sortBy === 'level' ? COUNTED_NAMES : MAX_COUNT
-  const { asked, found, isOne } = await candidatesOf(pool, search, most)
-  const list = (limit: number): string =>
-    selectPart(search, { after: null, limit }, part, { ...(found !== undefined && { found }) })
-  if (!asked || !isOne) {
-    const { rows } = await pool.query<{ count: number }>(
-      `SELECT count(*)::int AS count FROM (${list(MAX_COUNT + 1)}) q`,
-    )
-    return all(rows[0]?.count ?? 0)
-  }
-  const { rows: named } = await pool.query<{ count: number; names: number }>(
-    `WITH ${asked.join(', ')} SELECT (SELECT count(*) FROM (${list(MAX_COUNT + 1)}) q)::int AS count,
-       (SELECT count(*) FROM named)::int AS names`,
+  const text = await textOf(pool, search)
+  const list = new ListPart(search, sortBy === 'level' ? 'level' : 'created', text?.searched ?? null)
+  const enough = MAX_COUNT + 1
+  const whole = list.sources.find((source) => list.isWhole(source))
+  const counts = list.sources.map(
+    (source) => `WHEN ${isFew(list, source)} THEN ARRAY[${list.countList(source, FEW, enough)}, 1]`,
   )
-  const { count = 0, names = 0 } = named[0] ?? {}
-  if (count > MAX_COUNT || names <= most) return all(count)
-  // Many players have the name, and few of those that were checked are in the list. A short list is searched as a
-  // whole.
-  const { rows: listed } = await pool.query<{ count: number; looked: number }>(
-    `WITH ${asked[0]} SELECT (count(*) FILTER (WHERE ${isOne}))::int AS count, count(*)::int AS looked
-     FROM (${selectPart(search, { after: null, limit: LAST_LOOK }, part)}) q`,
+  const some = list.sources.find(({ alias }) => alias !== 'f') ?? list.ordered
+  const { rows } = await pool.query<{ counted: [string, string] }>(
+    `${withAll(text?.asked, text?.named(Math.max(FEW_NAMED, MAX_COUNT) + 1))} SELECT ${
+      whole
+        ? `ARRAY[${list.countList(whole, enough, enough)}, 1]`
+        : `CASE ${counts.join('\n')} ELSE ARRAY[${list.countList(some, MAX_ROWS, enough)}, 0] END`
+    } AS counted`,
   )
-  const { count: met = 0, looked = 0 } = listed[0] ?? {}
-  return looked < LAST_LOOK ? all(met) : { count: Math.max(count, met), isExact: false }
+  const [count, isExact] = (rows[0]?.counted ?? []).map(Number)
+  return { count: Math.min(count ?? 0, MAX_COUNT), isExact: isExact === 1 && (count ?? 0) <= MAX_COUNT }
 }
 
-/** Players who may match a search, in SQL. */
-interface Candidates {
-  readonly asked?: readonly string[]
-  /** Undefined for all players. */
-  readonly found?: string
-  /** A condition on a row `q` of a list. */
-  readonly isOne?: string
+const withAll = (...tables: readonly (string | undefined)[]): string => {
+  const given = tables.filter((table) => table !== undefined)
+  return given.length === 0 ? '' : `WITH ${given.join(', ')}`
 }
 
-async function candidatesOf(pool: Pool, search: PlayerSearch, most: number): Promise<Candidates> {
-  const { environmentId, text, provider = null } = search
-  if (text === null) return {}
+/** The text of a search. */
+interface Text {
+  /** Tables for the WITH of a statement: the folded text, and a number of players whose names match it. */
+  readonly asked?: string
+  readonly named: (most: number) => string | undefined
+  readonly searched: Searched
+  /** The text is a subject alone, so few players match. */
+  readonly isFew: boolean
+}
+
+async function textOf(pool: Pool, { environmentId, text, provider = null }: PlayerSearch): Promise<Text | null> {
+  if (text === null) return null
   const environment = `${literal(environmentId)}::uuid`
-  const bySubject = `SELECT i.player_id AS id FROM identities i WHERE i.environment_id = ${environment} AND i.subject = ${literal(text)}`
-  if (provider !== null) return { found: `${bySubject} AND i.provider = ${literal(provider)}` }
+  const ofSubject = `SELECT i.player_id AS id FROM identities i WHERE i.environment_id = ${environment} AND i.subject = ${literal(text)}`
+  const searched = (ids: string, sql: string): Searched => {
+    const condition = { alias: 'p', sql } as const
+    return { source: { alias: 'f', order: null, meets: condition, rows: ids }, condition }
+  }
+  if (provider !== null) {
+    const ids = `${ofSubject} AND i.provider = ${literal(provider)}`
+    return { named: () => undefined, searched: searched(ids, 'true'), isFew: true }
+  }
+  const ofEnvironment = `n.environment_id = ${environment}`
+  // The global id names the same player.
+  const id = text.replace(/^Player:/, '')
   // A studio's subject may look like an id, too.
-  const id = text.startsWith(GLOBAL_ID) ? text.slice(GLOBAL_ID.length) : text
-  const exact = isUuid(id) ? `SELECT ${literal(id)}::uuid AS id UNION ${bySubject}` : bySubject
-  const found = `SELECT id FROM named UNION (${exact})`
-  const among = ofPlayers(search, 'n').join(' AND ')
+  const exact = isUuid(id)
+    ? `SELECT n.id FROM players n WHERE ${ofEnvironment} AND n.id = ${literal(id)}::uuid UNION ${ofSubject}`
+    : ofSubject
+  const ids = `SELECT id FROM named UNION (${exact})`
   if ((await nicknameSearchOf(pool, text)) === 'anywhere') {
     const pattern = `(SELECT pattern FROM asked)`
     return {
-      asked: [
-        // Wildcards in the text are escaped.
-        `asked AS MATERIALIZED (
-          SELECT '%' || regexp_replace(search_name(${literal(text)}), '([\\\\%_])', '\\\\\\1', 'g') || '%' AS pattern)`,
-        `named AS MATERIALIZED (
-          SELECT n.id FROM players n WHERE ${among} AND search_name(n.nickname) LIKE ${pattern} LIMIT ${most + 1})`,
-      ],
-      found,
-      isOne: `(search_name(q.nickname) LIKE ${pattern} OR q.id IN (${exact}))`,
+      // Wildcards in the text are escaped.
+      asked: `asked AS MATERIALIZED (
+        SELECT '%' || regexp_replace(search_name(${literal(text)}), '([\\\\%_])', '\\\\\\1', 'g') || '%' AS pattern)`,
+      named: (most) => `named AS MATERIALIZED (
+        SELECT n.id FROM players n WHERE ${ofEnvironment} AND search_name(n.nickname) LIKE ${pattern} LIMIT ${most})`,
+      searched: searched(ids, `(search_name(p.nickname) LIKE ${pattern} OR p.id IN (${exact}))`),
+      isFew: false,
     }
   }
   // Ranges of bytes, which the index serves under any plan.
-  const named = (player: string): string => `fold_name(${player}.nickname) ~>=~ (SELECT low FROM asked)
+  const isNamed = (player: string): string => `fold_name(${player}.nickname) ~>=~ (SELECT low FROM asked)
     AND fold_name(${player}.nickname) ~<~ (SELECT high FROM asked)`
   return {
-    asked: [
-      // Folded once, not for each player.
-      `asked AS MATERIALIZED (
-        SELECT fold_name(${literal(text)}) AS low, fold_name(${literal(`${text}\u{10ffff}`)}) AS high)`,
-      `named AS MATERIALIZED (
-         (SELECT n.id FROM players n WHERE ${among} AND octet_length(n.nickname) <= 512 AND ${named('n')}
-          ORDER BY fold_name(n.nickname) USING ~<~ LIMIT ${most + 1})
-         UNION ALL
-         (SELECT n.id FROM players n WHERE ${among} AND octet_length(n.nickname) > 512 AND ${named('n')}
-            AND ${LONG} ~>=~ (SELECT left(low, ${LONG_START}) FROM asked)
-            AND ${LONG} ~<~ (SELECT left(low, ${LONG_START}) || chr(1114111) FROM asked)
-          ORDER BY ${LONG} USING ~<~ LIMIT ${most + 1}))`,
-    ],
-    found,
-    isOne: `((${named('q')}) OR q.id IN (${exact}))`,
+    // Folded once, not for each player.
+    asked: `asked AS MATERIALIZED (
+      SELECT fold_name(${literal(text)}) AS low, fold_name(${literal(`${text}\u{10ffff}`)}) AS high)`,
+    named: (most) => `named AS MATERIALIZED (
+       (SELECT n.id FROM players n WHERE ${ofEnvironment} AND octet_length(n.nickname) <= 512 AND ${isNamed('n')}
+        ORDER BY fold_name(n.nickname) USING ~<~ LIMIT ${most})
+       UNION ALL
+       (SELECT n.id FROM players n WHERE ${ofEnvironment} AND octet_length(n.nickname) > 512 AND ${isNamed('n')}
+          AND ${LONG} ~>=~ (SELECT left(low, ${LONG_START}) FROM asked)
+          AND ${LONG} ~<~ (SELECT left(low, ${LONG_START}) || chr(1114111) FROM asked)
+        ORDER BY ${LONG} USING ~<~ LIMIT ${most}))`,
+    searched: searched(ids, `((${isNamed('p')}) OR p.id IN (${exact}))`),
+    isFew: false,
   }
-}
-
-type Find = (page: PlayerPage, part: Part) => Promise<FoundPlayers>
-
-async function finderOf(pool: Pool, search: PlayerSearch): Promise<Find> {
-  const { asked, found, isOne } = await candidatesOf(pool, search, SORTED_NAMES)
-  const among = found === undefined ? {} : { found }
-  const all = (places: PlayerPlace[]): FoundPlayers => ({ places, stoppedAt: null })
-  if (!asked || !isOne)
-    return async (page, part) => all((await readIf(pool, 'true', selectPart(search, page, part, among))) ?? [])
-
-  // One statement, so that a page ends exactly where the search stopped.
-  const look = async (page: PlayerPage, part: Part, limit: number): Promise<FoundPlayers> => {
-    const { rows } = await pool.query<{ places: PlayerPlace[]; last: PlayerPlace | null }>(
-      `WITH ${asked[0]}, list AS MATERIALIZED (${selectPart(search, { ...page, limit }, part)}),
-         met AS MATERIALIZED (SELECT q.id, q.at FROM list q WHERE ${isOne} LIMIT ${page.limit})
-       SELECT (SELECT coalesce(json_agg(${PLACE}), '[]') FROM met q) AS places,
-         CASE WHEN (SELECT count(*) FROM met) < ${page.limit} THEN (
-           SELECT ${PLACE} FROM list q OFFSET ${limit - 1} LIMIT 1
-         ) END AS last`,
-    )
-    const { places = [], last = null } = rows[0] ?? {}
-    return { places, stoppedAt: last }
-  }
-  return async (page, part) => {
-    const begun = await look(page, part, FIRST_LOOK)
-    if (begun.stoppedAt === null) return begun
-    const isFew = `(SELECT count(*) FROM named) <= ${SORTED_NAMES}`
-    const sorted = await readIf(pool, isFew, selectPart(search, page, part, among), `WITH ${asked.join(', ')}`)
-    return sorted ? all(sorted) : look(page, part, LAST_LOOK)
-  }
-}
-
-const PLACE = `json_build_object('id', q.id, 'at', q.at)`
-
-async function readIf(pool: Pool, condition: string, list: string, beginning = ''): Promise<PlayerPlace[] | null> {
-  const { rows } = await pool.query<{ found: PlayerPlace[] | null }>(
-    `${beginning} SELECT CASE WHEN ${condition} THEN (
-       SELECT coalesce(json_agg(${PLACE}), '[]') FROM (${list}) q
-     ) END AS found`,
-  )
-  return rows[0]?.found ?? null
 }

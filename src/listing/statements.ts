@@ -2,8 +2,9 @@ import pg from 'pg'
 import { idsAround } from '../ids.ts'
 import type { Status } from '../players/standing.ts'
 
-// The SQL of lists of players. Values that decide the plan are literals, since statements are planned without their
-// parameters: the number of players of a region or above a level decides which index helps.
+// The SQL of lists of players. No statement reads more than a given number of rows: it takes them from one index, the
+// source, and looks each of them up in the other tables by key. Its time depends on that number alone, not on the
+// planner's estimates. Values are literals, since statements are planned without their parameters.
 
 export const PLAYER_SORTS = ['created', 'last login', 'level'] as const
 export type PlayerSort = (typeof PLAYER_SORTS)[number]
@@ -51,8 +52,12 @@ export interface PlayerPage {
 /** The consecutive parts of a list. Players who never logged in come last in either direction. */
 export type Part = PlayerSort | 'never logged in'
 
-export const partsOf = ({ after, sortBy = 'created' }: PlayerPage): readonly Part[] => {
+export const partsOf = (
+  { after, sortBy = 'created' }: PlayerPage,
+  { lastLoginFrom, lastLoginTo }: PlayerFilter,
+): readonly Part[] => {
   if (sortBy !== 'last login') return [sortBy]
+  if (lastLoginFrom || lastLoginTo) return after !== null && after.at === null ? [] : ['last login']
   return after !== null && after.at === null ? ['never logged in'] : ['last login', 'never logged in']
 }
 
@@ -69,130 +74,259 @@ const moment = (at: Date): string => `${literal(bounded(at).toISOString())}::tim
 /** The values in the database, whatever a caller sends. */
 const STATUSES = { active: 'active', banned: 'banned', deleted: 'deleted' } as const satisfies Record<Status, Status>
 
-/** Bounds on the column `id` that follow from the filter's times. */
-function ofTimes({ createdFrom, createdTo, lastLoginTo }: PlayerFilter, id: string): string[] {
-  // No player logs in before it is created.
-  const ends = [createdTo, lastLoginTo].flatMap((at) => (at ? [bounded(at)] : []))
-  const ids = idsAround(
-    createdFrom ? bounded(createdFrom) : null,
-    ends.sort((a, b) => a.getTime() - b.getTime())[0] ?? null,
-  )
-  // Ids are in the order of time, except for differences between clocks.
-  return [...(ids.first ? [`${id} >= ${uuid(ids.first)}`] : []), ...(ids.last ? [`${id} < ${uuid(ids.last)}`] : [])]
-}
-
-/** Conditions on the row of `players` that `player` names. */
-export function ofPlayers(filter: PlayerFilter, player: string): string[] {
-  const { environmentId, status, region, language, createdFrom, createdTo } = filter
-  return [
-    `${player}.environment_id = ${uuid(environmentId)}`,
-    ...(status ? [`${player}.status = '${STATUSES[status]}'`] : []),
-    ...(region ? [`${player}.region = ${literal(region)}`] : []),
-    ...(language ? [`${player}.language = ${literal(language)}`] : []),
-    ...(createdFrom ? [`${player}.created_at >= ${moment(createdFrom)}`] : []),
-    ...(createdTo ? [`${player}.created_at < ${moment(createdTo)}`] : []),
-    ...ofTimes(filter, `${player}.id`),
-  ]
-}
-
-function ofPass(filter: PlayerFilter): string[] {
-  const { environmentId, pass, premium, levelFrom, levelTo } = filter
-  if (!pass) throw new Error('a list by what players have on a pass names the pass')
-  return [
-    `s.environment_id = ${uuid(environmentId)}`,
-    `s.scenario_id = ${literal(pass.scenarioId)}`,
-    `s.node_id = ${literal(pass.nodeId)}`,
-    ...(premium === true ? ['s.premium_owned'] : []),
-    ...(premium === false ? ['NOT s.premium_owned'] : []),
-    ...(isGiven(levelFrom) ? [`s.level >= ${levelFrom}`] : []),
-    ...(isGiven(levelTo) ? [`s.level <= ${levelTo}`] : []),
-    ...ofTimes(filter, 's.player_id'),
-  ]
-}
-
-function ofLogins(filter: PlayerFilter): string[] {
-  const { environmentId, lastLoginFrom, lastLoginTo } = filter
-  return [
-    `l.environment_id = ${uuid(environmentId)}`,
-    ...(lastLoginFrom ? [`l.logged_in_at >= ${moment(lastLoginFrom)}`] : []),
-    ...(lastLoginTo ? [`l.logged_in_at < ${moment(lastLoginTo)}`] : []),
-    ...ofTimes(filter, 'l.player_id'),
-  ]
-}
-
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined
 
-/** The sort columns of each part, the first of them as a text that can be read back. */
-const KEYS: Readonly<Record<Part, { at: string; read?: (at: string) => string; text: string; id: string }>> = {
-  created: { at: '', text: 'NULL', id: 'p.id' },
-  'never logged in': { at: '', text: 'NULL', id: 'p.id' },
+/** `p` are players, `s` their passes, `l` their last logins, and `f` the ids that a search has found. */
+type Alias = 'p' | 's' | 'l' | 'f'
+const TABLES = { p: 'players', s: 'passes', l: 'last_logins' } as const
+const ID: Readonly<Record<Alias, string>> = { p: 'p.id', s: 's.player_id', l: 'l.player_id', f: 'f.id' }
+
+/** A condition on the row of a table, in SQL. */
+interface Condition {
+  readonly alias: 'p' | 's' | 'l'
+  readonly sql: string
+}
+
+type Order = 'id' | 'login' | 'level'
+/** The columns of an index before the ids, by order. */
+const INDEXED: Readonly<Record<Order, readonly string[]>> = { id: [], login: ['l.logged_in_at'], level: ['s.level'] }
+
+/** The rows of an index, or of a search. */
+export interface Source {
+  readonly alias: Alias
+  /** The order of the index among the rows that meet its condition. The result of a search has no order. */
+  readonly order: Order | null
+  /** A condition that all of its rows meet. */
+  readonly meets: Condition | null
+  /** Its rows, in SQL. Default: the table of its alias. */
+  readonly rows?: string
+  /** It has every player of the list's range. */
+  readonly isAll?: boolean
+}
+
+/** What a search adds to a list. */
+export interface Searched {
+  readonly source: Source
+  readonly condition: Condition
+}
+
+/** The sort columns of a part, the first of them as a text that can be read back. */
+interface Key {
+  readonly alias: 's' | 'l' | null
+  readonly order: Order
+  readonly at: string
+  readonly read: (at: string) => string
+  readonly text: string
+}
+const BY_ID: Key = { alias: null, order: 'id', at: '', read: () => '', text: 'NULL' }
+const KEYS: Readonly<Record<Part, Key>> = {
+  created: BY_ID,
+  'never logged in': BY_ID,
   'last login': {
+    alias: 'l',
+    order: 'login',
     at: 'l.logged_in_at',
     read: (at) => `${literal(at)}::timestamptz`,
     text: `to_char(l.logged_in_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
-    id: 'l.player_id',
   },
-  level: { at: 's.level', read: (at) => `${literal(at)}::int`, text: 's.level::text', id: 's.player_id' },
+  level: { alias: 's', order: 'level', at: 's.level', read: (at) => `${literal(at)}::int`, text: 's.level::text' },
 }
 
-/** Where a list looks: among all players, or among the ids of `found`. */
-export interface Among {
-  readonly found?: string
-  readonly also?: readonly string[]
-}
+/** A part of a list: the conditions on its players, and the indexes that contain some of them. */
+export class ListPart {
+  private readonly filter: PlayerFilter
+  private readonly part: Part
+  private readonly conditions: readonly Condition[]
+  /** The indexes to search, those with the fewest expected players first. */
+  readonly sources: readonly Source[]
 
-/** The rows `id`, `at` and `nickname` of a part of a list, in its order. */
-export function selectPart(
-  filter: PlayerFilter,
-  { after, limit, direction = 'descending' }: PlayerPage,
-  part: Part,
-  { found, also = [] }: Among = {},
-): string {
-  const { at, read, text, id } = KEYS[part]
-  const [order, beyond] = direction === 'descending' ? ['DESC', '<'] : ['ASC', '>']
-  const hasPass = part === 'level' || isGiven(filter.premium) || isGiven(filter.levelFrom) || isGiven(filter.levelTo)
-  const hasLogin = part === 'last login' || Boolean(filter.lastLoginFrom ?? filter.lastLoginTo)
-  const isBehind = after !== null && (part !== 'never logged in' || after.at === null)
-  // Repeated for each table: Postgres does not transfer a bound from one table to another, and would read an index from
-  // its start.
-  const ids = [
-    id,
-    ...(id === 'p.id' ? [...(hasPass ? ['s.player_id'] : []), ...(hasLogin ? ['l.player_id'] : [])] : []),
-  ]
-  const place = !isBehind
-    ? []
-    : read && after.at !== null
-      ? [`(${at}, ${id}) ${beyond} (${read(after.at)}, ${uuid(after.id)})`]
-      : ids.map((column) => `${column} ${beyond} ${uuid(after.id)}`)
-  const where = [
-    ...ofPlayers(filter, 'p'),
-    ...(hasPass ? ofPass(filter) : []),
-    ...(hasLogin ? ofLogins(filter) : []),
-    // A range of logins excludes all of these.
-    ...(part === 'never logged in'
-      ? ['NOT EXISTS (SELECT FROM last_logins n WHERE n.environment_id = p.environment_id AND n.player_id = p.id)']
-      : []),
-    ...place,
-    ...also,
-  ]
-  const joined = [
-    ...(hasPass ? [join('passes', 's', found)] : []),
-    ...(hasLogin ? [join('last_logins', 'l', found)] : []),
-  ]
-  return `SELECT ${id} AS id, ${text} AS at, p.nickname FROM ${playersOf(filter, found)} ${joined.join(' ')}
-    WHERE ${where.join(' AND ')} ORDER BY ${at === '' ? '' : `${at} ${order}, `}${id} ${order} LIMIT ${limit}`
-
-  function join(table: string, alias: string, found: string | undefined): string {
-    const own = `${alias}.environment_id = p.environment_id AND ${alias}.player_id = p.id`
-    if (found === undefined) return `JOIN ${table} ${alias} ON ${own}`
-    const of = alias === 's' ? ofPass(filter) : ofLogins(filter)
-    // One lookup for each player: without knowing how few they are, the planner would prefer a scan of the whole table.
-    return `CROSS JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${[own, ...of].join(' AND ')} LIMIT 1) ${alias}`
+  constructor(filter: PlayerFilter, part: Part, searched: Searched | null) {
+    const { status, region, language, createdFrom, createdTo, lastLoginFrom, lastLoginTo, premium } = filter
+    const { levelFrom, levelTo } = filter
+    const sources: Source[] = []
+    const conditions: Condition[] = []
+    const ask = (alias: Condition['alias'], sql: readonly string[], order: Order | null = null) => {
+      if (sql.length === 0) return
+      const condition = { alias, sql: sql.join(' AND ') }
+      conditions.push(condition)
+      if (order) sources.push({ alias, order, meets: condition })
+    }
+    this.filter = filter
+    this.part = part
+    if (searched) {
+      sources.push(searched.source)
+      conditions.push(searched.condition)
+    }
+    if (status) ask('p', [`p.status = '${STATUSES[status]}'`], status === 'active' ? null : 'id')
+    const levels = [
+      ...(isGiven(levelFrom) ? [`s.level >= ${levelFrom}`] : []),
+      ...(isGiven(levelTo) ? [`s.level <= ${levelTo}`] : []),
+    ]
+    ask('s', levels, 'level')
+    const logins = [
+      ...(lastLoginFrom ? [`l.logged_in_at >= ${moment(lastLoginFrom)}`] : []),
+      ...(lastLoginTo ? [`l.logged_in_at < ${moment(lastLoginTo)}`] : []),
+    ]
+    ask('l', logins, 'login')
+    if (premium === true) ask('s', ['s.premium_owned'], 'id')
+    if (premium === false) ask('s', ['NOT s.premium_owned'])
+    if (region) ask('p', [`p.region = ${literal(region)}`], 'id')
+    if (language) ask('p', [`p.language = ${literal(language)}`], 'id')
+    const created = [
+      ...(createdFrom ? [`p.created_at >= ${moment(createdFrom)}`] : []),
+      ...(createdTo ? [`p.created_at < ${moment(createdTo)}`] : []),
+    ]
+    ask('p', created)
+    const everybody = { alias: 'p', order: 'id', meets: null, isAll: this.idsOf('p.id').length === 0 } as const
+    // A range of creation bounds the ids.
+    if (!everybody.isAll) sources.push(everybody)
+    const hasPass = isGiven(premium) || levels.length > 0 || part === 'level'
+    if (hasPass && levels.length === 0)
+      sources.push({ alias: 's', order: 'level', meets: null, isAll: part === 'level' })
+    if (part === 'last login' && logins.length === 0) {
+      sources.push({ alias: 'l', order: 'login', meets: null, isAll: !createdFrom })
+    }
+    if (everybody.isAll) sources.push(everybody)
+    this.sources = sources
+    this.conditions = conditions
   }
-}
 
-function playersOf({ environmentId }: PlayerFilter, found: string | undefined): string {
-  if (found === undefined) return 'players p'
-  return `(${found}) f CROSS JOIN LATERAL (
-    SELECT * FROM players p WHERE p.environment_id = ${uuid(environmentId)} AND p.id = f.id LIMIT 1) p`
+  /** The source in the order of the list. */
+  get ordered(): Source {
+    const { order } = KEYS[this.part]
+    return this.sources.find((source) => source.order === order) as Source
+  }
+
+  /** Whether all rows of a source are in the list. */
+  isWhole({ alias, meets, isAll }: Source): boolean {
+    const { part, conditions } = this
+    if (part === 'never logged in' || (alias === 'p' && !meets && !isAll)) return false
+    return conditions.every((condition) => condition === meets) && (part !== 'level' || alias === 's')
+  }
+
+  /** The first `most` rows of a source, after a place of the list when the source has the list's order. */
+  private take(source: Source, most: number, page: PlayerPage | null): string {
+    const { alias, order, meets, rows } = source
+    if (order === null || alias === 'f') return `(${rows}) ${alias}`
+    const where = [
+      ...this.baseOf(alias),
+      ...(meets ? [meets.sql] : []),
+      ...(order === 'id' ? this.idsOf(ID[alias]) : []),
+      ...(order === 'login' ? this.loginsOf() : []),
+      ...(page ? this.behind(page, ID[alias]) : []),
+    ]
+    // Without an order, the planner would scan the table where it expects many rows.
+    const sorted = page ? this.orderOf(page, ID[alias]) : [...INDEXED[order], ID[alias]].join(', ')
+    return `(SELECT * FROM ${TABLES[alias]} ${alias} WHERE ${where.join(' AND ')} ORDER BY ${sorted} LIMIT ${most}) ${alias}`
+  }
+
+  /** The number of rows of a source, counted up to one more than `most`. */
+  countOf(source: Source, most: number): string {
+    return `(SELECT count(*) FROM ${this.take(source, most + 1, null)})`
+  }
+
+  /** The matches among the first `most` rows of a source, counted up to `limit`. */
+  countList(source: Source, most: number, limit: number): string {
+    return `(SELECT count(*) FROM (SELECT FROM ${this.join(source, this.take(source, most, null))} LIMIT ${limit}) q)`
+  }
+
+  /** The page from all rows of a source, which are sorted. */
+  selectAll(source: Source, page: PlayerPage, most: number): string {
+    return this.select(
+      source,
+      page,
+      this.join(source, this.take(source, most, null), this.behind(page, ID[source.alias])),
+    )
+  }
+
+  /** The matches among the next `most` rows of the source in the order of the list. */
+  selectNext(page: PlayerPage, most: number): string {
+    const source = this.ordered
+    return this.select(source, page, this.join(source, this.take(source, most, page)))
+  }
+
+  /** The place of the last of these rows; no row when there are fewer. */
+  selectStop(page: PlayerPage, most: number): string {
+    const { alias } = this.ordered
+    return `SELECT ${ID[alias]} AS id, ${KEYS[this.part].text} AS at FROM ${this.take(this.ordered, most, page)}
+      ORDER BY ${this.orderOf(page, ID[alias])} OFFSET ${most - 1}`
+  }
+
+  private select(source: Source, page: PlayerPage, from: string): string {
+    const id = ID[source.alias]
+    return `SELECT ${id} AS id, ${KEYS[this.part].text} AS at FROM ${from}
+      ORDER BY ${this.orderOf(page, id)} LIMIT ${page.limit}`
+  }
+
+  /** The FROM of a statement: the rows of a source, each looked up in the other tables, that meet all conditions. */
+  private join(source: Source, rows: string, further: readonly string[] = []): string {
+    const { part, conditions } = this
+    const left = conditions.filter((condition) => condition !== source.meets)
+    const id = ID[source.alias]
+    const others = (['p', 's', 'l'] as const).filter(
+      (alias) => alias !== source.alias && (alias === KEYS[part].alias || left.some((asked) => asked.alias === alias)),
+    )
+    const joined = others.map((alias) => {
+      const where = [...this.baseOf(alias), `${ID[alias]} = ${id}`]
+      // The limit forces one lookup by key for each row: the planner can neither begin with this table nor use another
+      // index, which may have many matching rows.
+      return `CROSS JOIN LATERAL (SELECT * FROM ${TABLES[alias]} ${alias} WHERE ${where.join(' AND ')} LIMIT 1) ${alias}`
+    })
+    const where = [
+      ...left.map(({ sql }) => sql),
+      ...(part === 'never logged in'
+        ? [
+            `(SELECT n.player_id FROM last_logins n WHERE ${this.environment('n')} AND n.player_id = ${id} LIMIT 1) IS NULL`,
+          ]
+        : []),
+      ...further,
+    ]
+    return `${rows} ${joined.join(' ')} ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`}`
+  }
+
+  private environment(alias: string): string {
+    return `${alias}.environment_id = ${uuid(this.filter.environmentId)}`
+  }
+
+  private baseOf(alias: 'p' | 's' | 'l'): string[] {
+    if (alias !== 's') return [this.environment(alias)]
+    const { pass } = this.filter
+    if (!pass) throw new Error('a list by what players have on a pass names the pass')
+    return [
+      this.environment(alias),
+      `s.scenario_id = ${literal(pass.scenarioId)}`,
+      `s.node_id = ${literal(pass.nodeId)}`,
+    ]
+  }
+
+  /**
+   * No player logs in before it is created, and ids are in the order of time, except for differences between clocks.
+   */
+  private idsOf(id: string): string[] {
+    const { createdFrom, createdTo, lastLoginTo } = this.filter
+    const ends = [createdTo, lastLoginTo].filter((at) => at instanceof Date).map(bounded)
+    const end = ends.sort((a, b) => a.getTime() - b.getTime())[0] ?? null
+    const { first, last } = idsAround(createdFrom ? bounded(createdFrom) : null, end)
+    return [...(first ? [`${id} >= ${uuid(first)}`] : []), ...(last ? [`${id} < ${uuid(last)}`] : [])]
+  }
+
+  private loginsOf(): string[] {
+    const { createdFrom } = this.filter
+    return createdFrom ? [`l.logged_in_at >= ${moment(createdFrom)}`] : []
+  }
+
+  private behind({ after, direction }: PlayerPage, id: string): string[] {
+    const { part } = this
+    if (after === null || (part === 'never logged in' && after.at !== null)) return []
+    const beyond = direction === 'ascending' ? '>' : '<'
+    const { at, read } = KEYS[part]
+    if (at === '' || after.at === null) return [`${id} ${beyond} ${uuid(after.id)}`]
+    return [`(${at}, ${id}) ${beyond} (${read(after.at)}, ${uuid(after.id)})`]
+  }
+
+  private orderOf({ direction }: PlayerPage, id: string): string {
+    const order = direction === 'ascending' ? 'ASC' : 'DESC'
+    const { at } = KEYS[this.part]
+    return `${at === '' ? '' : `${at} ${order}, `}${id} ${order}`
+  }
 }

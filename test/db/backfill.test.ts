@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type pg from 'pg'
+import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrate } from '../../src/db/migrate.ts'
 import { nicknameSearchOf, searchPlayers } from '../../src/listing/search-players.ts'
@@ -17,6 +18,32 @@ const PLAYER = '00000000-0000-7000-8000-000000000003'
 const KEYS = ['00000000-0000-7000-8000-00000000000a', '00000000-0000-7000-8000-00000000000b'] as const
 const ACTOR = `platform_key:${KEYS[1]}`
 
+/** Who may do nothing but what it owns, and its connections. */
+interface Role {
+  readonly name: string
+  readonly pool: pg.Pool
+  remove(): Promise<void>
+}
+
+async function createRole(): Promise<Role> {
+  const [name, password] = [`tierway_test_${randomBytes(8).toString('hex')}`, randomBytes(16).toString('hex')]
+  await pool.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`)
+  const url = new URL(migrations.url)
+  url.username = name
+  url.password = password
+  const own = new pg.Pool({ connectionString: url.href })
+  return {
+    name,
+    pool: own,
+    async remove() {
+      await own.end()
+      // What depends on it goes with the database.
+      await pool.query(`REASSIGN OWNED BY ${name} TO CURRENT_USER`)
+      await pool.query(`DROP ROLE ${name}`)
+    },
+  }
+}
+
 let migrations: Migrations
 let pool: pg.Pool
 let directory: string
@@ -27,15 +54,15 @@ beforeEach(async () => {
 })
 afterEach(() => migrations.remove())
 
-/** The database as it was before a migration. */
-async function before(name: string): Promise<void> {
+/** The database as it was before a migration, which all was made in by a role: the superuser unless another is given. */
+async function before(name: string, role?: Role): Promise<void> {
   await pool.query('DROP SCHEMA public CASCADE')
-  await pool.query('CREATE SCHEMA public')
+  await pool.query(`CREATE SCHEMA public ${role ? `AUTHORIZATION ${role.name}` : ''}`)
   for (const migration of await readdir(MIGRATIONS)) {
     if (migration < name && !migration.endsWith('.toml'))
       await cp(join(MIGRATIONS, migration), join(directory, migration), { recursive: true })
   }
-  await migrate(pool, { directory })
+  await migrate(role?.pool ?? pool, { directory })
   await pool.query(`INSERT INTO projects (id, name) VALUES ('${PROJECT}', 'Old')`)
   await pool.query(
     `INSERT INTO environments (id, project_id, name) VALUES ('${ENVIRONMENT}', '${PROJECT}', 'production')`,
@@ -110,97 +137,88 @@ test('what reward nodes had paid before counts: a node that pays once pays no mo
   expect(rows).toEqual([{ player_id: PLAYER, scenario_id: 'season', node_id: 'gift', scope: '', run_id: run }])
 })
 
-test('players that were there before have the last login that is known: a login, a session, or their creation', async () => {
-  await before('20261122240000_list_players')
-  const id = (n: number) => `00000000-0000-7000-8000-0000000001${n}0`
-  const players = {
-    logged: { n: 1, created: '2026-01-01' },
-    withSession: { n: 2, created: '2026-01-02' },
-    withIdentity: { n: 3, created: '2026-01-03' },
-    withoutLogin: { n: 4, created: '2026-01-04' },
-    deleted: { n: 5, created: '2026-01-05' },
-  }
-  for (const [name, { n, created }] of Object.entries(players)) {
+const LIST_PLAYERS = '20261122240000_list_players'
+
+test('players that were there before have the last login that is known of them', async () => {
+  await before(LIST_PLAYERS)
+  const day = (day: number) => `2026-11-${String(day).padStart(2, '0')}T12:00:00.000Z`
+  const player = (n: number) => PLAYER.replace(/.$/, String(n))
+  for (let n = 1; n <= 6; n += 1)
     await pool.query('INSERT INTO players (environment_id, id, status, created_at) VALUES ($1, $2, $3, $4)', [
-      ...[ENVIRONMENT, id(n), name === 'deleted' ? 'deleted' : 'active', created],
+      ENVIRONMENT,
+      player(n),
+      n === 5 ? 'deleted' : 'active',
+      day(n),
     ])
-    if (name === 'withoutLogin') continue
-    await pool.query(
-      "INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, 'custom', $2, $3)",
-      [ENVIRONMENT, name, id(n)],
-    )
-  }
-  const login = async (n: number, outcome: string, at: string) =>
+  const identify = (n: number) =>
+    pool.query("INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, 'custom', $2, $3)", [
+      ENVIRONMENT,
+      `s-${n}`,
+      player(n),
+    ])
+  const log = (n: number, at: string, outcome = 'ok', operation = 'login') =>
     pool.query(
-      `INSERT INTO login_log (environment_id, id, provider, operation, outcome, player_id, milliseconds, attempts, created_at)
-       VALUES ($1, gen_random_uuid(), 'default', 'login', $2, $3, 1, '[]', $4)`,
-      [ENVIRONMENT, outcome, id(n), at],
+      `INSERT INTO login_log (environment_id, id, created_at, operation, provider, player_id, outcome, milliseconds, attempts)
+       VALUES ($1, gen_random_uuid(), $2, $3, 'custom', $4, $5, 1, '[]')`,
+      [ENVIRONMENT, at, operation, player(n), outcome],
     )
-  await login(1, 'ok', '2026-02-01')
-  await login(1, 'ok', '2026-03-01')
-  await login(1, 'player banned', '2026-04-01')
-  for (const [family, at] of [
-    ['a', '2026-05-01'],
-    ['a', '2026-05-09'],
-    ['b', '2026-05-02'],
-  ] as const)
-    await pool.query(
-      `INSERT INTO refresh_tokens (environment_id, player_id, family_id, hash, expires_at, created_at)
-       VALUES ($1, $2, $3, $4, '2027-01-01', $5)`,
-      [ENVIRONMENT, id(2), `00000000-0000-7000-8000-00000000000${family}`, `${family}${at}`.padEnd(43, '-'), at],
+  const refresh = (n: number, family: string, at: string) =>
+    pool.query(
+      `INSERT INTO refresh_tokens (environment_id, hash, player_id, family_id, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, '2027-01-01')`,
+      [ENVIRONMENT, randomBytes(32).toString('base64url'), player(n), family, at],
     )
+  // 1 is in the log, 2 has tokens of two logins of which one was refreshed, 3 has an identity alone; 4 was made by a
+  // studio, and 6 came by what is no login or did not succeed.
+  for (const n of [1, 2, 3, 5]) await identify(n)
+  await log(1, day(10))
+  await log(1, day(12))
+  await refresh(1, KEYS[0], day(11))
+  await refresh(2, KEYS[0], day(13))
+  await refresh(2, KEYS[1], day(14))
+  await refresh(2, KEYS[1], day(20))
+  await log(5, day(15))
+  await log(6, day(16), 'custom_auth_rejected')
+  await log(6, day(17), 'ok', 'link')
+
   await migrate(pool)
-  const { rows } = await pool.query<{ player_id: string; on: string }>(
-    `SELECT player_id, to_char(logged_in_at, 'YYYY-MM-DD') AS "on" FROM last_logins ORDER BY player_id`,
+  const { rows } = await pool.query('SELECT player_id, logged_in_at FROM last_logins ORDER BY player_id')
+  expect(rows).toEqual(
+    [day(12), day(14), day(3)].map((at, index) => ({ player_id: player(index + 1), logged_in_at: new Date(at) })),
   )
-  expect(rows).toEqual([
-    { player_id: id(1), on: '2026-03-01' },
-    // A session begins with a login; it is refreshed without one.
-    { player_id: id(2), on: '2026-05-02' },
-    { player_id: id(3), on: '2026-01-03' },
-  ])
 })
 
-test('nicknames are found by their beginning where the extensions cannot be had, and anywhere once a superuser has made them', async () => {
-  await before('20261122240000_list_players')
-  await pool.query('INSERT INTO players (environment_id, id, nickname) VALUES ($1, $2, $3)', [
-    ENVIRONMENT,
-    PLAYER,
-    'Silent Élan',
-  ])
-  const { rows: current } = await pool.query('SELECT current_database() AS name')
-  const role = `plain_${current[0].name}`
-  await pool.query(`CREATE ROLE ${role} LOGIN PASSWORD '${role}'`)
+test('nicknames are found by their beginning where the role may not create extensions, and anywhere once they are there', async () => {
+  const role = await createRole()
   try {
-    await pool.query(`ALTER SCHEMA public OWNER TO ${role}`)
-    const owned = await pool.query<{ name: string }>(
-      `SELECT format('ALTER %s %s OWNER TO ${role}', CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, oid::regclass) AS name
-       FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'S')
-       UNION ALL
-       SELECT format('ALTER ROUTINE %s OWNER TO ${role}', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
-    )
-    for (const { name } of owned.rows) await pool.query(name)
-    const url = new URL(migrations.url)
-    url.username = role
-    url.password = role
-    await migrate(url.href)
-
-    const find = async (text: string) => {
-      const search = { environmentId: ENVIRONMENT, text, status: null }
-      const { places } = await searchPlayers(pool, search, { after: null, limit: 2 })
-      return [await nicknameSearchOf(pool, text), places.length]
-    }
-    expect([await find('silent'), await find('elan')]).toEqual([
-      ['prefix', 1],
-      ['prefix', 0],
+    await before(LIST_PLAYERS, role)
+    await pool.query('INSERT INTO players (environment_id, id, nickname) VALUES ($1, $2, $3)', [
+      ENVIRONMENT,
+      PLAYER,
+      'Señor Dragón',
     ])
-    for (const extension of ['pg_trgm', 'unaccent']) await pool.query(`CREATE EXTENSION ${extension}`)
-    await pool.query('SELECT enable_nickname_search()')
-    expect([await find('silent'), await find('elan')]).toEqual([
-      ['anywhere', 1],
-      ['anywhere', 1],
+    await migrate(role.pool)
+    const find = async (text: string) => {
+      const search = { environmentId: ENVIRONMENT, text }
+      const { places } = await searchPlayers(role.pool, search, { after: null, limit: 2 })
+      return [await nicknameSearchOf(role.pool, text), places.map(({ id }) => id)]
+    }
+    const enable = async () => (await role.pool.query('SELECT enable_nickname_search() AS enabled')).rows[0].enabled
+    expect([await find('seÑor'), await find('dragon'), await enable()]).toEqual([
+      ['prefix', [PLAYER]],
+      ['prefix', []],
+      false,
+    ])
+
+    await pool.query('CREATE EXTENSION pg_trgm')
+    expect(await enable()).toBe(false)
+    await pool.query('CREATE EXTENSION unaccent')
+    expect(await enable()).toBe(true)
+    expect([await find('dragon'), await find('ENOR')]).toEqual([
+      ['anywhere', [PLAYER]],
+      ['anywhere', [PLAYER]],
     ])
   } finally {
-    await pool.query(`REASSIGN OWNED BY ${role} TO CURRENT_USER; DROP OWNED BY ${role}; DROP ROLE ${role}`)
+    await role.remove()
   }
 })

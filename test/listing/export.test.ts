@@ -3,7 +3,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { auditRows, newOperator, type Operator } from '../liveops/desk.ts'
-import { type Game, startGame } from '../support/game.ts'
+import { type Game, startGame, startInstance } from '../support/game.ts'
+import { startProxy } from '../support/proxy.ts'
 
 // The export of players: lines of JSON, made while they are sent.
 
@@ -40,9 +41,9 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line))
 
 /** Begins an export of the crowd, and waits for its first bytes. */
-async function begin(key: string): Promise<IncomingMessage> {
+async function begin(key: string, baseUrl = game.baseUrl): Promise<IncomingMessage> {
   const headers = { authorization: `Bearer ${key}` }
-  const call = request(game.baseUrl + pathOf({ environment: 'staging' }), { headers }).end()
+  const call = request(baseUrl + pathOf({ environment: 'staging' }), { headers }).end()
   const [response] = (await once(call, 'response')) as [IncomingMessage]
   await once(response, 'readable')
   return response
@@ -149,6 +150,22 @@ describe('an export of players', () => {
       expect((await rest(broken)).isWhole).toBe(false)
     } finally {
       await pool.query('ALTER TABLE lost_logins RENAME TO last_logins')
+    }
+  })
+
+  it('does not look whole when Postgres goes away, and can be asked for again once it is back', async () => {
+    const proxy = await startProxy(game.databaseUrl)
+    const instance = await startInstance(proxy.url, {})
+    try {
+      const broken = await begin(operator.key, instance.baseUrl)
+      proxy.cut({ refuse: true })
+      const { lines, isWhole } = await rest(broken)
+      expect([lines > 0, lines < CROWD, isWhole]).toEqual([true, true, false])
+      proxy.restore()
+      expect(await rest(await begin(operator.key, instance.baseUrl))).toEqual({ lines: CROWD, isWhole: true })
+    } finally {
+      await instance.stop()
+      await proxy.close()
     }
   })
 

@@ -231,6 +231,18 @@ describe('sorting of players', () => {
   })
 })
 
+describe('a search by id', () => {
+  it('takes the id that REST has and that of a node, of the environment alone', async () => {
+    const { id } = known[7] as Known
+    const { data } = await game.graphql(viewer.key, 'query ($id: ID!) { player(id: $id) { id } }', { id })
+    expect(data.player.id).not.toBe(id)
+    for (const search of [id, data.player.id]) expect([search, await all({ search })]).toEqual([search, [id]])
+    const elsewhere = (await game.app.service.run(createPlayer(game.stagingId, null))).playerId
+    for (const search of [elsewhere, `Player:${elsewhere}`, `Run:${id}`, 'Player:'])
+      expect([search, await all({ search })]).toEqual([search, []])
+  })
+})
+
 describe('a search of nicknames', () => {
   const how = async (search: string | null) =>
     (await ask({ search, first: 1 })).data.players.nicknameSearch?.toLowerCase()

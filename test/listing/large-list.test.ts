@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countPlayers, MAX_COUNT, type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
+import { DIRECTIONS, PLAYER_SORTS, type PlayerPage, type PlayerPlace } from '../../src/listing/statements.ts'
+import { newOperator, type Operator } from '../liveops/desk.ts'
+import { type Game, startGame } from '../support/game.ts'
+
+// Lists of more players than are looked at for a page.
+
+interface Known {
+  readonly id: string
+  readonly nickname: string
+  readonly status: string
+  readonly region: string | null
+  readonly language: string
+  readonly createdAt: Date
+  readonly loggedInAt: Date | null
+  readonly level: number
+  readonly premium: boolean
+}
+
+/** More than are put in order, and more than twice as many as are looked at for a page. */
+const COUNT = 25_000
+const PIECE = 5_000
+const MINUTE = 60_000
+const PASS = { scenarioId: 'season', nodeId: 'pass' }
+const START = Date.now() - COUNT * MINUTE
+
+let game: Game
+let operator: Operator
+/** The newest first. */
+let known: Known[]
+
+beforeAll(async () => {
+  game = await startGame()
+  const { pool } = game.app
+  operator = await newOperator(pool, game.projectId)
+  for (let from = 1; from <= COUNT; from += PIECE) {
+    const values = [game.environmentId, from, from + PIECE - 1, new Date(START)]
+    const made = `generate_series($2::int, $3::int) n, LATERAL (SELECT $4::timestamptz + n * interval '1 minute' AS at) a, LATERAL (
+      SELECT (lpad(to_hex((extract(epoch FROM a.at) * 1000)::bigint), 12, '0') || '7000a000000000000000')::uuid AS id) i`
+    await pool.query(
+      `INSERT INTO players (environment_id, id, nickname, status, region, language, created_at)
+       SELECT $1, i.id, CASE WHEN n <= 30 THEN 'Ancient ' ELSE 'Crowd ' END || n, CASE WHEN n % 700 = 3 THEN 'banned' ELSE 'active' END,
+         (ARRAY['eu', 'us', NULL])[1 + n % 3], CASE WHEN n % 900 = 1 THEN 'ja' ELSE 'en' END, a.at
+       FROM ${made}`,
+      values,
+    )
+    await pool.query(
+      `INSERT INTO last_logins (environment_id, player_id, logged_in_at)
+       SELECT $1, i.id, a.at + (n * 37) % 1000 * interval '1 hour' FROM ${made} WHERE n % 400 > 0`,
+      values,
+    )
+    await pool.query(
+      `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, level, premium_owned)
+       SELECT $1, i.id, 'season', 'pass', n * 7919 % 100, n > 5 FROM ${made}`,
+      values,
+    )
+  }
+  await pool.query('ANALYZE')
+  const { rows } = await pool.query(
+    `SELECT p.id, p.nickname, p.status, p.region, p.language, p.created_at AS "createdAt", l.logged_in_at AS "loggedInAt",
+       s.level, s.premium_owned AS premium
+     FROM players p JOIN passes s ON s.player_id = p.id LEFT JOIN last_logins l ON l.player_id = p.id ORDER BY p.id DESC`,
+  )
+  known = rows
+})
+afterAll(() => game?.stop())
+
+const searchOf = (asked: Partial<PlayerSearch>): PlayerSearch => ({
+  environmentId: game.environmentId,
+  text: null,
+  pass: PASS,
+  ...asked,
+})
+
+async function all(search: PlayerSearch, page: Partial<PlayerPage>): Promise<string[]> {
+  const found: string[] = []
+  for (let after: PlayerPlace | null = null; ; ) {
+    const { places, stoppedAt } = await searchPlayers(game.app.pool, search, { ...page, after, limit: 900 })
+    expect(places.length).toBeLessThanOrEqual(900)
+    found.push(...places.map(({ id }) => id))
+    after = stoppedAt ?? (places.length === 900 ? (places.at(-1) ?? null) : null)
+    if (!after) return found
+  }
+}
+
+const at = (minutes: number) => new Date(START + minutes * MINUTE)
+const loggedIn = ({ loggedInAt }: Known) => loggedInAt?.getTime() ?? Number.NaN
+const FILTERS: readonly [string, Partial<PlayerSearch>, (player: Known) => boolean][] = [
+  ['everybody', {}, () => true],
+  ['the active of a region', { status: 'active', region: 'us' }, (p) => p.status === 'active' && p.region === 'us'],
+  [
+    'the banned of a language',
+    { status: 'banned', language: 'en' },
+    (p) => p.status === 'banned' && p.language === 'en',
+  ],
+  ['a rare language of a region', { language: 'ja', region: 'us' }, (p) => p.language === 'ja' && p.region === 'us'],
+  ['those without premium, all of them old', { premium: false }, ({ premium }) => !premium],
+  [
+    'premium of a level',
+    { premium: true, levelFrom: 50, levelTo: 50 },
+    ({ premium, level }) => premium && level === 50,
+  ],
+  [
+    'high levels who logged in late',
+    { levelFrom: 90, lastLoginFrom: at(COUNT - 600) },
+    (player) => player.level >= 90 && loggedIn(player) >= at(COUNT - 600).getTime(),
+  ],
+  [
+    'those created within a day who have not logged in since',
+    { createdFrom: at(5_000), createdTo: at(6_440), lastLoginTo: at(6_440) },
+    (p) => p.createdAt >= at(5_000) && p.createdAt < at(6_440) && loggedIn(p) < at(6_440).getTime(),
+  ],
+  [
+    'a common name at a level',
+    { text: 'rowd', levelTo: 1 },
+    ({ nickname, level }) => nickname.startsWith('C') && level <= 1,
+  ],
+  [
+    'a common name without premium',
+    { text: 'crowd', premium: false },
+    ({ nickname, premium }) => nickname.startsWith('C') && !premium,
+  ],
+  ['a rare name of a region', { text: 'NCIENT', region: 'eu' }, (p) => p.nickname.startsWith('A') && p.region === 'eu'],
+  [
+    'the beginning of a common name, banned',
+    { text: 'cr', status: 'banned' },
+    (p) => p.nickname[0] === 'C' && p.status === 'banned',
+  ],
+]
+
+describe('a list of many players', () => {
+  it.each(FILTERS)('has exactly %s, in every order', async (_what, asked, isOne) => {
+    const expected = known.filter((player) => isOne(player))
+    const place: Record<string, (player: Known) => number | null> = {
+      created: () => 0,
+      'last login': ({ loggedInAt }) => loggedInAt?.getTime() ?? null,
+      level: ({ level }) => level,
+    }
+    for (const sortBy of PLAYER_SORTS)
+      for (const direction of DIRECTIONS) {
+        const sign = direction === 'ascending' ? 1 : -1
+        const sorted = [...expected].sort((a, b) => {
+          const [x, y] = [place[sortBy]?.(a) ?? null, place[sortBy]?.(b) ?? null]
+          if ((x === null) !== (y === null)) return x === null ? 1 : -1
+          return sign * ((x ?? 0) - (y ?? 0) || (a.id < b.id ? -1 : 1))
+        })
+        expect(await all(searchOf(asked), { sortBy, direction })).toEqual(sorted.map(({ id }) => id))
+      }
+  })
+
+  it.each(FILTERS)('says how many are %s, or at least how many', async (_what, asked, isOne) => {
+    const expected = known.filter((player) => isOne(player)).length
+    for (const sortBy of PLAYER_SORTS) {
+      const { count, isExact } = await countPlayers(game.app.pool, searchOf(asked), sortBy)
+      if (isExact) expect(count).toBe(expected)
+      else expect(count).toBeLessThanOrEqual(Math.min(expected, MAX_COUNT))
+    }
+  })
+
+  it.each<[string, Partial<PlayerSearch>, (player: Known) => boolean]>([
+    ['everybody', {}, () => true],
+    ['a rare language', { language: 'ja' }, ({ language }) => language === 'ja'],
+    ['a rare name', { text: 'ancient' }, ({ nickname }) => nickname.startsWith('A')],
+    ['a common name', { text: 'crowd' }, ({ nickname }) => nickname.startsWith('C')],
+    ['a level of a region', { levelTo: 0, region: 'us' }, ({ level, region }) => level === 0 && region === 'us'],
+  ])('counts %s up to a limit', async (_what, asked, isOne) => {
+    const count = known.filter((player) => isOne(player)).length
+    const expected = { count: Math.min(count, MAX_COUNT), isExact: count <= MAX_COUNT }
+    expect(await countPlayers(game.app.pool, searchOf(asked))).toEqual(expected)
+  })
+
+  it('has pages that are not full where few players are of it, and says that it goes on', async () => {
+    const query = `query ($after: String) {
+      players(environment: "production", scenarioId: "season", nodeId: "pass", premium: false, first: 50, after: $after) {
+        edges { cursor node { playerId } } pageInfo { hasNextPage endCursor } totalCount totalCountIsExact
+      } }`
+    const pages: string[][] = []
+    for (let after: string | null = null; ; ) {
+      const { data, errors } = await game.graphql(operator.key, query, { after })
+      expect(errors).toBeUndefined()
+      const { edges, pageInfo, totalCount, totalCountIsExact } = data.players
+      expect([totalCount <= 5, totalCountIsExact]).toEqual([true, false])
+      pages.push(edges.map(({ node }: { node: { playerId: string } }) => node.playerId))
+      after = pageInfo.endCursor
+      if (!pageInfo.hasNextPage) break
+    }
+    expect(pages).toEqual([[], [], known.slice(-5).map(({ id }) => id)])
+  })
+
+  it('is exported as a whole, however few its players are', async () => {
+    const asked = new URLSearchParams({ environment: 'production', ...PASS, premium: 'false' })
+    const url = `${game.baseUrl}/platform/v1/projects/${game.projectId}/players.ndjson?${asked}`
+    const response = await fetch(url, { headers: { authorization: `Bearer ${operator.key}` } })
+    const lines = (await response.text()).trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).playerId)).toEqual(known.slice(-5).map(({ id }) => id))
+  })
+})
