@@ -5,7 +5,9 @@ import { REFUSALS, Refusal, type RefusalKind } from '../src/errors.ts'
 // What the pages promise of errors, beside what there is.
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
-const docs = readdirSync(new URL('../docs', import.meta.url)).map((name) => `docs/${name}`)
+const docs = readdirSync(new URL('../docs', import.meta.url))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
 const pages = ['README.md', ...docs]
 
 const refusals = Object.keys(REFUSALS).map((kind) => new Refusal(kind as RefusalKind))

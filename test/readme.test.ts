@@ -17,7 +17,9 @@ const pages = [
   'README.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
-  ...readdirSync(join(ROOT, 'docs')).map((f) => `docs/${f}`),
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ]
 const withoutCode = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
 const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
