@@ -206,6 +206,7 @@ export async function createApp({
   })
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
+    request.url = pathOf(request.url)
     if (stopping) response.setHeader('connection', 'close')
     const isGraphql = isGraphqlPath(request.url) && !lacksHost(request)
     void (isGraphql ? graphql : wayIn).serve(request, response)
@@ -217,7 +218,10 @@ export async function createApp({
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
-  server.on('upgrade', (request, socket, head) => graphql.upgrade(request, socket, head))
+  server.on('upgrade', (request, socket, head) => {
+    request.url = pathOf(request.url)
+    graphql.upgrade(request, socket, head)
+  })
   const metricsWay = createWay(health.metricsRoutes)
   const metricsServer = config.metricsPort === null ? undefined : openServer(metricsWay, metricsWay.serve)
 
@@ -311,6 +315,13 @@ function listenOn(server: Server, port: number, host: string): Promise<number> {
   })
 }
 
-function isGraphqlPath(url = ''): boolean {
+/** The path of a request. A proxy may send the whole address, which every server must accept (RFC 9112, 3.2.2). */
+function pathOf(url = ''): string {
+  if (url[0] === '/' || !/^https?:/.test(url) || !URL.canParse(url)) return url
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+function isGraphqlPath(url: string): boolean {
   return url.startsWith('/graphql') && (url.length === 8 || url[8] === '?')
 }

@@ -356,6 +356,18 @@ describe('what is unusual and right is served', () => {
     expect([status, JSON.parse(text).level]).toEqual([200, 1])
   })
 
+  it.each(['POST', 'GET'])('a whole address for GraphQL by %s', async (method) => {
+    const query = '{ project { id } }'
+    const parameters = method === 'GET' ? `?${new URLSearchParams({ query })}` : ''
+    const { status, text } = await send(
+      method,
+      `http://tierway.example/graphql${parameters}`,
+      { authorization: `Bearer ${game.platformKey}`, 'content-type': 'application/json' },
+      method === 'GET' ? '' : JSON.stringify({ query }),
+    )
+    expect([status, JSON.parse(text)]).toEqual([200, { data: { project: { id: `Project:${game.projectId}` } } }])
+  })
+
   it('HTTP/1.0, without a host', async () => {
     const { chunks, ended } = talk(head('GET /livez HTTP/1.0'))
     await until('it has ended', ended)
