@@ -106,7 +106,7 @@ function hostToCall(host: string): string {
 /** All that a service rests on, in the order in which it is let go. What cannot be opened leaves nothing behind. */
 async function open(config: Config, log: Logger) {
   if (config.databaseUrl === null) log.info(`starting the embedded Postgres in ${config.dataDir}`)
-  const database = await openDatabase(config)
+  const database = await openDatabase(config, (message) => log.info(message))
   let app: App | undefined
   let operator: DemoOperator | undefined
   let shared: SharedDemo | undefined

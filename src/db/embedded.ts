@@ -105,26 +105,37 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const home = await findHome(dataDir)
   const initialised = await initialise(home, password, onProgress)
 
+  let child: ChildProcess | undefined
+  /** Uses a server. When it has ended without this process, for example by a kill, it is started again. */
+  const hold = (client: pg.Client, port: number, reused: boolean): EmbeddedPostgres => {
+    const restart = async () => {
+      if ((await findRunning(home.cluster)) !== undefined) return undefined
+      onProgress('the embedded Postgres has ended; it is started again')
+      const next = await launch(home, password, settings, port)
+      if (next.client) child = next.child
+      return next.client
+    }
+    const stop = leaving(home, use(client, port, password, restart), () => child)
+    return { url: urlOf(port, password), initialised, reused, stop }
+  }
+
   const deadline = performance.now() + START_DEADLINE_MS
   let attempts = 0
   for (;;) {
     const running = await findRunning(home.cluster)
     if (running === undefined) {
-      const { child, port, client, fault } = await launch(home, password, settings, options.port)
-      if (client) {
-        const stop = leaving(home, use(client, port, password), child)
-        return { url: urlOf(port, password), initialised, reused: false, stop }
+      const launched = await launch(home, password, settings, options.port)
+      if (launched.client) {
+        child = launched.child
+        return hold(launched.client, launched.port, false)
       }
       // When another process was first, the next round finds its server.
       attempts += 1
-      if (attempts === ATTEMPTS) throw new Error(`Postgres did not start on ${home.cluster}.\n${fault}`)
+      if (attempts === ATTEMPTS) throw new Error(`Postgres did not start on ${home.cluster}.\n${launched.fault}`)
       await delay(RETRY_MS)
     } else {
       const client = await enter(running.port, password)
-      if (client) {
-        const stop = leaving(home, use(client, running.port, password))
-        return { url: urlOf(running.port, password), initialised, reused: true, stop }
-      }
+      if (client) return hold(client, running.port, true)
     }
     // Another process starts or stops this cluster, or the server is still recovering.
     if (performance.now() > deadline) {
@@ -477,8 +488,11 @@ interface Use {
   end(): Promise<void>
 }
 
-/** This process's use of a server, for as long as the process lives: a broken connection is replaced. */
-function use(entered: pg.Client, port: number, password: string): Use {
+/**
+ * This process's use of a server, for as long as the process lives: a broken connection is replaced. `restart` starts a
+ * server that has ended.
+ */
+function use(entered: pg.Client, port: number, password: string, restart: () => Promise<pg.Client | undefined>): Use {
   let client = entered
   let left = false
   let rejoining: Promise<void> | undefined
@@ -486,7 +500,7 @@ function use(entered: pg.Client, port: number, password: string): Use {
 
   async function rejoin(): Promise<void> {
     while (!left) {
-      const next = await enter(port, password).catch(() => undefined)
+      const next = (await enter(port, password).catch(() => undefined)) ?? (await restart().catch(() => undefined))
       if (next) return hold(next)
       await new Promise((done) => {
         pause = setTimeout(done, REJOIN_MS).unref()
@@ -549,10 +563,11 @@ function listens(port: number): Promise<number | undefined> {
 }
 
 /** Stops the server when the last process leaves it. */
-function leaving(home: Home, { leave, end }: Use, child?: ChildProcess): EmbeddedPostgres['stop'] {
+function leaving(home: Home, { leave, end }: Use, launched: () => ChildProcess | undefined): EmbeddedPostgres['stop'] {
   return async () => {
     try {
       if (!(await leave())) return { inUse: (await findRunning(home.cluster)) !== undefined }
+      const child = launched()
       const exited = child && child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined
       // The process must live until the server has ended.
       child?.ref()

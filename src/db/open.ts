@@ -12,9 +12,12 @@ export interface Database {
 }
 
 /** The configured database, or the embedded Postgres without one. */
-export async function openDatabase({ databaseUrl, dataDir }: Config): Promise<Database> {
+export async function openDatabase(
+  { databaseUrl, dataDir }: Config,
+  onProgress?: (message: string) => void,
+): Promise<Database> {
   if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => ({ inUse: false }) }
-  const { url, stop } = await startEmbeddedPostgres({ dataDir }).catch((error) => {
+  const { url, stop } = await startEmbeddedPostgres({ dataDir, ...(onProgress && { onProgress }) }).catch((error) => {
     throw error instanceof DataDirError ? new ConfigError([`TIERWAY_DATA_DIR: ${error.message}`]) : error
   })
   return { url, embedded: true, stop }

@@ -188,16 +188,25 @@ test('stops the server of a process that was killed in its place', async () => {
   await expect(query(heir.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('recovers when the server itself was killed', async () => {
-  const first = await startEmbeddedPostgres({ dataDir })
+test('is started again at its place when the server itself was killed, and stops with its last user', async () => {
+  const said: string[] = []
+  const first = await startEmbeddedPostgres({ dataDir, onProgress: (message) => said.push(message) })
   await query(first.url, 'CREATE TABLE kept ()')
-  process.kill(Number.parseInt(await readFile(lockFile(), 'utf8'), 10), 'SIGKILL')
+  for (const round of [1, 2]) {
+    process.kill(Number.parseInt(await readFile(lockFile(), 'utf8'), 10), 'SIGKILL')
+    await until(`it answers again, round ${round}`, () =>
+      query(first.url, 'TABLE kept').then(
+        (rows) => rows.length === 0 && said.filter((message) => message.includes('started again')).length >= round,
+        () => false,
+      ),
+    )
+  }
 
   const second = await startEmbeddedPostgres({ dataDir })
-  expect(second.reused).toBe(false)
-  expect(await query(second.url, 'TABLE kept')).toEqual([])
-  await second.stop()
-  await first.stop()
+  expect(second).toMatchObject({ reused: true, url: first.url })
+  expect(await second.stop()).toEqual({ inUse: true })
+  expect(await first.stop()).toEqual({ inUse: false })
+  await expect(query(first.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
 })
 
 test('starts over what interrupted starts leave: a lock file with the id of another program, half a cluster', async () => {
