@@ -2,7 +2,7 @@ import { cpus, loadavg } from 'node:os'
 import type { Pool } from 'pg'
 import { createPool } from '../src/db/pool.ts'
 import { countPlayers, type PlayerSearch, searchPlayers } from '../src/listing/search-players.ts'
-import type { PlayerPage, PlayerPlace } from '../src/listing/statements.ts'
+import type { ListPosition, PlayerPage } from '../src/listing/statements.ts'
 import { startDurablePostgres } from '../test/support/durable-postgres.ts'
 import { createWorld } from '../test/support/service.ts'
 import { withClient } from './database.ts'
@@ -142,11 +142,11 @@ async function measure(task: (sample: number) => Promise<unknown>): Promise<{ p5
 }
 
 /** A place in the middle of a list. */
-async function deepPlace(pool: Pool, search: PlayerSearch, page: Partial<PlayerPage>): Promise<PlayerPlace | null> {
+async function deepPlace(pool: Pool, search: PlayerSearch, page: Partial<PlayerPage>): Promise<ListPosition | null> {
   const { sortBy = 'created', direction = 'descending' } = page
   if (search.text != null) return null
-  const found: PlayerPlace[] = []
-  for (let after: PlayerPlace | null = null; found.length < 20_000; ) {
+  const found: ListPosition[] = []
+  for (let after: ListPosition | null = null; found.length < 20_000; ) {
     const { places, stoppedAt } = await searchPlayers(pool, search, { after, limit: 1_000, sortBy, direction })
     found.push(...places)
     after = stoppedAt ?? (places.length === 1_000 ? (places.at(-1) ?? null) : null)
@@ -180,7 +180,7 @@ async function main(): Promise<void> {
   )
   for (const { name, search, page = {} } of ROWS) {
     const list: PlayerSearch = { environmentId, text: null, status: null, ...search }
-    const ask = (after: PlayerPlace | null) => () => searchPlayers(pool, list, { limit: PAGE, ...page, after })
+    const ask = (after: ListPosition | null) => () => searchPlayers(pool, list, { limit: PAGE, ...page, after })
     try {
       const first = await measure(ask(null))
       const place = await deepPlace(pool, list, page)

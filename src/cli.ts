@@ -11,10 +11,10 @@ import { withDevelopmentPlayers } from './dev/development-players.ts'
 import { requireDemo } from './dev/seed.ts'
 import { type Fault, Refusal } from './errors.ts'
 import { type Json, MAX_INT64, print, readInt } from './json.ts'
-import { isUuid } from './limits.ts'
 import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 import { generateSecretsKey } from './providers/secrets.ts'
 import { keyLabel } from './request/common.ts'
+import { isUuid } from './request/limits.ts'
 import { shape } from './request/shape.ts'
 import { InputSource } from './request/source.ts'
 
@@ -27,7 +27,7 @@ program
   .addOption(new Option('--json', 'print one JSON object once it is ready; the log goes to standard error'))
   .action(async ({ json = false }) => {
     // Loaded here only: the other commands need none of it.
-    const { serve } = await import('./serve.ts')
+    const { serve } = await import('./app/serve.ts')
     await serve(process.env, { json })
   })
 

@@ -108,7 +108,7 @@ export function isJson(text: string): boolean {
 }
 
 /** The place of an object's member: its key with the quotes, and its value. */
-export interface MemberPlace {
+export interface MemberSpan {
   /** 1 for the members of the outermost object. */
   readonly depth: number
   readonly keyFrom: number
@@ -116,19 +116,19 @@ export interface MemberPlace {
   readonly valueFrom: number
   readonly valueTo: number
   /** The place of the surrounding member; undefined at depth 1, and inside an array. */
-  readonly parent: MemberPlace | undefined
+  readonly parent: MemberSpan | undefined
 }
 
 /**
  * Walks through a JSON text once and visits each member down to a depth as soon as its value has ended. Returns whether
  * the text is JSON. When `visit` returns false it stops with true and ignores the rest.
  */
-export function walkMembers(text: string, maxDepth: number, visit: (member: MemberPlace) => boolean): boolean {
+export function walkMembers(text: string, maxDepth: number, visit: (member: MemberSpan) => boolean): boolean {
   let at = skipSpace(text, 0)
   // The open brackets: 1 for an object, 0 for an array.
   let open = new Uint8Array(64)
   let depth = 0
-  const places: ({ -readonly [K in keyof MemberPlace]: MemberPlace[K] } | undefined)[] = []
+  const spans: ({ -readonly [K in keyof MemberSpan]: MemberSpan[K] } | undefined)[] = []
 
   /** Reads the key at this place. Returns where its value starts. */
   function enter(keyFrom: number): number {
@@ -137,7 +137,7 @@ export function walkMembers(text: string, maxDepth: number, visit: (member: Memb
     const colon = skipSpace(text, keyTo)
     if (text.charCodeAt(colon) !== COLON) return -1
     const valueFrom = skipSpace(text, colon + 1)
-    if (depth <= maxDepth) places[depth] = { depth, keyFrom, keyTo, valueFrom, valueTo: -1, parent: places[depth - 1] }
+    if (depth <= maxDepth) spans[depth] = { depth, keyFrom, keyTo, valueFrom, valueTo: -1, parent: spans[depth - 1] }
     return valueFrom
   }
 
@@ -151,7 +151,7 @@ export function walkMembers(text: string, maxDepth: number, visit: (member: Memb
         if (depth === open.length) open = grown(open)
         open[depth++] = isObject ? 1 : 0
         if (isObject) at = enter(at)
-        else if (depth <= maxDepth) places[depth] = undefined
+        else if (depth <= maxDepth) spans[depth] = undefined
         if (at === -1) return false
         continue
       }
@@ -162,7 +162,7 @@ export function walkMembers(text: string, maxDepth: number, visit: (member: Memb
     }
     // The characters after the value.
     for (;;) {
-      const place = depth <= maxDepth ? places[depth] : undefined
+      const place = depth <= maxDepth ? spans[depth] : undefined
       if (place) {
         place.valueTo = at
         if (!visit(place)) return true

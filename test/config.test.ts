@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createLog, type Logger } from '../src/app/log.ts'
 import { generateTokenKey } from '../src/auth/tokens.ts'
 import { ConfigError, readConfig } from '../src/config.ts'
-import { createLog, type Logger } from '../src/log.ts'
 import { generateSecretsKey } from '../src/providers/secrets.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

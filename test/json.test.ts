@@ -10,7 +10,7 @@ import {
   type Json,
   kindOf,
   MAX_INT64,
-  type MemberPlace,
+  type MemberSpan,
   MIN_INT64,
   members,
   print,
@@ -169,7 +169,7 @@ describe('isJson', () => {
 describe('walkMembers', () => {
   const shown = (text: string, depth: number) => {
     const found: [string | undefined, string, string][] = []
-    const keyIn = ({ keyFrom, keyTo }: MemberPlace): string => JSON.parse(text.slice(keyFrom, keyTo))
+    const keyIn = ({ keyFrom, keyTo }: MemberSpan): string => JSON.parse(text.slice(keyFrom, keyTo))
     const result = walkMembers(text, depth, (member) => {
       const parent = member.parent && keyIn(member.parent)
       found.push([parent, keyIn(member), text.slice(member.valueFrom, member.valueTo)])

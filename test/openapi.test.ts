@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { REFUSALS } from '../src/errors.ts'
-import { examples, openapi } from '../src/openapi.ts'
+import { examples, openapi } from '../src/openapi/document.ts'
 import { routes } from '../src/routes.ts'
 
 type Json = Record<string, unknown>

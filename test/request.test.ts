@@ -99,15 +99,19 @@ describe('a shape', () => {
 
 describe('a limit that is changed in its one place', () => {
   afterEach(() => {
-    vi.doUnmock('../src/limits.ts')
+    vi.doUnmock('../src/request/limits.ts')
     vi.resetModules()
   })
 
   it('changes REST, GraphQL, openapi.json and the JSON Schema of definitions', async () => {
     vi.resetModules()
-    vi.doMock('../src/limits.ts', async (original) => ({ ...(await original<object>()), MAX_ID: 5, MAX_HANDLE: 6 }))
+    vi.doMock('../src/request/limits.ts', async (original) => ({
+      ...(await original<object>()),
+      MAX_ID: 5,
+      MAX_HANDLE: 6,
+    }))
     const { crossHandleRequest } = await import('../src/scenario/cross-handle.ts')
-    const { openapi } = await import('../src/openapi.ts')
+    const { openapi } = await import('../src/openapi/document.ts')
     const { definitionSchema } = await import('../src/scenario/definition-schema.ts')
     const { parseDefinition } = await import('../src/scenario/definition.ts')
     const sent = { scenarioId: 'season', runId: 'r', nodeId: 'n', handle: 'onClick' }

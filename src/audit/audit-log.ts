@@ -3,7 +3,7 @@ import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
 import type { Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
-import { newId } from '../ids.ts'
+import { newId } from '../db/ids.ts'
 import { type Json, print } from '../json.ts'
 
 /** A change by an operator. `before` and `after` never contain secrets. */

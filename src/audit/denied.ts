@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
+import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { newId } from '../ids.ts'
 import { isCleanText } from '../json.ts'
 import { type Actor, actorOf, operatorOf } from './audit-log.ts'
 
@@ -37,7 +37,7 @@ interface Source {
   readonly isPlayers: boolean
 }
 
-interface Attempt {
+interface DeniedAction {
   readonly row: Row
   readonly written: () => void
   readonly failed: (error: unknown) => void
@@ -51,7 +51,7 @@ export type AuditDenied = (caller: Actor, action: string, target: string) => Pro
 
 export function createAuditDenied(pool: Pool): AuditDenied {
   /** Attempts that wait while others of their source are written. */
-  const waiting = new Map<string, Attempt[]>()
+  const waiting = new Map<string, DeniedAction[]>()
 
   function auditDenied(caller: Actor, action: string, target: string): Promise<void> {
     const isPlayers = caller.kind === 'player'
@@ -75,7 +75,7 @@ export function createAuditDenied(pool: Pool): AuditDenied {
     })
   }
 
-  async function writeAll(source: Source, first: Attempt[]): Promise<void> {
+  async function writeAll(source: Source, first: DeniedAction[]): Promise<void> {
     const lock = lockOf(source)
     for (let attempts = first; attempts.length > 0; attempts = waiting.get(lock) ?? []) {
       waiting.set(lock, [])

@@ -38,7 +38,7 @@ export interface Access {
 }
 
 /** The change that a call attempted, as the audit log names it when it is denied. */
-export interface Attempt {
+export interface AttemptedAction {
   readonly action: string
   readonly target: string
 }
@@ -117,7 +117,7 @@ export async function requireLink(
 export async function requirePlatform(
   access: Access,
   role: Role,
-  attempt?: Attempt,
+  attempt?: AttemptedAction,
   projectId?: string,
 ): Promise<PlatformCaller> {
   const caller = await access.caller()
@@ -126,13 +126,23 @@ export async function requirePlatform(
   return isOwn && roleIncludes(caller.role, role) ? caller : deny(access, caller, 'forbidden', attempt)
 }
 
-async function deny(access: Access, caller: Caller, kind: RefusalKind, attempt: Attempt | undefined): Promise<never> {
+async function deny(
+  access: Access,
+  caller: Caller,
+  kind: RefusalKind,
+  attempt: AttemptedAction | undefined,
+): Promise<never> {
   if (attempt) await access.auditDenied(caller, attempt.action, attempt.target)
   throw new Refusal(kind)
 }
 
 /** Refuses an operator for a reason beyond its role. The answer has the reason, and the audit log the attempt. */
-export async function forbid(access: Access, caller: PlatformCaller, attempt: Attempt, why: Fault): Promise<never> {
+export async function forbid(
+  access: Access,
+  caller: PlatformCaller,
+  attempt: AttemptedAction,
+  why: Fault,
+): Promise<never> {
   await access.auditDenied(caller, attempt.action, attempt.target)
   throw new Refusal('forbidden', { faults: [why] })
 }
@@ -146,7 +156,7 @@ const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound']
 export async function findTarget<T>(
   { auditDenied }: Access,
   caller: PlatformCaller,
-  { action, target }: Attempt,
+  { action, target }: AttemptedAction,
   find: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-import type { PlayerRef } from '../players/standing.ts'
+import type { PlayerRef } from '../players/player-status.ts'
 
 /** A player, as its access token names it. Commands read its status. */
 export interface PlayerCaller extends PlayerRef {

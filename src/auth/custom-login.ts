@@ -4,7 +4,7 @@ import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import { addPlayer, Profiles } from '../players/create-player.ts'
-import { admitPlayer, askStanding, requireActive } from '../players/standing.ts'
+import { admitPlayer, askStatus, requireActive } from '../players/player-status.ts'
 import { askKeys, bytesOf, hasRoomFor, putValues } from '../players/storage.ts'
 import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
@@ -16,7 +16,7 @@ import { LOGIN_OUTCOMES, type LoginAttempt, LoginLog, type LoginOutcome, logAtte
 import { RefreshTokens, type Session } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
 import { issueTokenPair, type TokenDesk, type TokenPair } from './token-pair.ts'
-import type { Attempt, Webhook, WebhookResult } from './webhook.ts'
+import type { Webhook, WebhookAttempt, WebhookResult } from './webhook.ts'
 import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer } from './webhook-answer.ts'
 
 /** `customData` is the text of a JSON object, passed on as it is. */
@@ -73,7 +73,7 @@ export interface Rehearsal {
   readonly outcome: LoginOutcome
   /** The subject that the webhook named. */
   readonly subject: string | null
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly WebhookAttempt[]
   readonly notes: readonly LoginNote[]
 }
 
@@ -83,7 +83,7 @@ export async function rehearseLogin(
   { projectId, environmentId }: Omit<ClientRef, 'keyId'>,
   { customData, provider }: CustomCredentials,
 ): Promise<Rehearsal> {
-  let attempts: readonly Attempt[] = []
+  let attempts: readonly WebhookAttempt[] = []
   let notes: readonly LoginNote[] = []
   try {
     const name = provider ?? DEFAULT_PROVIDER
@@ -157,7 +157,7 @@ function settled<T>(outcome: Settled<T>): T {
 /** Asks for a player, with its storage only when there is something to write. */
 function askPlayer(group: Group, ref: PlayerRef, { data }: WebhookAnswer): Player {
   const player = group.player(ref)
-  askStanding(player)
+  askStatus(player)
   if (data.size > 0) askKeys(player)
   return player
 }

@@ -72,7 +72,7 @@ export function createEndedAccess({
 
   /** Reads all ended logins of the table in pages, so that each statement is short. */
   async function readAll(): Promise<void> {
-    let last: Place | null = null
+    let last: RowKey | null = null
     do {
       const page = await readPage(pool, last)
       keep(page.familyIds)
@@ -149,15 +149,15 @@ async function readEnded(pool: Pool, since: bigint | null, missed: Date | null):
 }
 
 /** A row by its primary key. */
-type Place = readonly [xid: string, environmentId: string, playerId: string, familyId: string]
+type RowKey = readonly [xid: string, environmentId: string, playerId: string, familyId: string]
 
 const PAGE = 10_000
 
 /** The logins of the rows after a place, and the last of these rows. Null when no row follows. */
-async function readPage(pool: Pool, after: Place | null): Promise<{ familyIds: string[]; last: Place | null }> {
+async function readPage(pool: Pool, after: RowKey | null): Promise<{ familyIds: string[]; last: RowKey | null }> {
   // A literal for the same reason. The values came from Postgres.
   const place = (after ?? ['-1', NO_FAMILY, NO_FAMILY, NO_FAMILY]).map((part) => `'${part}'`).join(', ')
-  const { rows } = await pool.query<[...Place, isLogin: boolean]>({
+  const { rows } = await pool.query<[...RowKey, isLogin: boolean]>({
     text: `SELECT e.xid, e.environment_id, e.player_id, e.family_id, ${IS_LOGIN} FROM ended_access e
       WHERE (e.xid, e.environment_id, e.player_id, e.family_id) > (${place})
       ORDER BY e.xid, e.environment_id, e.player_id, e.family_id LIMIT ${PAGE}`,

@@ -6,9 +6,9 @@ import { bareId, globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf } from '../graphql/node.ts'
 import { namesOf, pageOf } from '../graphql/page.ts'
 import { argsOf, enumType, inputOf, type Sent } from '../graphql/shapes.ts'
-import { MAX_OPERATOR_TOKEN_SECONDS, MAX_SUBJECT } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, keyLabel, operatorName, playerId, providerName, reason } from '../request/common.ts'
+import { MAX_OPERATOR_TOKEN_SECONDS, MAX_SUBJECT } from '../request/limits.ts'
 import { described, int32, mapped, oneOf, optional, shape, text, uuid } from '../request/shape.ts'
 import { findTarget, forbid, requireLink, requirePlatform } from './access.ts'
 import { ROLES, type Role, roleIncludes } from './callers.ts'
@@ -21,7 +21,7 @@ import type { IssuedOperatorToken } from './operator-tokens.ts'
 import { endSession } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 import { refreshTokens, type TokenPair } from './token-pair.ts'
-import { ATTEMPT_ERRORS, type Attempt } from './webhook.ts'
+import { ATTEMPT_ERRORS, type WebhookAttempt } from './webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from './webhook-answer.ts'
 
 const TokenPairType = builder.objectRef<TokenPair>('TokenPairPayload').implement({
@@ -88,7 +88,7 @@ const LoginOperationType = enumType('LoginOperation', LOGIN_OPERATIONS, {
   values: { login: 'A custom login.', link: 'The linking of an identity to a player.' },
 })
 
-export const WebhookAttemptType = builder.objectRef<Attempt>('WebhookAttempt').implement({
+export const WebhookAttemptType = builder.objectRef<WebhookAttempt>('WebhookAttempt').implement({
   description: "One call of the studio's webhook.",
   fields: (t) => ({
     status: t.exposeInt('status', { nullable: true, description: 'Null when no answer came.' }),
@@ -148,7 +148,7 @@ const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],
-      resolve: ({ attempts }) => JSON.parse(attempts) as Attempt[],
+      resolve: ({ attempts }) => JSON.parse(attempts) as WebhookAttempt[],
     }),
     notes: t.field({
       type: [LoginNoteType],

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
+import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
-import { newId } from '../ids.ts'
 import { type ClientRef, type PlatformCaller, type Role, roleIncludes } from './callers.ts'
 
 /** A new key. Its text is never available again. */

@@ -2,13 +2,13 @@ import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { type Column, int, nullable, table, text, uuid } from '../commit/table.ts'
-import { newId } from '../ids.ts'
+import { newId } from '../db/ids.ts'
 import { Tally } from '../insight/tally.ts'
 import { print } from '../json.ts'
-import { askStanding } from '../players/standing.ts'
+import { askStatus } from '../players/player-status.ts'
 import { askOwner, identityProvider } from './identities.ts'
 import { latencyStep } from './latency.ts'
-import type { Attempt } from './webhook.ts'
+import type { WebhookAttempt } from './webhook.ts'
 import type { LoginNote } from './webhook-answer.ts'
 
 const KEPT_DAYS = 30
@@ -58,7 +58,7 @@ export interface LoginAttempt {
   /** `ok`, or the code that the client received. */
   readonly outcome: string
   readonly milliseconds: number
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly WebhookAttempt[]
   /** The parts of an approval that were ignored. */
   readonly notes: readonly LoginNote[]
 }
@@ -111,7 +111,7 @@ export function logAttempt(entry: LoginAttempt): Command<void> {
     locks: true,
     decide(group) {
       const owner = identity && askOwner(group, identity)
-      const standing = owner && askStanding(group.player(owner))
+      const standing = owner && askStatus(group.player(owner))
       if (group.waits) return LATER
       const isErased = standing?.value?.status === 'deleted'
       group.of(LoginLog).add(isErased ? { ...entry, subject: null } : entry)

@@ -4,9 +4,9 @@ import { type Group, LATER, type Part } from '../commit/group.ts'
 import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, moment, nullable, readOnly, table, text, uuid } from '../commit/table.ts'
+import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { askStanding, requireActive } from '../players/standing.ts'
+import { askStatus, requireActive } from '../players/player-status.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
 export const REFRESH_TOKEN_SECONDS = 604_800
@@ -81,7 +81,7 @@ export class RefreshTokens implements Part {
   ask(ref: TokenRef): RefreshToken | undefined {
     const owner = this.group.unowned.one(ownerOf, tokenKey(ref))
     if (!owner.isKnown || !owner.value) return undefined
-    askStanding(this.group.player({ ...ref, ...owner.value }))
+    askStatus(this.group.player({ ...ref, ...owner.value }))
     return this.askHeld(ref)
   }
 

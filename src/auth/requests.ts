@@ -1,4 +1,4 @@
-import { MAX_NAME, MAX_TAG } from '../limits.ts'
+import { MAX_NAME, MAX_TAG } from '../request/limits.ts'
 import { anyText, object, optional, shape, text, unlessEmpty } from '../request/shape.ts'
 
 /** What a client sends to the studio's webhook (spec 4.2). */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../errors.ts'
-import type { PlayerRef } from '../players/standing.ts'
+import type { PlayerRef } from '../players/player-status.ts'
 import type { PlayerCaller } from './callers.ts'
 import { createOperatorTokens, type OperatorTokens } from './operator-tokens.ts'
 import {

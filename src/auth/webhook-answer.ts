@@ -1,7 +1,7 @@
 import { Refusal } from '../errors.ts'
-import { isCleanText, kindOf, type MemberPlace, objectText, walkMembers } from '../json.ts'
-import { MAX_AVATAR_URL, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_SUBJECT } from '../limits.ts'
+import { isCleanText, kindOf, type MemberSpan, objectText, walkMembers } from '../json.ts'
 import { storageFaults } from '../players/storage.ts'
+import { MAX_AVATAR_URL, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_SUBJECT } from '../request/limits.ts'
 import { anyText, lengthOf, object, optional, shape, text } from '../request/shape.ts'
 import { JsonSource } from '../request/source.ts'
 
@@ -104,7 +104,7 @@ class DataReader {
   isOverLimits = false
   private readonly text: string
   /** The member whose own members follow. */
-  private place: MemberPlace | undefined
+  private place: MemberSpan | undefined
   private isData = false
   private count = 0
 
@@ -113,7 +113,7 @@ class DataReader {
   }
 
   /** Takes a member of a member. Returns whether more may follow. */
-  take(member: MemberPlace): boolean {
+  take(member: MemberSpan): boolean {
     if (member.parent !== this.place) this.begin(member.parent)
     if (!this.isData) return true
     const key = keyOf(this.text, member)
@@ -128,11 +128,11 @@ class DataReader {
   }
 
   /** Called at the end of each `data`. One without members has not begun. */
-  end(place: MemberPlace): void {
+  end(place: MemberSpan): void {
     if (place !== this.place) this.begin(place)
   }
 
-  private begin(place: MemberPlace | undefined): void {
+  private begin(place: MemberSpan | undefined): void {
     this.place = place
     this.isData = place !== undefined && nameOf(this.text, place) === 'data'
     if (!this.isData) return
@@ -142,13 +142,13 @@ class DataReader {
 }
 
 /** The field of a member; undefined for an unknown one. */
-function nameOf(text: string, member: MemberPlace): string | undefined {
+function nameOf(text: string, member: MemberSpan): string | undefined {
   if (member.keyTo - member.keyFrom > LONGEST_NAME) return undefined
   const key = keyOf(text, member)
   return FIELDS.includes(key) ? key : undefined
 }
 
-function keyOf(text: string, { keyFrom, keyTo }: MemberPlace): string {
+function keyOf(text: string, { keyFrom, keyTo }: MemberSpan): string {
   const raw = text.slice(keyFrom, keyTo)
   return raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1)
 }

@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { createFetch } from 'ofetch'
 import { Agent, buildConnector, Headers, request } from 'undici'
-import { newId } from '../ids.ts'
+import { newId } from '../db/ids.ts'
+import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
-import { createTurns, type Turns } from '../turns.ts'
 import { isPublicAddress } from './addresses.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import { sharedLookup } from './look-up.ts'
@@ -56,7 +56,7 @@ export interface WebhookTarget {
 }
 
 /** How one attempt went. */
-export interface Attempt {
+export interface WebhookAttempt {
   /** Null when no answer came. */
   readonly status: number | null
   readonly milliseconds: number
@@ -84,10 +84,10 @@ export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
 
 export type WebhookResult =
   /** Status 200, and its body to the last byte. */
-  | { readonly kind: 'answered'; readonly text: string; readonly attempts: readonly Attempt[] }
+  | { readonly kind: 'answered'; readonly text: string; readonly attempts: readonly WebhookAttempt[] }
   | {
       readonly kind: 'rejected' | 'invalidResponse' | 'unavailable'
-      readonly attempts: readonly Attempt[]
+      readonly attempts: readonly WebhookAttempt[]
     }
 
 export interface Webhook {
@@ -99,7 +99,7 @@ export interface Webhook {
 export interface WebhookOptions {
   readonly allowPrivateAddresses: boolean
   readonly lookup?: LookupFunction
-  readonly observe?: (attempt: Attempt) => void
+  readonly observe?: (attempt: WebhookAttempt) => void
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -119,7 +119,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const memory = createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES)
 
   async function call(target: WebhookTarget, customData: string): Promise<WebhookResult> {
-    const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createTurns(MAX_LONG_ANSWERS) }
+    const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createSemaphore(MAX_LONG_ANSWERS) }
     if (provider.calls >= MAX_CALLS) {
       return {
         kind: 'unavailable',
@@ -139,7 +139,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   async function callUpToThrice(target: WebhookTarget, provider: Provider, customData: string): Promise<WebhookResult> {
     const body = Buffer.from(`{"customData":${customData}}`)
     const id = `msg_${newId()}`
-    const attempts: Attempt[] = []
+    const attempts: WebhookAttempt[] = []
     for (;;) {
       const { ending, ...attempt } = await attemptCall(target, provider, id, body, customData)
       attempts.push(observed(attempt))
@@ -154,7 +154,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     id: string,
     body: Buffer,
     customData: string,
-  ): Promise<Attempt & Ended> {
+  ): Promise<WebhookAttempt & Ended> {
     const started = performance.now()
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
     const timestamp = Math.floor(Date.now() / 1000)
@@ -203,7 +203,12 @@ export function createWebhook(options: WebhookOptions): Webhook {
     return { status, milliseconds: Math.round(performance.now() - started), error, excerpt, ending }
   }
 
-  async function readText(body: unknown, projectId: string, longAnswers: Turns, signal: AbortSignal): Promise<string> {
+  async function readText(
+    body: unknown,
+    projectId: string,
+    longAnswers: Semaphore,
+    signal: AbortSignal,
+  ): Promise<string> {
     const chunks: Uint8Array[] = []
     let length = 0
     let leave: (() => void) | undefined
@@ -215,7 +220,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
         if (!fits) throw new AnswerFault('overloaded')
         chunks.push(chunk)
         // A waiting body is not read, so its sender is held back.
-        if (length > SHORT_ANSWER_BYTES) leave ??= await longAnswers.enter(signal)
+        if (length > SHORT_ANSWER_BYTES) leave ??= await longAnswers.acquire(signal)
       }
       return utf8.decode(Buffer.concat(chunks, length))
     } catch (error) {
@@ -226,7 +231,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     }
   }
 
-  function observed(attempt: Attempt): Attempt {
+  function observed(attempt: WebhookAttempt): WebhookAttempt {
     options.observe?.(attempt)
     return attempt
   }
@@ -241,7 +246,7 @@ type Ending =
 /** The calls of one provider that are under way. */
 interface Provider {
   calls: number
-  readonly longAnswers: Turns
+  readonly longAnswers: Semaphore
 }
 
 interface Ended {

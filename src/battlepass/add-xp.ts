@@ -1,15 +1,15 @@
 import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
+import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { MAX_SOURCE } from '../limits.ts'
 import { playerCall } from '../players/player-call.ts'
-import { admitActive } from '../players/standing.ts'
+import { admitActive } from '../players/player-status.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { MAX_SOURCE } from '../request/limits.ts'
 import { int64, optional, type RequestOf, shape, text } from '../request/shape.ts'
+import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/active-run.ts'
 import type { ExecutionPlan } from '../scenario/plan.ts'
-import { askSession, follow, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
@@ -50,7 +50,7 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
       admit: (group) => admitActive(group, ref),
     },
     decide(group) {
-      const session = askSession(group, ref, input)
+      const session = askRunRows(group, ref, input)
       const { player } = session
       const asked = askPass(player, session.definition, input)
       // Xp at the top level may complete the pass, which rests on its claims.
@@ -59,14 +59,14 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
         asked.askClaims()
       if (group.waits) return LATER
 
-      const { definition, run } = openSession(session, scenarioId)
+      const { definition, run } = requireActiveRun(session, scenarioId)
       const pass = requirePass(asked)
       const decision = decideXp(pass.node, pass.current, { amount, source }, group.now)
       if (decision.kind === 'refused') throw new Refusal(decision.reason)
       const { level, xp, leveledUp, maxLevel, crossings } = decision
       let plan: ExecutionPlan | null = null
       if (crossings.length > 0) {
-        const step = follow(player, definition, run, crossings)
+        const step = settleWalk(player, definition, run, crossings)
         const rewards = rewardsOf(step)
         askHoldings(player, rewards)
         if (group.waits) return LATER

@@ -3,14 +3,14 @@ import { type Group, LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { invalidRequest } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
-import { admitActive } from '../players/standing.ts'
+import { admitActive } from '../players/player-status.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { int32, oneOf, optional, type RequestOf, shape } from '../request/shape.ts'
+import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/active-run.ts'
 import { type Definition, type Reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import { type Granted, granted, type Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
 import type { Run } from '../scenario/runs.ts'
-import { askSession, follow, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, canGrant, grant } from '../wallet/holdings.ts'
 import { CLAIM_ERRORS, type ClaimError, decideClaim } from './decide.ts'
 import { askPass, type PassHandle, requirePass } from './passes.ts'
@@ -58,13 +58,13 @@ export function giveTier(group: Group, ref: PlayerRef, input: ClaimTier): ClaimR
 
 function decideOne(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boolean): ClaimResult | typeof LATER {
   const { scenarioId, track } = input
-  const session = askSession(group, ref, input)
+  const session = askRunRows(group, ref, input)
   const asked = askPass(session.player, session.definition, input)?.askClaims()
   const named = asked?.levelNode?.levelNumber ?? input.level
   if (asked && named !== null) askHoldings(session.player, rewardsAt(asked, { level: named, track }) ?? [])
   if (group.waits) return LATER
 
-  const { definition, run } = openSession(session, scenarioId)
+  const { definition, run } = requireActiveRun(session, scenarioId)
   const pass = requirePass(asked)
   return claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
 }
@@ -91,7 +91,7 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       tookEffect: ({ claimed }) => claimed.length > 0,
     },
     decide(group) {
-      const session = askSession(group, ref, input)
+      const session = askRunRows(group, ref, input)
       const { player, definition } = session
       const asked = askPass(player, definition, input)?.askClaims()
       if (asked && definition) {
@@ -105,14 +105,14 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       }
       if (group.waits) return LATER
 
-      openSession(session, input.scenarioId)
+      requireActiveRun(session, input.scenarioId)
       const pass = requirePass(asked)
       const before = new Set(pass.claimed)
       const open = tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track)))
       const errors = new Set<ClaimError | null>()
       const claimed = open.flatMap(({ level, track }) => {
         // A claim may change the run, so each is made in the session as it is then.
-        const result = claim(group, pass, openSession(session, input.scenarioId), { level, track })
+        const result = claim(group, pass, requireActiveRun(session, input.scenarioId), { level, track })
         if (result === LATER) throw new Error('what a claim rests on was not asked for')
         errors.add(result.error)
         return result.success ? [{ level, track, granted: result.granted }] : []
@@ -168,7 +168,7 @@ function claim(
   if (decision.kind === 'refused') return refused(decision.error)
 
   const isRepeat = decision.kind === 'repeated'
-  const step = decision.crossings.length === 0 ? NOWHERE : follow(player, definition, run, decision.crossings)
+  const step = decision.crossings.length === 0 ? NOWHERE : settleWalk(player, definition, run, decision.crossings)
   const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
   askHoldings(player, rewards)
   const original = isRepeat ? pass.askGrant(level, track) : null

@@ -2,11 +2,11 @@ import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { playerCall } from '../players/player-call.ts'
-import { admitActive } from '../players/standing.ts'
+import { admitActive } from '../players/player-status.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
+import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/active-run.ts'
 import type { ExecutionPlan } from '../scenario/plan.ts'
-import { askSession, follow, openSession, record, rewardsOf } from '../scenario/session.ts'
 import { askHoldings, askWallet, balanceOf, canGrant, move } from '../wallet/holdings.ts'
 import { decidePurchase, type PurchaseError } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
@@ -36,18 +36,18 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       reused: () => refused('idempotency key reused'),
     },
     decide(group) {
-      const session = askSession(group, ref, input)
+      const session = askRunRows(group, ref, input)
       const { player } = session
       const asked = askPass(player, session.definition, input)
       askWallet(player)
       if (group.waits) return LATER
 
-      const { definition, run } = openSession(session, scenarioId)
+      const { definition, run } = requireActiveRun(session, scenarioId)
       const pass = requirePass(asked)
       const decision = decidePurchase(pass.node, pass.current, (currency) => balanceOf(player, currency), group.now)
       if (decision.kind === 'refused') return refused(decision.error)
       const { currency, amount } = decision.price
-      const step = follow(player, definition, run, decision.crossings)
+      const step = settleWalk(player, definition, run, decision.crossings)
       // What the purchase leads to has the room that the price leaves.
       const changes = [{ currency, itemId: null, amount: -amount }, ...rewardsOf(step)]
       askHoldings(player, changes)

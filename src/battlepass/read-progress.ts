@@ -2,7 +2,7 @@ import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { playerCall } from '../players/player-call.ts'
-import { askStanding, requireActive } from '../players/standing.ts'
+import { askStatus, requireActive } from '../players/player-status.ts'
 import { inScenario } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { readTierKey, type Track } from '../scenario/definition.ts'
@@ -28,7 +28,7 @@ export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressReq
     player: ref,
     decide(group) {
       const player = group.player(ref)
-      askStanding(player)
+      askStatus(player)
       const definition = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId: input.scenarioId })
       const asked = askPass(player, definition, input)?.askClaims()
       if (group.waits) return LATER

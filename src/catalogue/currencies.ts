@@ -5,7 +5,7 @@ import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { invalidRequest } from '../errors.ts'
-import { MAX_CURRENCIES } from '../limits.ts'
+import { MAX_CURRENCIES } from '../request/limits.ts'
 import { readAssets, type Uses } from './assets.ts'
 
 /** A currency that an environment knows: a current scenario names it, or an admin added it. */

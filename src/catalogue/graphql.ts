@@ -25,9 +25,9 @@ import {
 import { addCurrencyRequest, assetsRequest, creditLimitRequest, removeCurrencyRequest } from './requests.ts'
 
 /** A currency or an item, with the name of its environment. */
-type Placed<T> = T & { readonly environment: string }
+type InEnvironment<T> = T & { readonly environment: string }
 
-const CurrencyType = builder.objectRef<Placed<Currency>>('Currency').implement({
+const CurrencyType = builder.objectRef<InEnvironment<Currency>>('Currency').implement({
   description: 'A currency that an environment knows: a current scenario names it, or an admin added it.',
   interfaces: [NodeType],
   fields: (t) => ({
@@ -46,7 +46,7 @@ const CurrencyType = builder.objectRef<Placed<Currency>>('Currency').implement({
   }),
 })
 
-const ItemType = builder.objectRef<Placed<Item>>('Item').implement({
+const ItemType = builder.objectRef<InEnvironment<Item>>('Item').implement({
   description: 'An item that a current scenario of an environment grants.',
   interfaces: [NodeType],
   fields: (t) => ({
@@ -119,7 +119,7 @@ async function find<T>(
   { environment, environmentId }: { environment: string; environmentId: string },
   read: (pool: Pool, environmentId: string) => Promise<T[]>,
   isMeant: (entry: T) => boolean,
-): Promise<Placed<T> | null> {
+): Promise<InEnvironment<T> | null> {
   const entry = (await read(service.operatorPool, environmentId)).find(isMeant)
   return entry ? { ...entry, environment } : null
 }

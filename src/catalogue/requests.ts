@@ -1,5 +1,5 @@
-import { MAX_ASSET } from '../limits.ts'
 import { environment, reason } from '../request/common.ts'
+import { MAX_ASSET } from '../request/limits.ts'
 import { described, int64, optional, shape, text } from '../request/shape.ts'
 
 export const currency = text('A currency, as scenarios and prices name it.', { max: MAX_ASSET })

@@ -1,5 +1,5 @@
 import { TierwayError } from './error.ts'
-import { type Places, parseExact, printExact, toBigInts } from './json.ts'
+import { type Int64Fields, parseExact, printExact, toBigInts } from './json.ts'
 import type { PlayerLogin } from './login.ts'
 import {
   type CallOptions,
@@ -16,9 +16,9 @@ type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'h
 /** Calls of the signed-in player, for the other parts of the library. */
 export interface PlayerCalls {
   /** Makes a call and reads its answer, with a `bigint` at each of the places. */
-  call(path: string, body: object, options?: CallOptions, places?: Places): Promise<unknown>
+  call(path: string, body: object, options?: CallOptions, int64s?: Int64Fields): Promise<unknown>
   /** The same for a call that changes something. All its attempts carry one idempotency key. */
-  change(path: string, body: object, options?: ChangeOptions, places?: Places): Promise<unknown>
+  change(path: string, body: object, options?: ChangeOptions, int64s?: Int64Fields): Promise<unknown>
   /** Makes a call whose body is already text, and reads its answer with the function. */
   send<Answer>(path: string, request: PlayerRequest, read: (text: string) => Answer): Promise<Answer>
   /** Makes a call with the player's token. When the token is refused, the call is made once more with a new one. */
@@ -45,9 +45,9 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
       request.signal,
     )
 
-  const readWith = (places: Places | undefined) => (text: string) => {
+  const readWith = (int64s: Int64Fields | undefined) => (text: string) => {
     const answer = readAnswer(text)
-    return places === undefined ? answer : toBigInts(answer, places)
+    return int64s === undefined ? answer : toBigInts(answer, int64s)
   }
 
   return {
@@ -55,10 +55,10 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
     send,
     withToken,
     renew: async () => login.replace(await login.token()),
-    call: (path, body, options, places) => send(path, { ...options, body: printExact(body) }, readWith(places)),
-    change(path, body, options, places) {
+    call: (path, body, options, int64s) => send(path, { ...options, body: printExact(body) }, readWith(int64s)),
+    change(path, body, options, int64s) {
       const headers = { 'idempotency-key': options?.idempotencyKey ?? newKey() }
-      return send(path, { ...options, body: printExact(body), headers, isChange: true }, readWith(places))
+      return send(path, { ...options, body: printExact(body), headers, isChange: true }, readWith(int64s))
     },
   }
 }

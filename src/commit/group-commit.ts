@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
 import { isRetryable, isTransient } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
-import { type Attempt, attempt, type Clock } from './attempt.ts'
 import type { Command } from './command.ts'
+import { type Clock, executeGroup, type GroupResult } from './execute-group.ts'
 import type { Group, Mode } from './group.ts'
 import type { Memory } from './memory.ts'
 import { createQueue, type Entry, type Line, refuse, type Way } from './queue.ts'
@@ -178,7 +178,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   async function runRemembered(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     while (entries.some((entry) => !entry.isSettled)) {
       const waiting = entries.filter((entry) => !entry.isSettled)
-      const result = await attempt({
+      const result = await executeGroup({
         client,
         memory,
         clock,
@@ -203,7 +203,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   async function runLong(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     for (let retries = 0; entries.some((entry) => !entry.isSettled); ) {
       const waiting = entries.filter((entry) => !entry.isSettled)
-      const result: Attempt = await attempt({
+      const result: GroupResult = await executeGroup({
         client,
         memory,
         clock,

@@ -302,7 +302,7 @@ export interface Update<Q> {
 }
 
 /** The place of a read: a player, and the values of the read's columns. */
-interface Place {
+interface ReadKey {
   readonly player: OwnedRow
   readonly key: string
 }
@@ -369,12 +369,12 @@ export class Read<Row> {
   }
 
   /** Reads for several players and keys at once; the first column of a row is the number of its key, from 1. */
-  statement(slots: readonly Place[]): Statement {
+  statement(slots: readonly ReadKey[]): Statement {
     return { name: `${this.table.name}-read-${this.index}`, text: this.text, values: this.keys(slots) }
   }
 
   /** The columns that name rows, an array for each. */
-  keys(slots: readonly Place[]): string[] {
+  keys(slots: readonly ReadKey[]): string[] {
     const values = slots.map(({ key }) => key.split('\0'))
     return [
       ...this.table.owner.map(({ property }) => arrayOf(slots, ({ player }) => player[property as keyof OwnedRow])),
@@ -383,7 +383,7 @@ export class Read<Row> {
   }
 
   /** What a place says of its rows, as texts. */
-  keyed({ player: { environmentId, playerId }, key }: Place): Record<string, unknown> {
+  keyed({ player: { environmentId, playerId }, key }: ReadKey): Record<string, unknown> {
     const values = key.split('\0')
     return {
       environmentId,

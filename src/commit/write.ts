@@ -1,4 +1,4 @@
-import { randomsFrom } from '../ids.ts'
+import { randomsFrom } from '../db/ids.ts'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { type Config, ConfigError } from '../config.ts'
-import { DataDirError, startEmbeddedPostgres } from './embedded.ts'
+import { DataDirError, startEmbeddedPostgres } from '../dev/embedded.ts'
 import { migrate } from './migrate.ts'
 import { createPool } from './pool.ts'
 

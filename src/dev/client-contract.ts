@@ -1,6 +1,6 @@
-import type { Places } from '../client/json.ts'
+import type { Int64Fields } from '../client/json.ts'
 import { REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
-import { openapi } from '../openapi.ts'
+import { openapi } from '../openapi/document.ts'
 import type { Schema } from '../request/shape.ts'
 
 // The types of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
@@ -77,19 +77,19 @@ function descriptionOf(schema: Schema): string | undefined {
   return alternatives(schema)?.map(descriptionOf).find(Boolean)
 }
 
-function placesOf(schema: Schema): Places | undefined {
+function int64FieldsOf(schema: Schema): Int64Fields | undefined {
   const name = nameOf(schema)
-  if (name !== undefined) return placesOf(schemas[name] as Schema)
+  if (name !== undefined) return int64FieldsOf(schemas[name] as Schema)
   if (isInt64(schema)) return 1
-  const [first] = (alternatives(schema) ?? []).map(placesOf).filter((places) => places !== undefined)
+  const [first] = (alternatives(schema) ?? []).map(int64FieldsOf).filter((fields) => fields !== undefined)
   if (first !== undefined) return first
   if (schema.type === 'array') {
-    const item = placesOf(schema.items as Schema)
+    const item = int64FieldsOf(schema.items as Schema)
     return item && [item]
   }
   const members = Object.entries(membersOf(schema) ?? {}).flatMap(([member, value]) => {
-    const places = placesOf(value)
-    return places === undefined ? [] : [[member, places] as const]
+    const fields = int64FieldsOf(value)
+    return fields === undefined ? [] : [[member, fields] as const]
   })
   return members.length > 0 ? Object.fromEntries(members) : undefined
 }
@@ -119,25 +119,25 @@ export function printContract(): string {
     return `${comment}export interface ${name} {\n${printMembers(schema, !name.endsWith('Request'), '  ')}}\n`
   })
   const codes = Object.keys(REFUSALS).map((kind) => `  | '${new Refusal(kind as RefusalKind).code}'\n`)
-  const places = ROOTS.flatMap((name) => {
-    const found = name.endsWith('Request') ? undefined : placesOf({ $ref: name })
-    return found === undefined ? [] : [`export const ${constantName(name)} = ${printPlaces(found)} as const\n`]
+  const fields = ROOTS.flatMap((name) => {
+    const found = name.endsWith('Request') ? undefined : int64FieldsOf({ $ref: name })
+    return found === undefined ? [] : [`export const ${constantName(name)} = ${printFields(found)} as const\n`]
   })
   return [
     '// Written by `npm run schema` from the declarations of the service. Change these.\n',
     ...interfaces,
     `/** What the service answers with a status of 400 or more. */\nexport type RefusalCode =\n${codes.join('')}`,
     '// Where answers have 64-bit integers.\n',
-    ...places,
+    ...fields,
   ].join('\n')
 }
 
 const constantName = (name: string): string => `${name.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()}_INT64`
 
-function printPlaces(places: Places): string {
-  if (places === 1) return '1'
-  if (Array.isArray(places)) return `[${printPlaces(places[0])}]`
-  return `{ ${Object.entries(places)
-    .map(([member, value]) => `${member}: ${printPlaces(value)}`)
+function printFields(fields: Int64Fields): string {
+  if (fields === 1) return '1'
+  if (Array.isArray(fields)) return `[${printFields(fields[0])}]`
+  return `{ ${Object.entries(fields)
+    .map(([member, value]) => `${member}: ${printFields(value)}`)
     .join(', ')} }`
 }

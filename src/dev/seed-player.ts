@@ -1,5 +1,5 @@
 import { latencyStep } from '../auth/latency.ts'
-import type { Attempt } from '../auth/webhook.ts'
+import type { WebhookAttempt } from '../auth/webhook.ts'
 import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
 import { freeze, print } from '../json.ts'
 import { DEFAULT_PROVIDER } from '../providers/custom-provider.ts'
@@ -301,7 +301,7 @@ class SeededPlayer {
     const isDown = nowMs >= season.outageMs && nowMs < season.outageMs + HOUR_MS
     if (isDown && random.chance(0.85)) {
       const attempts = [1, 2, 3].map(
-        (): Attempt => ({ status: null, milliseconds: 3_000, error: 'timeout', excerpt: null }),
+        (): WebhookAttempt => ({ status: null, milliseconds: 3_000, error: 'timeout', excerpt: null }),
       )
       this.logLogin('custom_auth_unavailable', attempts)
       return false
@@ -311,11 +311,11 @@ class SeededPlayer {
     return true
   }
 
-  private answered(status: number): Attempt {
+  private answered(status: number): WebhookAttempt {
     return { status, milliseconds: Math.round(60 * this.random.spread(1.6)) + 12, error: null, excerpt: null }
   }
 
-  private logLogin(outcome: string, attempts: readonly Attempt[]): void {
+  private logLogin(outcome: string, attempts: readonly WebhookAttempt[]): void {
     this.tick(this.random.between(10, 400))
     const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
     const { totals, nowMs } = this

@@ -1,5 +1,5 @@
 import { Refusal } from '../errors.ts'
-import type { Turns } from '../turns.ts'
+import type { Semaphore } from '../request/semaphore.ts'
 import type { BusListener } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
 import type { EventFilter } from './filter.ts'
@@ -46,7 +46,7 @@ export interface StreamBufferOptions {
   readonly environmentId: string
   readonly reader: StreamReader
   /** Limits how many pages of single players are read at once. */
-  readonly playerReads: Turns
+  readonly playerReads: Semaphore
   readonly onError: (error: unknown) => void
   /** Called when the last subscription has left. */
   readonly onIdle: () => void
@@ -153,7 +153,7 @@ export class StreamBuffer implements BusListener {
   /** Reads the events after a position. Throws `cursor expired` when retention has removed them. */
   async readAfter(position: bigint, playerId: string | null, signal?: AbortSignal): Promise<Page> {
     if (playerId === null) return this.readPage(position)
-    const leave = await this.options.playerReads.enter(signal)
+    const leave = await this.options.playerReads.acquire(signal)
     return this.readPlayerPage(playerId, position).finally(leave)
   }
 

@@ -1,6 +1,6 @@
 import { invalidRequest, Refusal } from '../errors.ts'
-import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
+import { isUuid } from '../request/limits.ts'
 
 /** The cursor of a position of an environment's stream: an opaque text. */
 export function printCursor(environmentId: string, position: bigint): string {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
-import { createTurns } from '../turns.ts'
+import { createSemaphore } from '../request/semaphore.ts'
 import { StreamBuffer } from './buffer.ts'
 import type { Bus } from './bus.ts'
 import type { EventFilter } from './filter.ts'
@@ -41,7 +41,7 @@ const QUIET_MS = 1_000
 /** The subscriptions of this instance: one buffer for each environment with a subscription. */
 export function createSubscriptions({ pool, bus, onError = () => {} }: SubscriptionsOptions): Subscriptions {
   const reader = createStreamReader(pool)
-  const playerReads = createTurns(MAX_PLAYER_READS)
+  const playerReads = createSemaphore(MAX_PLAYER_READS)
   const buffers = new Map<string, Promise<StreamBuffer>>()
   const begun = new Map<string, StreamBuffer>()
   let quiet: NodeJS.Timeout | undefined

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
+import type { Service } from '../app/service.ts'
 import type { Access } from '../auth/access.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import type { StorageAnswer } from '../players/storage-answers.ts'
-import type { Service } from '../service.ts'
 
 /** The context from the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
 export interface ServerContext {

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { PothosValidationError } from '@pothos/core'
 import { type ExecutionResult, GraphQLError, Kind, parse, type Source, visit } from 'graphql'
 import { createGraphQLError, handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
+import type { Logger } from '../app/log.ts'
 import { toRefusal } from '../db/failures.ts'
 import { isUnreadableArgument } from '../db/prisma.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
-import type { Logger } from '../log.ts'
 import type { Context, ServerContext } from './context.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type Fault, invalidRequest, refuseFaults } from '../errors.ts'
 import { isCleanText } from '../json.ts'
-import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
+import { isUuid } from '../request/limits.ts'
 import type { Check, Fields, RequestOf, Shape } from '../request/shape.ts'
 import { InputSource } from '../request/source.ts'
 

@@ -17,8 +17,8 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
-import { isUuid } from '../limits.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
+import { isUuid } from '../request/limits.ts'
 import type { Context } from './context.ts'
 import { bareId } from './global-id.ts'
 import { faultsOfPage, isGiven, type PageArgs } from './page.ts'

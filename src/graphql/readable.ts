@@ -1,6 +1,6 @@
 import { requirePlatform } from '../auth/access.ts'
 import { findPlayer } from '../players/find-player.ts'
-import { admitPlayer, type PlayerRef } from '../players/standing.ts'
+import { admitPlayer, type PlayerRef } from '../players/player-status.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { Context } from './context.ts'
 import { orNull } from './node.ts'

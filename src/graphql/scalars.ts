@@ -1,6 +1,6 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql'
 import { depthExceeds, elements, kindOf, MAX_INT64, MIN_INT64, members, objectText, RawJson, readInt } from '../json.ts'
-import { MAX_DEPTH } from '../limits.ts'
+import { MAX_DEPTH } from '../request/limits.ts'
 
 /** A 64-bit integer. Output: a decimal string. Input: a decimal string or an integer, exact over the whole range. */
 export function parseInt64(value: unknown): bigint {

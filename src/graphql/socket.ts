@@ -5,26 +5,26 @@ import { type DocumentNode, type ExecutionArgs, GraphQLError } from 'graphql'
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import { type WebSocket, WebSocketServer } from 'ws'
+import type { Logger } from '../app/log.ts'
+import type { Metrics } from '../app/metrics.ts'
+import type { Service } from '../app/service.ts'
 import { accessOf } from '../auth/access.ts'
-import { expiryOf, type Watch, type Watched } from '../auth/watch.ts'
+import { type AccessWatch, expiryOf, type Watched } from '../auth/access-watch.ts'
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
-import type { Logger } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
-import type { Service } from '../service.ts'
 import type { Context, ServerContext } from './context.ts'
 import { refusalError, type TidyErrors } from './failures.ts'
 import { type Beating, Heartbeat } from './heartbeat.ts'
-import { type FrameSink, LiveResults, type Subscribe } from './live.ts'
 import { Outlet } from './outlet.ts'
 import type { SentOperation } from './persisted-operations.ts'
+import { type FrameSink, LiveResults, type Subscribe } from './shared-results.ts'
 
 export interface SocketOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
   readonly config: Config
   readonly service: Service
-  readonly watch: Watch
+  readonly watch: AccessWatch
   readonly metrics: Metrics
   readonly log: Logger
   readonly tidy: TidyErrors

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Plugin } from 'graphql-yoga'
-import { SharedResult } from './live.ts'
+import { SharedResult } from './shared-results.ts'
 import { Stall } from './stall.ts'
 
 const PING_MS = 12_000

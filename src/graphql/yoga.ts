@@ -1,23 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
+import type { Logger } from '../app/log.ts'
+import type { Metrics } from '../app/metrics.ts'
+import type { Service } from '../app/service.ts'
 import { accessOf } from '../auth/access.ts'
-import type { Watch } from '../auth/watch.ts'
+import type { AccessWatch } from '../auth/access-watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/operator-header.ts'
 import { closedOf } from '../http/respond.ts'
 import { isJson } from '../json.ts'
-import type { Logger } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
 import { schema } from '../schema.ts'
-import type { Service } from '../service.ts'
 import type { Context, ServerContext } from './context.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
 import { createTidyErrors, mask, maskedExecution, tidyResults } from './failures.ts'
-import { createLive } from './live.ts'
 import {
   createFind,
   type FoundDocument,
@@ -27,6 +26,7 @@ import {
 } from './persisted-operations.ts'
 import { preparedOperations } from './prepared.ts'
 import { createServe } from './serve.ts'
+import { createLive } from './shared-results.ts'
 import { createSocketServer } from './socket.ts'
 import { serverSentEvents } from './sse.ts'
 
@@ -36,7 +36,7 @@ export interface GraphqlOptions {
   readonly metrics: Metrics
   readonly service: Service
   readonly subscriptions: Subscriptions
-  readonly watch: Watch
+  readonly watch: AccessWatch
   readonly prisma: PrismaClient
   readonly persisted: PersistedOperations
 }

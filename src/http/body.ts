@@ -2,9 +2,9 @@ import { isAscii } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
-import { MAX_DEPTH } from '../limits.ts'
+import { MAX_DEPTH } from '../request/limits.ts'
+import { createSemaphore } from '../request/semaphore.ts'
 import { JsonSource } from '../request/source.ts'
-import { createTurns } from '../turns.ts'
 
 // A byte order mark is kept, and refused like any other text that is not JSON.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -12,12 +12,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Longer bodies take milliseconds to parse. */
 const LONG_BYTES = 64 * 1024
 /** One long body in each turn of the event loop, so that other requests are served between hundreds of them. */
-const turns = createTurns(1)
+const turns = createSemaphore(1)
 
 /** Reads a request's body up to a limit. Beyond it nothing more is read. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const body = await receive(request, maxBytes)
-  if (body.length > LONG_BYTES) setImmediate(await turns.enter())
+  if (body.length > LONG_BYTES) setImmediate(await turns.acquire())
   return body
 }
 

@@ -3,10 +3,10 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
+import type { Logger } from '../app/log.ts'
+import type { Metrics } from '../app/metrics.ts'
 import { toRefusal } from '../db/failures.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
-import type { Logger } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
 import { LINGER_MS, letBy } from './body.ts'
 import { requestIdOf } from './request-id.ts'
 import { type Reply, refusalReply } from './respond.ts'
@@ -25,7 +25,7 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS = 'etag, retry-after, x-request-id'
 
 /** The handlers of a path, by method. */
-interface Place {
+interface Endpoint {
   readonly path: string
   readonly respond: ReadonlyMap<string, Route['respond']>
   /** The methods that a 405 lists and a preflight allows. */
@@ -46,30 +46,30 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   })
   // One tree for all methods, so that a wrong method differs from a wrong path.
   for (const path of new Set(routes.map((route) => route.path))) {
-    router.on('GET', path, () => undefined, placeOf(path, metrics, routes))
+    router.on('GET', path, () => undefined, endpointOf(path, metrics, routes))
   }
-  const nowhere = placeOf('*', metrics, [])
+  const nowhere = endpointOf('*', metrics, [])
 
-  function find(url: string): { readonly place: Place; readonly params: Params } {
+  function find(url: string): { readonly endpoint: Endpoint; readonly params: Params } {
     // Text that is not valid percent-encoding is taken literally.
     const found = router.find('GET', url) ?? (url.includes('%') ? router.find('GET', url.replaceAll('%', '%25')) : null)
     const params = (found?.params ?? {}) as Params
-    for (const name in params) if (params[name] === '') return { place: nowhere, params }
-    return { place: found?.store ?? nowhere, params }
+    for (const name in params) if (params[name] === '') return { endpoint: nowhere, params }
+    return { endpoint: found?.store ?? nowhere, params }
   }
 
   /** Answers a request. A request with a fault is refused before routing. */
   async function serve(request: IncomingMessage, response: ServerResponse, fault: Refusal | undefined): Promise<void> {
     const started = performance.now()
     const requestId = requestIdOf(request)
-    const { place, params } = fault ? { place: nowhere, params: {} } : find(request.url ?? '')
+    const { endpoint, params } = fault ? { endpoint: nowhere, params: {} } : find(request.url ?? '')
     let reply: Reply
     try {
       if (fault) throw fault
-      const replying = respond(place, params, request, response)
+      const replying = respond(endpoint, params, request, response)
       reply = replying instanceof Promise ? await replying : replying
     } catch (error) {
-      reply = refuse(place, error, requestId)
+      reply = refuse(endpoint, error, requestId)
     }
     const { status, body } = reply
     const headers = [...reply.headers, 'x-request-id', requestId]
@@ -81,9 +81,9 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     }
     letBy(request, response)
     response.writeHead(status, headers)
-    if (reply.pages && request.method !== 'HEAD') await send(place, reply.pages, response, requestId)
+    if (reply.pages && request.method !== 'HEAD') await send(endpoint, reply.pages, response, requestId)
     else response.end(body)
-    place.count(status, performance.now() - started)
+    endpoint.count(status, performance.now() - started)
   }
 
   /**
@@ -91,7 +91,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
    * look complete.
    */
   async function send(
-    { path }: Place,
+    { path }: Endpoint,
     pages: AsyncIterable<string>,
     response: ServerResponse,
     requestId: string,
@@ -107,26 +107,26 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   }
 
   function respond(
-    place: Place,
+    endpoint: Endpoint,
     params: Params,
     request: IncomingMessage,
     response: ServerResponse,
   ): Reply | Promise<Reply> {
     const { method = '' } = request
-    const found = place.respond.get(method)
+    const found = endpoint.respond.get(method)
     if (found) return found(context, request, params, response)
-    if (place === nowhere) throw new Refusal('notFound')
-    if (method !== 'OPTIONS' || place.allow === null) throw new Refusal('methodNotAllowed')
-    const headers = ['allow', place.allow]
+    if (endpoint === nowhere) throw new Refusal('notFound')
+    if (method !== 'OPTIONS' || endpoint.allow === null) throw new Refusal('methodNotAllowed')
+    const headers = ['allow', endpoint.allow]
     if (isAllowed(request.headers.origin)) {
-      headers.push('access-control-allow-methods', place.methods, 'access-control-allow-headers', ALLOWED_HEADERS)
+      headers.push('access-control-allow-methods', endpoint.methods, 'access-control-allow-headers', ALLOWED_HEADERS)
       headers.push('access-control-max-age', '600')
     }
     return { status: 204, body: null, headers }
   }
 
   /** Logs a bug in full. The answer contains nothing of it. */
-  function refuse({ path, methods }: Place, error: unknown, requestId: string): Reply {
+  function refuse({ path, methods }: Endpoint, error: unknown, requestId: string): Reply {
     const refusal = toRefusal(error)
     if (refusal?.isWarned) log.warn({ path, requestId, ...refusal.about, cause: causeOf(refusal) }, refusal.message)
     if (!refusal) log.error({ path, requestId, err: error }, 'internal error')
@@ -181,7 +181,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
 
 export type WayIn = ReturnType<typeof createWayIn>
 
-function placeOf(path: string, metrics: Metrics, routes: readonly Route[]): Place {
+function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): Endpoint {
   const here = routes.filter((route) => route.path === path)
   const respond = new Map<string, Route['respond']>(here.map((route) => [route.method, route.respond]))
   const get = respond.get('GET')

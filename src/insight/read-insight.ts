@@ -9,12 +9,12 @@ import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
 // The figures of one battle pass on dashboards. They are sums of the tally, which is written with the books, so they
 // are those of the last commit. No player is read.
 
-export interface PassPlace extends ScenarioRef {
+export interface PassNodeRef extends ScenarioRef {
   readonly nodeId: string
 }
 
 export interface InsightRef {
-  readonly place: PassPlace
+  readonly place: PassNodeRef
   /** The currently published pass. */
   readonly pass: PassNode
   readonly range: Range
@@ -70,7 +70,7 @@ export interface CompletionInsight {
 }
 
 /** The currently published pass. */
-export function findPass(place: PassPlace): Command<PassNode> {
+export function findPass(place: PassNodeRef): Command<PassNode> {
   return {
     lane: 'reads',
     decide(group) {
@@ -84,7 +84,7 @@ export function findPass(place: PassPlace): Command<PassNode> {
 }
 
 const AT_PLACE = 'environment_id = $1 AND scenario_id = $2 AND node_id = $3'
-const atPlace = ({ environmentId, scenarioId, nodeId }: PassPlace): string[] => [environmentId, scenarioId, nodeId]
+const keyOf = ({ environmentId, scenarioId, nodeId }: PassNodeRef): string[] => [environmentId, scenarioId, nodeId]
 
 /** Every level of the pass, and every other level with a player. */
 export async function readLevels(pool: Pool, { place, pass, range }: InsightRef): Promise<LevelInsight[]> {
@@ -97,7 +97,7 @@ export async function readLevels(pool: Pool, { place, pass, range }: InsightRef)
         coalesce(sum(count) FILTER (WHERE measure = 'premium' AND bucket >= $4), 0)::int AS bought
       FROM insight WHERE ${AT_PLACE} AND measure IN ('standing', 'premium') AND bucket < $5
       GROUP BY level`,
-    values: [...atPlace(place), floorTo('day', range.from), range.to],
+    values: [...keyOf(place), floorTo('day', range.from), range.to],
   })
   const counted = new Map(rows.map((row) => [row.level as number, row]))
   const known = new Set(pass.levels.map(({ level }) => level))
@@ -132,7 +132,7 @@ export async function readTiers(
         coalesce(sum(count) FILTER (WHERE bucket >= $4), 0)::int AS in_range
       FROM insight WHERE ${AT_PLACE} AND measure = 'claimed' AND bucket < $5
       GROUP BY level, detail`,
-    values: [...atPlace(place), floorTo('day', range.from), range.to],
+    values: [...keyOf(place), floorTo('day', range.from), range.to],
   })
   const counted = new Map(rows.map((row) => [tierKey(row.level, row.track), row]))
   const others = rows.filter((row) => row.claimed !== 0 || row.in_range !== 0)
@@ -164,7 +164,7 @@ export async function readDays(pool: Pool, { place, range }: InsightRef): Promis
       FROM insight WHERE ${AT_PLACE} AND measure IN ('active', 'joined', 'premium', 'claimed', 'completed')
         AND bucket >= $4 AND bucket < $5
       GROUP BY bucket`,
-    values: [...atPlace(place), floorTo('day', range.from), range.to],
+    values: [...keyOf(place), floorTo('day', range.from), range.to],
   })
   const counted = new Map(rows.map((row) => [row.day.getTime() as number, row as DayInsight]))
   const none = { players: 0, newPlayers: 0, premium: 0, claims: 0, completed: 0 }
@@ -191,7 +191,7 @@ export async function readXp(
       )
       SELECT l.source, xp.at, sum(grants)::text AS grants, sum(xp)::text AS xp
       FROM xp LEFT JOIN largest l USING (source) GROUP BY l.source, xp.at ORDER BY xp.at`,
-    values: [...atPlace(place), floorTo(step, range.from), ceilTo(step, range.to), step, sources],
+    values: [...keyOf(place), floorTo(step, range.from), ceilTo(step, range.to), step, sources],
   })
   const bySource = new Map<string | null, SourceInsight['times'][number][]>()
   for (const { source, at, grants, xp } of rows) {
@@ -222,7 +222,7 @@ export async function readCompletion(
     name: 'insight-completion',
     text: `SELECT coalesce(sum(count), 0)::int AS completed
       FROM insight WHERE ${AT_PLACE} AND measure = 'completed' AND bucket < $4`,
-    values: [...atPlace(place), range.to],
+    values: [...keyOf(place), range.to],
   })
   return {
     players: levels[0]?.reached ?? 0,

@@ -6,7 +6,7 @@ import { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 import type { ProfileRow } from '../players/read-player.ts'
 import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
-import type { PlayerPlace } from './statements.ts'
+import type { ListPosition } from './statements.ts'
 
 /** Players that are read at once. No connection of the database is held while they are sent. */
 const PAGE = 500
@@ -59,7 +59,7 @@ async function requireKey(pool: Pool, { keyId }: PlatformCaller): Promise<void> 
   if (rows.length === 0) throw new Refusal('invalidToken')
 }
 
-async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, places: PlayerPlace[]): Promise<string> {
+async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, places: ListPosition[]): Promise<string> {
   const { rows } = await pool.query<Row>({
     name: 'export-players',
     text: `SELECT p.id, p.status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,

@@ -4,11 +4,11 @@ import { builder } from '../graphql/builder.ts'
 import { orNull } from '../graphql/node.ts'
 import { forwardPage, namesOf, readList } from '../graphql/page.ts'
 import { argsOf, enumType } from '../graphql/shapes.ts'
-import { isUuid } from '../limits.ts'
 import { findPlayer } from '../players/find-player.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
+import { isUuid } from '../request/limits.ts'
 import { shape, uuid } from '../request/shape.ts'
 import { checkFilter, playersRequest, searchOf } from './requests.ts'
 import {
@@ -21,7 +21,7 @@ import {
   type PlayerCount,
   searchPlayers,
 } from './search-players.ts'
-import { DIRECTIONS, PLAYER_SORTS, type PlayerPlace, type PlayerSort } from './statements.ts'
+import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerSort } from './statements.ts'
 
 enumType('PlayerSort', PLAYER_SORTS, {
   description: 'The order of a list of players. Equal players are in the order of their ids.',
@@ -78,7 +78,7 @@ builder.queryFields((t) => ({
         const { projectId } = await requirePlatform(context, 'viewer')
         // The list that a cursor must belong to. GraphQL has already checked the enum.
         const listed = (args.sortBy ?? 'created') as PlayerSort
-        const asked = readList(playersRequest, args, (cursor) => readPlace(listed, cursor), checkFilter)
+        const asked = readList(playersRequest, args, (cursor) => readPosition(listed, cursor), checkFilter)
         const { size, after, sortBy, direction, ...filter } = asked
         const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
         const pool = context.service.operatorPool
@@ -94,12 +94,12 @@ builder.queryFields((t) => ({
           const row = byId.get(place.id)
           return row ? [{ row, place }] : []
         })
-        const page = forwardPage(players, { size, after }, ({ place }) => printPlace(sortBy, place))
+        const page = forwardPage(players, { size, after }, ({ place }) => printPosition(sortBy, place))
         // The next page begins behind the last player, or where the search stopped before the page was full.
         const next = found.places.length > size ? null : found.stoppedAt
         const pageInfo = {
           ...page.pageInfo,
-          endCursor: next ? printPlace(sortBy, next) : page.pageInfo.endCursor,
+          endCursor: next ? printPosition(sortBy, next) : page.pageInfo.endCursor,
           hasNextPage: next !== null || found.places.length > size,
         }
         const about: AboutList = {
@@ -153,11 +153,11 @@ const LISTS: Readonly<Record<PlayerSort, string>> = {
 }
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
-const printPlace = (sortBy: PlayerSort, { id, at }: PlayerPlace): string =>
+const printPosition = (sortBy: PlayerSort, { id, at }: ListPosition): string =>
   printCursor(LISTS[sortBy], sortBy === 'created' ? id : `${at ?? ''}~${id}`)
 
 /** The place of a cursor; undefined for a cursor of a list in another order. */
-function readPlace(sortBy: PlayerSort, cursor: string): PlayerPlace | undefined {
+function readPosition(sortBy: PlayerSort, cursor: string): ListPosition | undefined {
   const place = readCursor(LISTS[sortBy], cursor)
   if (place === undefined) return undefined
   if (sortBy === 'created') return isUuid(place) ? { id: place, at: null } : undefined

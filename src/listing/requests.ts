@@ -1,7 +1,7 @@
 import type { Fault } from '../errors.ts'
-import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SUBJECT, MAX_TAG } from '../limits.ts'
-import { STATUSES } from '../players/standing.ts'
+import { STATUSES } from '../players/player-status.ts'
 import { environment, nodeId, scenarioId } from '../request/common.ts'
+import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SUBJECT, MAX_TAG } from '../request/limits.ts'
 import {
   type Check,
   described,

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg'
-import { isUuid } from '../limits.ts'
+import { isUuid } from '../request/limits.ts'
 import {
   ListPart,
+  type ListPosition,
   literal,
   type PlayerFilter,
   type PlayerPage,
-  type PlayerPlace,
   type PlayerSort,
   partsOf,
   type Searched,
@@ -30,9 +30,9 @@ export interface PlayerSearch extends PlayerFilter {
 
 /** A page of what a search finds. */
 export interface FoundPlayers {
-  readonly places: PlayerPlace[]
+  readonly places: ListPosition[]
   /** The place where the search stopped before the page was full: more players may follow. Null when none follow. */
-  readonly stoppedAt: PlayerPlace | null
+  readonly stoppedAt: ListPosition | null
 }
 
 /** The length of a list. */
@@ -75,7 +75,7 @@ export async function nicknameSearchOf(pool: Pool, text: string): Promise<Nickna
 /** Finds the players of a page, in the order of the list. */
 export async function searchPlayers(pool: Pool, search: PlayerSearch, page: PlayerPage): Promise<FoundPlayers> {
   const text = await textOf(pool, search)
-  const places: PlayerPlace[] = []
+  const places: ListPosition[] = []
   for (const part of partsOf(page, search)) {
     const list = new ListPart(search, part, text?.searched ?? null)
     const found = await findPart(pool, list, text, { ...page, limit: page.limit - places.length })
@@ -105,7 +105,7 @@ async function follow(
   page: PlayerPage,
   most: number,
 ): Promise<FoundPlayers> {
-  const { rows } = await pool.query<{ places: PlayerPlace[]; stopped_at: PlayerPlace | null }>(
+  const { rows } = await pool.query<{ places: ListPosition[]; stopped_at: ListPosition | null }>(
     `${withAll(text?.asked, `page AS MATERIALIZED (${list.selectNext(page, most)})`)}
      SELECT (SELECT coalesce(json_agg(page), '[]') FROM page) AS places,
        CASE WHEN (SELECT count(*) FROM page) < ${page.limit}
@@ -116,14 +116,19 @@ async function follow(
 }
 
 /** The page from the first source with few rows, sorted as a whole. Null when there is no such source. */
-async function collect(pool: Pool, list: ListPart, text: Text | null, page: PlayerPage): Promise<PlayerPlace[] | null> {
+async function collect(
+  pool: Pool,
+  list: ListPart,
+  text: Text | null,
+  page: PlayerPage,
+): Promise<ListPosition[] | null> {
   const sources = list.sources.filter((source) => !source.isAll && source !== list.ordered)
   if (sources.length === 0) return null
   const pages = sources.map(
     (source) => `WHEN ${isFew(list, source)} THEN (
       SELECT coalesce(json_agg(q), '[]') FROM (${list.selectAll(source, page, FEW)}) q)`,
   )
-  const { rows } = await pool.query<{ places: PlayerPlace[] | null }>(
+  const { rows } = await pool.query<{ places: ListPosition[] | null }>(
     `${withAll(text?.asked, text?.named(FEW_NAMED + 1))} SELECT CASE ${pages.join('\n')} END AS places`,
   )
   return rows[0]?.places ?? null

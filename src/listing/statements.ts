@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { idsAround } from '../ids.ts'
-import type { Status } from '../players/standing.ts'
+import { idsAround } from '../db/ids.ts'
+import type { Status } from '../players/player-status.ts'
 
 // The SQL of lists of players. No statement reads more than a given number of rows: it takes them from one index, the
 // source, and looks each of them up in the other tables by key. Its time depends on that number alone, not on the
@@ -12,7 +12,7 @@ export const DIRECTIONS = ['descending', 'ascending'] as const
 export type Direction = (typeof DIRECTIONS)[number]
 
 /** A battle pass: a node of a scenario. */
-export interface PassPlace {
+export interface PassRef {
   readonly scenarioId: string
   readonly nodeId: string
 }
@@ -28,14 +28,14 @@ export interface PlayerFilter {
   readonly lastLoginFrom?: Date | null
   readonly lastLoginTo?: Date | null
   /** The pass of the following filters. They match players who have begun it. */
-  readonly pass?: PassPlace | null
+  readonly pass?: PassRef | null
   readonly premium?: boolean | null
   readonly levelFrom?: number | null
   readonly levelTo?: number | null
 }
 
 /** A place in a list: a player, and its sort key beside the id. Null for a list by id, and without a login. */
-export interface PlayerPlace {
+export interface ListPosition {
   readonly id: string
   readonly at: string | null
 }
@@ -43,7 +43,7 @@ export interface PlayerPlace {
 /** A page of a list of players. Default: the newest, the latest login or the highest level first. */
 export interface PlayerPage {
   /** The page begins after this place. */
-  readonly after: PlayerPlace | null
+  readonly after: ListPosition | null
   readonly limit: number
   readonly sortBy?: PlayerSort
   readonly direction?: Direction

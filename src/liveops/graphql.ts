@@ -10,11 +10,11 @@ import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
 import { bareId } from '../graphql/global-id.ts'
 import { enumType, inputOf, type Sent } from '../graphql/shapes.ts'
-import { MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../limits.ts'
 import { findPlayer } from '../players/find-player.ts'
+import type { PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
-import type { PlayerRef } from '../players/standing.ts'
 import { inScenario, nodeId, playerId, reason, requiredKey, runId, scenarioId } from '../request/common.ts'
+import { MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../request/limits.ts'
 import {
   described,
   type Fields,

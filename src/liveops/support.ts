@@ -10,11 +10,11 @@ import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
+import { newId } from '../db/ids.ts'
 import { type REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
-import { newId } from '../ids.ts'
 import { type Json, MAX_INT64 } from '../json.ts'
+import { askStatus, requireActive, type Status, setStatus } from '../players/player-status.ts'
 import type { StorageValues } from '../players/requests.ts'
-import { askStanding, requireActive, type Status, setStatus } from '../players/standing.ts'
 import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
 import { type Track, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
@@ -86,7 +86,7 @@ function act<Outcome extends object>(call: SupportCall, action: Action<Outcome>)
     locks: true,
     decide(group) {
       const player = group.player(call.player)
-      const standing = askStanding(player)
+      const standing = askStatus(player)
       action.ask?.(player, group)
       if (group.waits) return LATER
       if (!standing.value) throw new Refusal('playerNotFound')
@@ -137,7 +137,7 @@ function changeStatus(
   return act(call, {
     name,
     decide(player, group) {
-      const before = askStanding(player).value?.status ?? null
+      const before = askStatus(player).value?.status ?? null
       setStatus(player, status)
       more?.(group)
       return { outcome: {}, before: { status: before }, after: { status } }

@@ -3,9 +3,9 @@ import { type Group, LATER, type Part } from '../commit/group.ts'
 import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { nullable, table, text } from '../commit/table.ts'
+import { newId } from '../db/ids.ts'
 import { Stream } from '../events/append.ts'
-import { newId } from '../ids.ts'
-import { admitNew } from './standing.ts'
+import { admitNew } from './player-status.ts'
 
 export const profiles = table('players', {
   owner: ['environment_id', 'id'],

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
-import type { PlayerRef } from './standing.ts'
+import type { PlayerRef } from './player-status.ts'
 
 /** A player of a project, by its id. A player of another project counts as missing. */
 export async function findPlayer(pool: Pool, projectId: string, playerId: string): Promise<PlayerRef> {

@@ -7,8 +7,8 @@ import { findReadable } from '../graphql/readable.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
+import { admitPlayer, STATUSES, type Status } from './player-status.ts'
 import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
-import { admitPlayer, STATUSES, type Status } from './standing.ts'
 import {
   deleteStorage,
   deleteStorageCall,

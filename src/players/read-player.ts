@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
-import type { PlayerRef, Status } from './standing.ts'
+import type { PlayerRef, Status } from './player-status.ts'
 
 /** A player as it sees itself. Lists are sorted by name. */
 export type PlayerView = {

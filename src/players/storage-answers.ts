@@ -1,7 +1,7 @@
 import { DEADLINE_MS, type GroupCommit } from '../commit/group-commit.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
-import { createTurns, type Turns } from '../turns.ts'
-import type { PlayerRef } from './standing.ts'
+import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
+import type { PlayerRef } from './player-status.ts'
 import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH } from './storage.ts'
 
 /** Answers with storage that one caller may have under way. Further ones are read when one of them was sent. */
@@ -22,10 +22,10 @@ export type BeginStorageAnswer = (caller: string, closed: () => AbortSignal) => 
 
 /** Limits the answers of each caller: they are long, and a client may request many without reading them. */
 export function createStorageAnswers(run: GroupCommit['run']): BeginStorageAnswer {
-  const callers = new Map<string, { readonly turns: Turns; answers: number }>()
+  const callers = new Map<string, { readonly turns: Semaphore; answers: number }>()
 
   async function enter(caller: string, closed: AbortSignal): Promise<void> {
-    const own = callers.get(caller) ?? { turns: createTurns(MAX_ANSWERS), answers: 0 }
+    const own = callers.get(caller) ?? { turns: createSemaphore(MAX_ANSWERS), answers: 0 }
     callers.set(caller, own)
     own.answers += 1
     const end = () => {
@@ -33,7 +33,7 @@ export function createStorageAnswers(run: GroupCommit['run']): BeginStorageAnswe
       if (own.answers === 0) callers.delete(caller)
     }
     try {
-      const leave = await own.turns.enter(AbortSignal.any([closed, AbortSignal.timeout(DEADLINE_MS)]))
+      const leave = await own.turns.acquire(AbortSignal.any([closed, AbortSignal.timeout(DEADLINE_MS)]))
       const leaveAndEnd = () => {
         leave()
         end()

@@ -4,11 +4,11 @@ import type { Player, PlayerRef } from '../commit/player.ts'
 import { int, moment, readOnly, table, text } from '../commit/table.ts'
 import { type Fault, Refusal } from '../errors.ts'
 import { isCleanText } from '../json.ts'
-import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../limits.ts'
+import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../request/limits.ts'
 import { lengthOf } from '../request/shape.ts'
 import { playerCall } from './player-call.ts'
+import { askStatus, requireActive } from './player-status.ts'
 import { type StorageValues, storageDeleteRequest, storageListRequest, storageSetRequest } from './requests.ts'
-import { askStanding, requireActive } from './standing.ts'
 
 /**
  * Faults of values that exceed a limit of spec 8 by themselves. The player's existing keys are counted under its lock.
@@ -97,7 +97,7 @@ export function setStorage(ref: PlayerRef, values: StorageValues): Command<void>
 /** Asks for a player and the keys of its storage. */
 export function askWithKeys(group: Group, ref: PlayerRef): Player {
   const player = group.player(ref)
-  askStanding(player)
+  askStatus(player)
   askKeys(player)
   return player
 }
@@ -181,7 +181,7 @@ export function readStorage(
     locks: true,
     decide(group) {
       const player = group.player(ref)
-      askStanding(player)
+      askStatus(player)
       const values = askValues(player, keys)
       if (group.waits) return LATER
       if (!byOperator) requireActive(player)
@@ -220,7 +220,7 @@ export function listStorage(
     locks: true,
     decide(group) {
       const player = group.player(ref)
-      askStanding(player)
+      askStatus(player)
       const sizes = player.many(sizesOf)
       if (group.waits) return LATER
       if (!byOperator) requireActive(player)

@@ -2,11 +2,11 @@ import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
+import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { isSlug, MAX_NAME } from '../limits.ts'
 import { newSlug, reason } from '../request/common.ts'
+import { isSlug, MAX_NAME } from '../request/limits.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
 
 export interface NewProject {

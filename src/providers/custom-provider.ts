@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
-import { isSlug, SLUG } from '../limits.ts'
+import { isSlug, SLUG } from '../request/limits.ts'
 import type { SecretContext, Secrets } from './secrets.ts'
 
 /** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */

@@ -19,12 +19,13 @@ import { builder } from '../graphql/builder.ts'
 import { argsOf, inputOf } from '../graphql/shapes.ts'
 import { StepType } from '../insight/graphql.ts'
 import { HOURS_KEPT_DAYS, readRanged, stepFaults } from '../insight/range.ts'
-import { MAX_SECRET } from '../limits.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, providerName, reason } from '../request/common.ts'
+import { MAX_SECRET } from '../request/limits.ts'
 import { described, int32, moment, optional, shape, text } from '../request/shape.ts'
 import { InputSource } from '../request/source.ts'
 import { type AuthProvidersView, type CustomProviderView, readAuthProviders } from './auth-providers.ts'
+import { WITHHELD } from './redaction.ts'
 import {
   DEFAULT_OVERLAP_SECONDS,
   MAX_OVERLAP_SECONDS,
@@ -32,7 +33,6 @@ import {
   rotateProviderSecret,
 } from './rotate-secret.ts'
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
-import { WITHHELD } from './write-only.ts'
 
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
   description: "A login provider that asks a studio's webhook (spec 2.3).",

@@ -2,10 +2,10 @@ import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
+import { newId } from '../db/ids.ts'
 import { purge } from '../db/purge.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
-import { newId } from '../ids.ts'
 import {
   type CustomProviderView,
   lockSettings,

@@ -5,8 +5,8 @@ import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { type Json, kindOf, members, RawJson } from '../json.ts'
-import { MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../limits.ts'
 import { environment } from '../request/common.ts'
+import { MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../request/limits.ts'
 import {
   described,
   type Fields,
@@ -29,8 +29,8 @@ import {
   viewOf,
 } from './auth-providers.ts'
 import { isProviderName, NAME_RULE } from './custom-provider.ts'
+import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
 import { type SecretContext, type Secrets, tryToOpen } from './secrets.ts'
-import { redact, secretsOf, withKeptSecrets } from './write-only.ts'
 
 // Setting the login providers of an environment (spec 4.3).
 

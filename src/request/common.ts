@@ -7,7 +7,7 @@ import {
   MAX_REASON,
   MAX_SLUG,
   nameFault,
-} from '../limits.ts'
+} from './limits.ts'
 import { type Check, type Field, moment, optional, text, uuid } from './shape.ts'
 
 // Fields of several requests.

@@ -1,6 +1,6 @@
 import { type Fault, refuseFaults } from '../errors.ts'
 import { isCleanText, type Json, MAX_INT32, MAX_INT64 } from '../json.ts'
-import { isUuid } from '../limits.ts'
+import { isUuid } from './limits.ts'
 import { InputSource, type Source } from './source.ts'
 
 // Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The

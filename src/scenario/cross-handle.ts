@@ -2,9 +2,8 @@ import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
-import { MAX_HANDLE } from '../limits.ts'
 import { playerCall } from '../players/player-call.ts'
-import { admitActive } from '../players/standing.ts'
+import { admitActive } from '../players/player-status.ts'
 import {
   idempotencyKey,
   nodeId as nodeIdField,
@@ -12,11 +11,12 @@ import {
   scenarioId as scenarioIdField,
   type Unkeyed,
 } from '../request/common.ts'
+import { MAX_HANDLE } from '../request/limits.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
+import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from './active-run.ts'
 import { nextNodes, SERVER_HANDLES } from './definition.ts'
 import type { ExecutionPlan } from './plan.ts'
-import { askSession, follow, openSession, record, rewardsOf } from './session.ts'
 
 export const crossHandleRequest = shape({
   scenarioId: scenarioIdField,
@@ -44,16 +44,16 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       admit: (group) => admitActive(group, ref),
     },
     decide(group) {
-      const session = askSession(group, ref, input)
+      const session = askRunRows(group, ref, input)
       if (group.waits) return LATER
-      const { definition, run } = openSession(session, scenarioId)
+      const { definition, run } = requireActiveRun(session, scenarioId)
       const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
       if (node.type !== 'client' || SERVER_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
       if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
         throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const step = follow(session.player, definition, run, [{ nodeId, handle, data: {}, byClient: true }])
+      const step = settleWalk(session.player, definition, run, [{ nodeId, handle, data: {}, byClient: true }])
       const rewards = rewardsOf(step)
       askHoldings(session.player, rewards)
       if (group.waits) return LATER

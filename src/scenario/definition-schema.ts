@@ -10,7 +10,7 @@ import {
   MAX_NODES,
   MAX_REWARDS,
   MAX_TYPE,
-} from '../limits.ts'
+} from '../request/limits.ts'
 import { HANDLE, REPEATS, TRACKS } from './definition.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It covers each place by itself. Only

@@ -12,7 +12,7 @@ import {
   MAX_NODES,
   MAX_REWARDS,
   MAX_TYPE,
-} from '../limits.ts'
+} from '../request/limits.ts'
 import { parseMoment } from '../request/moment.ts'
 
 // A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.

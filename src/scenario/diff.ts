@@ -2,11 +2,10 @@ import { elements, kindOf, members, readInt } from '../json.ts'
 import {
   areSameRewards,
   type Definition,
+  type Node,
   nextNodes,
   type PassNode,
   parseDefinition,
-  type Reward,
-  type Track,
   typeOf,
 } from './definition.ts'
 
@@ -34,45 +33,8 @@ export interface ChangedNode {
   readonly typeAfter: string
   /** Every changed value of the node. Empty for a pass whose tiers changed only through its level nodes. */
   readonly changes: readonly ValueChange[]
-  /** The change in terms of a battle pass; null unless the node is a battle pass before and after. */
-  readonly pass: PassDiff | null
-}
-
-export interface DiffedLevel {
-  readonly level: number
-  readonly xp: bigint
-}
-
-export interface DiffedTier {
-  readonly level: number
-  readonly track: Track
-  readonly rewards: readonly Reward[]
-}
-
-/** A value before and after; null where there is none. */
-export interface Change<T> {
-  readonly before: T | null
-  readonly after: T | null
-}
-
-/** The difference between two definitions of a battle pass. An unchanged price or date is null. */
-export interface PassDiff {
-  readonly levelsAdded: readonly DiffedLevel[]
-  readonly levelsRemoved: readonly DiffedLevel[]
-  readonly levelsChanged: readonly { readonly level: number; readonly xpBefore: bigint; readonly xpAfter: bigint }[]
-  readonly tiersAdded: readonly DiffedTier[]
-  readonly tiersRemoved: readonly DiffedTier[]
-  readonly tiersChanged: readonly {
-    readonly level: number
-    readonly track: Track
-    readonly rewardsBefore: readonly Reward[]
-    readonly rewardsAfter: readonly Reward[]
-  }[]
-  readonly price: Change<NonNullable<PassNode['premium']>> | null
-  readonly startsAt: Change<Date> | null
-  readonly endsAt: Change<Date> | null
-  /** The effective value: `endsAt` where it is not given. */
-  readonly claimUntil: Change<Date> | null
+  readonly before: Node
+  readonly after: Node
 }
 
 export interface Edge {
@@ -120,11 +82,11 @@ export function diffScenarios(before: string, after: string): ScenarioDiff {
     if (old === undefined || !nodeBefore || !nodeAfter) return []
     const isPass = nodeBefore.type === 'battle-pass' && nodeAfter.type === 'battle-pass'
     const values = comparison.of(members(old), members(text), isPass ? passKey : undefined)
-    const pass = isPass ? diffPasses(nodeBefore, nodeAfter) : null
     // The tiers of a pass also change through its level nodes.
-    const differ = values !== undefined || (pass !== null && haveTiersChanged(pass))
+    const differ = values !== undefined || (isPass && !areSameTiers(nodeBefore.tiers, nodeAfter.tiers))
     if (!differ) return []
-    return [{ nodeId, typeBefore: typeOf(nodeBefore), typeAfter: typeOf(nodeAfter), changes: values ?? [], pass }]
+    const types = { typeBefore: typeOf(nodeBefore), typeAfter: typeOf(nodeAfter) }
+    return [{ nodeId, ...types, changes: values ?? [], before: nodeBefore, after: nodeAfter }]
   })
   const edgesChanged = [...two.edges].flatMap(([key, { edge, rest }]) => {
     const values = comparison.of(one.edges.get(key)?.rest ?? rest, rest)
@@ -272,53 +234,10 @@ function memberPath(path: string, name: string): string {
   return `${path}[${JSON.stringify(name.length > MAX_KEY ? `${name.slice(0, MAX_KEY).toWellFormed()}…` : name)}]`
 }
 
-function diffPasses(before: PassNode, after: PassNode): PassDiff {
-  const levels = split(
-    new Map(before.levels.map((entry) => [entry.level, entry])),
-    new Map(after.levels.map((entry) => [entry.level, entry])),
-  )
-  const tiers = split(before.tiers, after.tiers)
-  return {
-    levelsAdded: levels.added,
-    levelsRemoved: levels.removed,
-    levelsChanged: levels.kept.flatMap(([{ level, xp: xpBefore }, { xp: xpAfter }]) =>
-      xpBefore === xpAfter ? [] : [{ level, xpBefore, xpAfter }],
-    ),
-    tiersAdded: tiers.added,
-    tiersRemoved: tiers.removed,
-    tiersChanged: tiers.kept.flatMap(([{ level, track, rewards: rewardsBefore }, { rewards: rewardsAfter }]) =>
-      areSameRewards(rewardsBefore, rewardsAfter) ? [] : [{ level, track, rewardsBefore, rewardsAfter }],
-    ),
-    price: changeOf(
-      before.premium,
-      after.premium,
-      (one, two) => one.currency === two.currency && one.amount === two.amount,
-    ),
-    startsAt: changeOf(before.startsAt, after.startsAt, isSameMoment),
-    endsAt: changeOf(before.endsAt, after.endsAt, isSameMoment),
-    claimUntil: changeOf(before.claimUntil, after.claimUntil, isSameMoment),
-  }
+function areSameTiers(before: PassNode['tiers'], after: PassNode['tiers']): boolean {
+  if (before.size !== after.size) return false
+  return [...before].every(([key, { rewards }]) => {
+    const other = after.get(key)
+    return other !== undefined && areSameRewards(rewards, other.rewards)
+  })
 }
-
-function haveTiersChanged({ tiersAdded, tiersRemoved, tiersChanged }: PassDiff): boolean {
-  return tiersAdded.length + tiersRemoved.length + tiersChanged.length > 0
-}
-
-/** The entries of only one of two maps, and those of both, in their order. */
-function split<K, T>(before: ReadonlyMap<K, T>, after: ReadonlyMap<K, T>) {
-  return {
-    added: [...after].flatMap(([key, value]) => (before.has(key) ? [] : [value])),
-    removed: [...before].flatMap(([key, value]) => (after.has(key) ? [] : [value])),
-    kept: [...before].flatMap(([key, one]): [T, T][] => {
-      const two = after.get(key)
-      return two === undefined ? [] : [[one, two]]
-    }),
-  }
-}
-
-function changeOf<T>(before: T | null, after: T | null, isSame: (one: T, two: T) => boolean): Change<T> | null {
-  if (before === null && after === null) return null
-  return before !== null && after !== null && isSame(before, after) ? null : { before, after }
-}
-
-const isSameMoment = (one: Date, two: Date): boolean => one.getTime() === two.getTime()

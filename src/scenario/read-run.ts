@@ -3,7 +3,7 @@ import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
-import { askStanding, requireActive } from '../players/standing.ts'
+import { askStatus, requireActive } from '../players/player-status.ts'
 import { runId as runIdField } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { type EnteredNode, type ExecutionPlan, enteredNode } from './plan.ts'
@@ -34,7 +34,7 @@ export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>)
     player: ref,
     decide(group) {
       const player = group.player(ref)
-      askStanding(player)
+      askStatus(player)
       const run = askRun(player, runId)
       const last = run && askPlan(player, run.key)
       if (group.waits) return LATER

@@ -1,18 +1,18 @@
 import type { Command } from '../commit/command.ts'
 import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
+import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
-import { newId } from '../ids.ts'
 import { playerCall } from '../players/player-call.ts'
-import { admitActive, askStanding, requireActive } from '../players/standing.ts'
+import { admitActive, askStatus, requireActive } from '../players/player-status.ts'
 import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
+import { record, rewardsOf } from './active-run.ts'
 import { begin, type ExecutionPlan, isLost } from './plan.ts'
 import { settle } from './reward-payments.ts'
 import { askActiveRun, askPlan, askRun, cancel, type Run } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
-import { record, rewardsOf } from './session.ts'
 
 export const startRunRequest = shape({ scenarioId: scenarioIdField, idempotencyKey })
 export type StartRun = Unkeyed<RequestOf<typeof startRunRequest>>
@@ -33,7 +33,7 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
     once: { operation: 'start', key, request: { scenarioId }, admit: (group) => admitActive(group, ref) },
     decide(group) {
       const player = group.player(ref)
-      askStanding(player)
+      askStatus(player)
       const found = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
       const active = askActiveRun(player, scenarioId)
       if (group.waits) return LATER

@@ -3,7 +3,7 @@ import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
-import { askStanding, requireActive } from '../players/standing.ts'
+import { askStatus, requireActive } from '../players/player-status.ts'
 import { askWallet, balanceOf, move } from './holdings.ts'
 
 export interface Adjustment {
@@ -23,7 +23,7 @@ export function adjustWallet(
     player: ref,
     decide(group) {
       const player = group.player(ref)
-      askStanding(player)
+      askStatus(player)
       askWallet(player)
       if (group.waits) return LATER
       requireActive(player)

@@ -8,7 +8,7 @@ import { LATER } from '../../src/commit/group.ts'
 import { createMemory } from '../../src/commit/memory.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
 import { createPool } from '../../src/db/pool.ts'
-import { askStanding } from '../../src/players/standing.ts'
+import { askStatus } from '../../src/players/player-status.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
 import { times } from '../support/game.ts'
@@ -64,7 +64,7 @@ describe('a change by others counts on the next call of a player who is remember
       ...(await import('../../src/commit/group-commit.ts')),
       ...(await import('../../src/commit/memory.ts')),
       ...(await import('../../src/battlepass/add-xp.ts')),
-      ...(await import('../../src/players/standing.ts')),
+      ...(await import('../../src/players/player-status.ts')),
     }
     const own = createPool({ url: instances.databaseUrl, connections: 1, isForGroups: true, onError: () => undefined })
     const engine = fresh.createGroupCommit({ pool: own, memory: fresh.createMemory() })
@@ -143,7 +143,7 @@ describe('a command on a player who is remembered', () => {
     const bug: Command<void> = {
       player: first as PlayerRef,
       decide(group) {
-        askStanding(group.player(first as PlayerRef))
+        askStatus(group.player(first as PlayerRef))
         if (group.waits) return LATER
         throw new TypeError('a bug')
       },

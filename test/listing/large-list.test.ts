@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countPlayers, MAX_COUNT, type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
-import { DIRECTIONS, PLAYER_SORTS, type PlayerPage, type PlayerPlace } from '../../src/listing/statements.ts'
+import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerPage } from '../../src/listing/statements.ts'
 import { newOperator, type Operator } from '../liveops/desk.ts'
 import { type Game, startGame } from '../support/game.ts'
 
@@ -75,7 +75,7 @@ const searchOf = (asked: Partial<PlayerSearch>): PlayerSearch => ({
 
 async function all(search: PlayerSearch, page: Partial<PlayerPage>): Promise<string[]> {
   const found: string[] = []
-  for (let after: PlayerPlace | null = null; ; ) {
+  for (let after: ListPosition | null = null; ; ) {
     const { places, stoppedAt } = await searchPlayers(game.app.pool, search, { ...page, after, limit: 900 })
     expect(places.length).toBeLessThanOrEqual(900)
     found.push(...places.map(({ id }) => id))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Service } from '../../src/app/service.ts'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { claimAll, claimTier } from '../../src/battlepass/claim-tier.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
@@ -24,10 +25,9 @@ import {
   unlinkIdentity,
 } from '../../src/liveops/support.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
-import type { PlayerRef } from '../../src/players/standing.ts'
+import type { PlayerRef } from '../../src/players/player-status.ts'
 import { deleteStorage, setStorage } from '../../src/players/storage.ts'
 import { startRun } from '../../src/scenario/start-run.ts'
-import type { Service } from '../../src/service.ts'
 import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
-import type { Status } from '../../src/players/standing.ts'
+import type { Status } from '../../src/players/player-status.ts'
 import { type Game, startGame } from '../support/game.ts'
 
 /** More than are put in order, all of them old, since behind them come more than are looked through. */

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { diffPasses, type PassDiff } from '../../src/battlepass/diff-passes.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { elements, type Json, kindOf, MAX_INT64, members, print } from '../../src/json.ts'
 import { type PassNode, parseDefinition } from '../../src/scenario/definition.ts'
-import { diffScenarios, type PassDiff, type ScenarioDiff, type ValueChange } from '../../src/scenario/diff.ts'
+import { diffScenarios, type ValueChange } from '../../src/scenario/diff.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { definitions, type RandomDefinition } from './arbitraries.ts'
 
@@ -15,9 +16,14 @@ const edge = (from: string, handle: string, to: string, more: Json = {}): Json =
   to,
 })
 
-function diff(before: Json | string, after: Json | string): ScenarioDiff {
+/** The difference, with that of each battle pass. */
+function diff(before: Json | string, after: Json | string) {
   const [one, two] = [before, after].map((text) => (typeof text === 'string' ? text : print(text)))
-  return diffScenarios(one ?? '', two ?? '')
+  const { nodesChanged, ...found } = diffScenarios(one ?? '', two ?? '')
+  return {
+    ...found,
+    nodesChanged: nodesChanged.map(({ before, after, ...node }) => ({ ...node, pass: diffPasses(before, after) })),
+  }
 }
 
 const NOTHING = {
@@ -117,7 +123,7 @@ function read(text: string, passes: ReadonlySet<string>): Text {
 }
 
 /** The old text with a difference done to it. */
-function patch({ rest, nodes, edges }: Text, found: ScenarioDiff): Text {
+function patch({ rest, nodes, edges }: Text, found: ReturnType<typeof diff>): Text {
   apply(rest, found.changes)
   for (const { nodeId } of found.nodesRemoved) nodes.delete(nodeId)
   for (const { nodeId, text } of found.nodesAdded) nodes.set(nodeId, treeOf(text, 'node'))
@@ -182,7 +188,7 @@ describe('the difference of two versions', () => {
     fc.assert(
       fc.property(definitions, definitions, (before, after) => {
         const [one, two] = [print(before), print(after)]
-        const found = diffScenarios(one, two)
+        const found = diff(one, two)
         const passes = new Set(passIds(before).filter((id) => passIds(after).includes(id)))
         const [patched, wanted] = [patch(read(one, passes), found), read(two, passes)]
         expect(patched.rest).toEqual(wanted.rest)
@@ -199,7 +205,7 @@ describe('the difference of two versions', () => {
     fc.assert(
       fc.property(definitions, definitions, (before, after) => {
         const [one, two] = [print(before), print(after)]
-        const { nodesChanged } = diffScenarios(one, two)
+        const { nodesChanged } = diff(one, two)
         for (const nodeId of passIds(before)) {
           if (!passIds(after).includes(nodeId)) continue
           const found = nodesChanged.find((node) => node.nodeId === nodeId)?.pass ?? NO_PASS_DIFF

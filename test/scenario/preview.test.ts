@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { PassPreview } from '../../src/battlepass/compare-passes.ts'
 import { claimsOpen, decideClaim, levelAt, newPass } from '../../src/battlepass/decide.ts'
+import type { ScenarioPreview } from '../../src/battlepass/preview.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { type Json, MAX_INT64, print } from '../../src/json.ts'
-import type { PassPreview } from '../../src/scenario/compare-passes.ts'
 import {
   type Definition,
   type PassNode,
@@ -13,7 +14,6 @@ import {
   type Track,
   typeOf,
 } from '../../src/scenario/definition.ts'
-import type { ScenarioPreview } from '../../src/scenario/preview.ts'
 import { publishScenario } from '../../src/scenario/publish.ts'
 import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'

@@ -1,6 +1,6 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 
 /** Where a data directory's cluster lies: elsewhere, when the user of Postgres cannot get there. */
 export async function clusterOf(dataDir: string): Promise<string> {

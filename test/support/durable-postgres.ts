@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 import { clusterOf, isAlive, removeAbandoned, removeDataDir } from './data-dir.ts'
 import { until } from './until.ts'
 

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { openapi } from '../../src/openapi.ts'
+import { openapi } from '../../src/openapi/document.ts'
 import type { Answer } from './game.ts'
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 import { removeAbandoned, removeDataDir } from './data-dir.ts'
 
 declare module 'vitest' {

@@ -1,10 +1,10 @@
 import type { Command } from '../../src/commit/command.ts'
 import { LATER } from '../../src/commit/group.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
-import { MAX_NAME } from '../../src/limits.ts'
 import { Profiles } from '../../src/players/create-player.ts'
 import { playerCall } from '../../src/players/player-call.ts'
-import { askStanding, requireActive } from '../../src/players/standing.ts'
+import { askStatus, requireActive } from '../../src/players/player-status.ts'
+import { MAX_NAME } from '../../src/request/limits.ts'
 import { type RequestOf, shape, text } from '../../src/request/shape.ts'
 
 // The endpoint of CONTRIBUTING.md, to the letter.
@@ -19,7 +19,7 @@ export function rename(ref: PlayerRef, { nickname }: Rename): Command<{ nickname
     locks: true,
     decide(group) {
       const player = group.player(ref)
-      askStanding(player)
+      askStatus(player)
       if (group.waits) return LATER
       requireActive(player)
       group.of(Profiles).change(player, { nickname, avatarUrl: null })

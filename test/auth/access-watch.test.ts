@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AccessWatchOptions, createAccessWatch } from '../../src/auth/access-watch.ts'
 import type { PlayerCaller } from '../../src/auth/callers.ts'
 import { createEndedAccess } from '../../src/auth/ended-access.ts'
-import { createWatch, type WatchOptions } from '../../src/auth/watch.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { type Game, startGame, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
@@ -26,10 +26,10 @@ beforeAll(async () => {
 afterAll(() => game?.stop())
 
 /** A watch that looks more often than the service does. */
-function openWatch(query: (statement: pg.QueryConfig) => unknown, onError?: WatchOptions['onError']) {
+function openWatch(query: (statement: pg.QueryConfig) => unknown, onError?: AccessWatchOptions['onError']) {
   const pool = { query } as unknown as pg.Pool
   const ended = createEndedAccess({ pool, lookMs: LOOK_MS })
-  const watch = createWatch({ pool, ended, onError })
+  const watch = createAccessWatch({ pool, ended, onError })
   void ended.start()
   return { watch: watch.watch, close: ended.close }
 }

@@ -1,14 +1,8 @@
-import { type Definition, type PassNode, type TierKey, TRACKS, type Track } from './definition.ts'
+import { type Definition, type PassNode, type TierKey, TRACKS, type Track } from '../scenario/definition.ts'
+import { claimsOpen, levelAt } from './decide.ts'
 
 // The effect of an edit of a battle pass on its players, from the number of players by xp. Pure: the database only
 // counts.
-
-/** Rules of the battle pass. They are passed in, as the folder of the battle pass depends on this one. */
-export interface PassRules {
-  /** The highest level that a total of xp reaches; 0 if none. */
-  readonly levelAt: (pass: Pick<PassNode, 'levels'>, xp: bigint) => number
-  readonly claimsOpen: (pass: PassNode, now: Date) => boolean
-}
 
 /** A pass that is missing before or after counts as one without levels, tiers and price. */
 export interface PassPreview {
@@ -51,16 +45,11 @@ export interface FreshTier extends Tier {
 }
 
 /** Every battle pass of a definition, then those of the previous definition alone. */
-export function comparePasses(
-  before: Definition | null,
-  after: Definition,
-  rules: PassRules,
-  now: Date,
-): ComparedPass[] {
+export function comparePasses(before: Definition | null, after: Definition, now: Date): ComparedPass[] {
   const ids = new Set([...passesOf(after), ...(before ? passesOf(before) : [])])
   return [...ids].map((nodeId) => {
-    const sides = [sideOf(before, nodeId, rules, now), sideOf(after, nodeId, rules, now)] as const
-    return new ComparedPass(nodeId, ...sides, rules)
+    const sides = [sideOf(before, nodeId, now), sideOf(after, nodeId, now)] as const
+    return new ComparedPass(nodeId, ...sides)
   })
 }
 
@@ -76,10 +65,10 @@ function passesOf({ nodes }: Definition): string[] {
   return [...nodes.values()].filter(({ type }) => type === 'battle-pass').map(({ id }) => id)
 }
 
-function sideOf(definition: Definition | null, nodeId: string, rules: PassRules, now: Date): Side {
+function sideOf(definition: Definition | null, nodeId: string, now: Date): Side {
   const pass = definition?.nodes.get(nodeId)
   if (pass?.type !== 'battle-pass') return { pass: null, levels: [], tiers: new Map(), isOpen: false }
-  return { pass, levels: pass.levels, tiers: pass.tiers, isOpen: rules.claimsOpen(pass, now) }
+  return { pass, levels: pass.levels, tiers: pass.tiers, isOpen: claimsOpen(pass, now) }
 }
 
 /**
@@ -111,7 +100,7 @@ export class ComparedPass {
   private readonly levelsBefore: readonly number[]
   private readonly levelsAfter: readonly number[]
 
-  constructor(nodeId: string, before: Side, after: Side, { levelAt }: PassRules) {
+  constructor(nodeId: string, before: Side, after: Side) {
     this.nodeId = nodeId
     this.before = before
     this.after = after

@@ -1,14 +1,14 @@
-export interface Turns {
+export interface Semaphore {
   /** Resolves with what ends the turn; rejects when the signal comes first. */
-  enter(signal?: AbortSignal): Promise<() => void>
+  acquire(signal?: AbortSignal): Promise<() => void>
 }
 
 /** Lets a number of callers in at once; the others wait in a row. */
-export function createTurns(places: number): Turns {
+export function createSemaphore(places: number): Semaphore {
   let free = places
   const waiting = new Set<() => void>()
 
-  function leave(): void {
+  function release(): void {
     const [next] = waiting
     if (next) next()
     else free += 1
@@ -18,7 +18,7 @@ export function createTurns(places: number): Turns {
     if (signal?.aborted) return Promise.reject(signal.reason)
     if (free > 0) {
       free -= 1
-      return Promise.resolve(leave)
+      return Promise.resolve(release)
     }
     return new Promise((resolve, reject) => {
       const abort = () => {
@@ -28,12 +28,12 @@ export function createTurns(places: number): Turns {
       const begin = () => {
         waiting.delete(begin)
         signal?.removeEventListener('abort', abort)
-        resolve(leave)
+        resolve(release)
       }
       waiting.add(begin)
       signal?.addEventListener('abort', abort)
     })
   }
 
-  return { enter }
+  return { acquire: enter }
 }

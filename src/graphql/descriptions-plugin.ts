@@ -5,34 +5,35 @@ import SchemaBuilder, {
   type PothosTypeConfig,
   type SchemaTypes,
 } from '@pothos/core'
-import { ARGUMENT_WORDS, CONNECTION_WORDS, WORDS } from './words.ts'
+import { ARGUMENT_DESCRIPTIONS, CONNECTION_DESCRIPTIONS, DESCRIPTIONS } from './descriptions.ts'
 
 declare global {
   namespace PothosSchemaTypes {
     interface Plugins<Types extends SchemaTypes> {
-      words: WordsPlugin<Types>
+      descriptions: DescriptionsPlugin<Types>
     }
   }
 }
 
 /** Describes what has no description of its own: the parts of connections, and words that mean the same everywhere. */
-class WordsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+class DescriptionsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onTypeConfig(config: PothosTypeConfig): PothosTypeConfig {
     return { ...config, description: config.description ?? describeType(config.name) }
   }
 
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const words = PAGED.test(config.parentType) ? CONNECTION_WORDS : WORDS
-    return { ...config, description: config.description ?? words[config.name] }
+    const shared = PAGED.test(config.parentType) ? CONNECTION_DESCRIPTIONS : DESCRIPTIONS
+    return { ...config, description: config.description ?? shared[config.name] }
   }
 
   override onInputFieldConfig(config: PothosInputFieldConfig<Types>): PothosInputFieldConfig<Types> {
-    const words = config.kind === 'Arg' && !config.type.required ? { ...WORDS, ...ARGUMENT_WORDS } : WORDS
-    return { ...config, description: config.description ?? words[config.name] }
+    const shared =
+      config.kind === 'Arg' && !config.type.required ? { ...DESCRIPTIONS, ...ARGUMENT_DESCRIPTIONS } : DESCRIPTIONS
+    return { ...config, description: config.description ?? shared[config.name] }
   }
 }
 
-SchemaBuilder.registerPlugin('words', WordsPlugin)
+SchemaBuilder.registerPlugin('descriptions', DescriptionsPlugin)
 
 // ChangedEdge and DefinitionEdge are edges of a scenario's graph.
 const PAGED = /^PageInfo$|Connection$|(?<!^Changed|^Definition)Edge$/

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
-import type { LogLevel } from './config.ts'
+import type { LogLevel } from '../config.ts'
 
 export type { Logger }
 
@@ -27,7 +27,7 @@ const REDACTED = [
 const SPARING_MS = 60_000
 
 /** Logs the same warning at most once a minute: a job that fails each second would fill the log. */
-export function sparing(log: Logger): (error: unknown, message: string) => void {
+export function rateLimited(log: Logger): (error: unknown, message: string) => void {
   const last = new Map<string, number>()
   return (error, message) => {
     const now = performance.now()

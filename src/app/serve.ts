@@ -1,14 +1,14 @@
+import { loadSecretsKeys, loadTokenKeys } from '../auth/key-ring.ts'
+import { type Config, ConfigError, readConfig } from '../config.ts'
+import { migrate } from '../db/migrate.ts'
+import { openDatabase } from '../db/open.ts'
+import { keepsSettings } from '../db/pool.ts'
+import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
+import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
+import { print } from '../json.ts'
+import { createSecrets } from '../providers/secrets.ts'
 import { type App, createApp } from './app.ts'
-import { loadSecretsKeys, loadTokenKeys } from './auth/key-ring.ts'
-import { type Config, ConfigError, readConfig } from './config.ts'
-import { migrate } from './db/migrate.ts'
-import { openDatabase } from './db/open.ts'
-import { keepsSettings } from './db/pool.ts'
-import { type DemoOperator, startDemoOperator } from './dev/demo-operator.ts'
-import { type Demo, readDemo, type SharedDemo, shareDemo } from './dev/seed.ts'
-import { print } from './json.ts'
 import { createLog, type Logger } from './log.ts'
-import { createSecrets } from './providers/secrets.ts'
 
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
 const STOP_DEADLINE_MS = 15_000

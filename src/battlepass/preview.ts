@@ -1,10 +1,10 @@
 import type { Pool, PoolClient } from 'pg'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
 import { type Fault, Refusal } from '../errors.ts'
-import { createTurns } from '../turns.ts'
-import { type ComparedPass, comparePasses, type PassPreview, type PassRules } from './compare-passes.ts'
-import { type Definition, parseDefinition, type Track, typeOf } from './definition.ts'
-import type { ScenarioRef } from './scenarios.ts'
+import { createSemaphore } from '../request/semaphore.ts'
+import { type Definition, parseDefinition, type Track, typeOf } from '../scenario/definition.ts'
+import type { ScenarioRef } from '../scenario/scenarios.ts'
+import { type ComparedPass, comparePasses, type PassPreview } from './compare-passes.ts'
 
 // The effect of publishing a definition on current players. The rules stay in TypeScript: they divide players by xp
 // into buckets of equal effect, and the database counts the players of each. No player is read.
@@ -32,38 +32,28 @@ const MAX_WAITING = 4
 /** Previews the publication of a definition's text. */
 export type PreviewScenario = (ref: ScenarioRef, text: string) => Promise<ScenarioPreview>
 
-export interface PreviewOptions {
-  readonly pool: Pool
-  readonly rules: PassRules
-}
-
 /**
  * Creates the operation. It counts on one snapshot and takes no lock: it blocks nothing, and its numbers exclude what
  * happens meanwhile. Previews can be slow, so they have a queue of their own: each holds a connection while it counts.
  * Refuses with `unavailable` when too many wait, or when one takes too long.
  */
-export function createPreview({ pool, rules }: PreviewOptions): PreviewScenario {
+export function createPreview(pool: Pool): PreviewScenario {
   const inTurn = createQueue(MAX_WAITING)
 
   return async (ref, text) => {
     const parsed = parseDefinition(text)
     if (!parsed.ok) return { faults: parsed.faults, currentVersion: null, passes: [], removedNodes: [] }
-    return inTurn(() => inSnapshot(pool, (client) => preview(client, rules, ref, parsed.definition)))
+    return inTurn(() => inSnapshot(pool, (client) => preview(client, ref, parsed.definition)))
   }
 }
 
-async function preview(
-  client: PoolClient,
-  rules: PassRules,
-  ref: ScenarioRef,
-  after: Definition,
-): Promise<ScenarioPreview> {
+async function preview(client: PoolClient, ref: ScenarioRef, after: Definition): Promise<ScenarioPreview> {
   // Each statement runs once, for arrays of these lengths; compiling it would take longer than it saves.
   await client.query(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`)
   const { current, now } = await readCurrent(client, ref)
   const before = current?.definition ?? null
 
-  const passes = comparePasses(before, after, rules, now)
+  const passes = comparePasses(before, after, now)
   await countPlayers(client, ref, passes)
   await countFreshClaims(client, ref, passes)
   await countRemovedClaims(client, ref, passes)
@@ -253,12 +243,12 @@ const count = <Row extends object>(client: PoolClient, text: string, values: unk
 
 /** Runs one task after another. Refuses more waiting tasks than the limit. */
 function createQueue(maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const turns = createTurns(1)
+  const turns = createSemaphore(1)
   let waiting = 0
   return async (work) => {
     if (waiting > maxWaiting) throw new Refusal('unavailable')
     waiting += 1
-    const leave = await turns.enter()
+    const leave = await turns.acquire()
     try {
       return await work()
     } finally {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 import { removeDataDir } from '../support/data-dir.ts'
 import { until } from '../support/until.ts'
 
@@ -38,7 +38,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-const embedded = JSON.stringify(new URL('../../src/db/embedded.ts', import.meta.url).href)
+const embedded = JSON.stringify(new URL('../../src/dev/embedded.ts', import.meta.url).href)
 
 /** Another process that runs this source. */
 function run(source: string) {

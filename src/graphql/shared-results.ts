@@ -9,10 +9,10 @@ import {
   visit,
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
+import type { Metrics } from '../app/metrics.ts'
 import type { StreamEvent } from '../events/catalogue.ts'
 import { printCursor } from '../events/cursor.ts'
 import { type Sink, Subscription } from '../events/subscription.ts'
-import type { Metrics } from '../metrics.ts'
 import type { Context } from './context.ts'
 import type { TidyErrors } from './failures.ts'
 import { textFrame } from './frame.ts'

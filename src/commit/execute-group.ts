@@ -14,7 +14,7 @@ export interface Clock {
   offsetMs: number | undefined
 }
 
-export interface AttemptOptions {
+export interface ExecuteOptions {
   readonly client: PoolClient
   readonly memory?: Memory
   readonly clock: Clock
@@ -24,7 +24,7 @@ export interface AttemptOptions {
   readonly committed?: (group: Group) => void
 }
 
-export type Attempt =
+export type GroupResult =
   | { kind: 'done' }
   /** The database refused a statement, or a part has a bug. Any command of the group may be the cause. */
   | { kind: 'failed'; code: string; error: unknown }
@@ -47,7 +47,7 @@ const BEGIN: Statement = { text: 'BEGIN' }
 const BEGIN_SNAPSHOT: Statement = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
 
 /** Decides commands as one group and commits it. Answers the finished ones; the others may be tried again. */
-export async function attempt(options: AttemptOptions): Promise<Attempt> {
+export async function executeGroup(options: ExecuteOptions): Promise<GroupResult> {
   const { client, clock, mode, isReadOnly, entries } = options
   const group = new Group(mode, performance.now() + (clock.offsetMs ?? 0))
   const decided: Decided[] = []
@@ -201,7 +201,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
 
 /** Remembers the committed rows of players who were proven, and forgets the other players. */
 function keep(
-  { memory, isReadOnly }: AttemptOptions,
+  { memory, isReadOnly }: ExecuteOptions,
   group: Group,
   changed: readonly Player[],
   { unproven, outdated }: Proof,
@@ -221,7 +221,7 @@ function keep(
 }
 
 /** The database may now hold other rows than memory. */
-function forget(group: Group, { entries, isReadOnly }: AttemptOptions): void {
+function forget(group: Group, { entries, isReadOnly }: ExecuteOptions): void {
   group.discard()
   if (isReadOnly) return
   for (const { player } of entries) player?.forget()

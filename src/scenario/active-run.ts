@@ -2,7 +2,7 @@ import type { Group } from '../commit/group.ts'
 import type { One, Player, PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { Stream } from '../events/append.ts'
-import { askStanding, requireActive } from '../players/standing.ts'
+import { askStatus, requireActive } from '../players/player-status.ts'
 import { grant } from '../wallet/holdings.ts'
 import type { Definition, Reward } from './definition.ts'
 import { type Crossing, type ExecutionPlan, granted, type Walk, walk } from './plan.ts'
@@ -16,7 +16,7 @@ export interface RunInput {
 }
 
 /** The rows that every call inside a run needs. While the group waits, they are not read yet. */
-export interface Session {
+export interface RunRows {
   readonly player: Player
   /** The current definition; while the group waits, the last seen one. */
   readonly definition: Definition | null | undefined
@@ -24,16 +24,16 @@ export interface Session {
 }
 
 /** Asks for a run of the player, at the scenario's current version. */
-export function askSession(group: Group, ref: PlayerRef, { scenarioId, runId }: RunInput): Session {
+export function askRunRows(group: Group, ref: PlayerRef, { scenarioId, runId }: RunInput): RunRows {
   const player = group.player(ref)
-  askStanding(player)
+  askStatus(player)
   const definition = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
   return { player, definition, run: askRun(player, runId) }
 }
 
 /** Refuses in this order: the player, the scenario, the run, the run's status. */
-export function openSession(
-  { player, definition, run }: Session,
+export function requireActiveRun(
+  { player, definition, run }: RunRows,
   scenarioId: string,
 ): { definition: Definition; run: Run } {
   requireActive(player)
@@ -45,7 +45,7 @@ export function openSession(
 }
 
 /** The walk from crossings in a run, with the rewards that pay. While the group waits, the result is meaningless. */
-export function follow(player: Player, definition: Definition, run: Run, crossings: readonly Crossing[]): Walk {
+export function settleWalk(player: Player, definition: Definition, run: Run, crossings: readonly Crossing[]): Walk {
   return settle(player, run.scenarioId, run.runId, walk(definition, run.active, crossings))
 }
 

@@ -1,14 +1,13 @@
 import type { Pool } from 'pg'
-import { type AuditDenied, createAuditDenied } from './audit/denied.ts'
-import type { Tokens } from './auth/tokens.ts'
-import type { Webhook } from './auth/webhook.ts'
-import { claimsOpen, levelAt } from './battlepass/decide.ts'
-import type { Lane } from './commit/command.ts'
-import type { GroupCommit } from './commit/group-commit.ts'
+import { type AuditDenied, createAuditDenied } from '../audit/denied.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import type { Webhook } from '../auth/webhook.ts'
+import { createPreview, type PreviewScenario } from '../battlepass/preview.ts'
+import type { Lane } from '../commit/command.ts'
+import type { GroupCommit } from '../commit/group-commit.ts'
+import { type BeginStorageAnswer, createStorageAnswers } from '../players/storage-answers.ts'
+import type { Secrets } from '../providers/secrets.ts'
 import type { Logger } from './log.ts'
-import { type BeginStorageAnswer, createStorageAnswers } from './players/storage-answers.ts'
-import type { Secrets } from './providers/secrets.ts'
-import { createPreview, type PreviewScenario } from './scenario/preview.ts'
 
 /**
  * What every call works with. An edge runs a command: `service.run(addXp(player, input))`. To any other function of a
@@ -50,6 +49,6 @@ export function createService({ engines, log, ...parts }: ServiceOptions): Servi
     warn: (message, detail) => log.warn({ err: String(detail) }, message),
     auditDenied: createAuditDenied(operatorPool),
     beginStorageAnswer: createStorageAnswers(run),
-    previewScenario: createPreview({ pool: operatorPool, rules: { levelAt, claimsOpen } }),
+    previewScenario: createPreview(operatorPool),
   }
 }

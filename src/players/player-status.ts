@@ -9,35 +9,35 @@ export type { PlayerRef } from '../commit/player.ts'
 export const STATUSES = ['active', 'banned', 'deleted'] as const
 export type Status = (typeof STATUSES)[number]
 
-interface Standing {
+interface StatusRow {
   readonly status: Status
 }
 
-const standings = table('players', {
+const statuses = table('players', {
   owner: ['environment_id', 'id'],
   key: {},
   columns: { status: text as Column<Status> },
   kind: 'state',
 })
-const standing = standings.one()
+const statusRead = statuses.one()
 
 /** A player's status. Null for an unknown player. */
-export function askStanding(player: Player): One<Standing> {
-  return player.one(standing)
+export function askStatus(player: Player): One<StatusRow> {
+  return player.one(statusRead)
 }
 
 /** A player that this very group creates. */
 export function admitNew(player: Player): void {
-  player.slot(standing, '').note({ status: 'active' })
+  player.slot(statusRead, '').note({ status: 'active' })
 }
 
 export function setStatus(player: Player, status: Status): void {
-  player.one(standing).set({ status })
+  player.one(statusRead).set({ status })
 }
 
 /** Refuses a banned, deleted or unknown player (spec 7.1). */
 export function requireActive(player: Player): void {
-  const status = player.one(standing).value?.status
+  const status = player.one(statusRead).value?.status
   if (status === 'active') return
   if (status === 'banned') throw new Refusal('playerBanned')
   throw new Refusal(status === 'deleted' ? 'playerDeleted' : 'invalidToken')
@@ -46,7 +46,7 @@ export function requireActive(player: Player): void {
 /** The same for a stored answer, which needs no decision. Answers `LATER` while the group waits. */
 export function admitActive(group: Group, ref: PlayerRef): typeof LATER | undefined {
   const player = group.player(ref)
-  askStanding(player)
+  askStatus(player)
   if (group.waits) return LATER
   requireActive(player)
 }

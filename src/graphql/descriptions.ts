@@ -2,7 +2,7 @@
  * Words of the schema that mean the same wherever they stand, described once. A field, an argument or a value of an
  * input that has a description of its own keeps it.
  */
-export const WORDS: Readonly<Record<string, string>> = {
+export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   amount: 'The number of units.',
   avatarUrl: "The URL of the player's picture, from the webhook.",
   claimedAt: 'The time of the claim.',
@@ -65,7 +65,7 @@ export const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** What is part of every connection. */
-export const CONNECTION_WORDS: Readonly<Record<string, string>> = {
+export const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
   cursor: 'The place of the entry, for `after` and `before`.',
   edges: 'The entries of the page.',
   endCursor: 'The place of the last entry. Pass it as `after` for the next page.',
@@ -78,7 +78,7 @@ export const CONNECTION_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** What arguments that may be left out ask for. */
-export const ARGUMENT_WORDS: Readonly<Record<string, string>> = {
+export const ARGUMENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   after: 'A cursor: the page begins after it.',
   before: 'A cursor: the page ends before it.',
   environment: 'Only this environment.',

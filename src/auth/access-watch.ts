@@ -3,7 +3,7 @@ import type { PlatformCaller, PlayerCaller } from './callers.ts'
 import type { EndedAccess } from './ended-access.ts'
 
 /** Closes open sockets and streams of callers that lose their access. */
-export interface Watch {
+export interface AccessWatch {
   /**
    * Calls `end` once, within two seconds, when the caller is banned, deleted or logged out or its key is revoked, on
    * any instance. Call the returned function to stop watching.
@@ -18,7 +18,7 @@ export type Watched = PlayerCaller | PlatformCaller | { readonly kind: 'client';
 
 export type EndReason = 'player banned' | 'player deleted' | 'logged out' | 'key revoked' | 'token expired'
 
-export interface WatchOptions {
+export interface AccessWatchOptions {
   readonly pool: Pool
   readonly ended: Pick<EndedAccess, 'onLook'>
   /** Called when the database could not be read. The next check tries again. */
@@ -56,7 +56,7 @@ function isSame(one: Watched, other: Watched): boolean {
  * Checks once a second the callers whose access may have ended: new ones, those of players who lost an access since the
  * last check, and those with a key, which are few. The full sweep finds what a failover to a lagging standby hides.
  */
-export function createWatch({ pool, ended, onError = () => {} }: WatchOptions): Watch {
+export function createAccessWatch({ pool, ended, onError = () => {} }: AccessWatchOptions): AccessWatch {
   const holders = new Map<string, Holder[]>()
   const keyed = new Set<Holder>()
   /** Holders that no check has covered yet. */

@@ -2,39 +2,39 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { createEndedAccess, purgeEndedAccess } from './auth/ended-access.ts'
-import { createTokens, type TokenKey, type Tokens } from './auth/tokens.ts'
-import { createWatch } from './auth/watch.ts'
-import { createWebhook } from './auth/webhook.ts'
-import type { Lane } from './commit/command.ts'
-import { createGroupCommit, type GroupCommit } from './commit/group-commit.ts'
-import { createMemory } from './commit/memory.ts'
-import { expiring } from './commit/table.ts'
-import type { Config } from './config.ts'
-import { pendingMigrations } from './db/migrate.ts'
-import { createPool } from './db/pool.ts'
-import { createPrisma } from './db/prisma.ts'
-import { publishTo } from './events/append.ts'
-import { createLocalBus } from './events/bus.ts'
-import { createRedisBus } from './events/redis-bus.ts'
-import { purgeOldEvents } from './events/retention.ts'
-import { createSubscriptions, type Subscriptions } from './events/subscriptions.ts'
-import { readPersistedOperations } from './graphql/persisted-operations.ts'
-import { createGraphql } from './graphql/yoga.ts'
-import { docsRoutes } from './http/docs.ts'
-import { createHealth } from './http/health.ts'
-import { inTurn } from './http/in-turn.ts'
-import { type PlayableDemo, playRoutes } from './http/play.ts'
-import type { Route } from './http/route.ts'
-import { createWayIn, lacksHost, type WayIn } from './http/way-in.ts'
-import { createFolding } from './insight/fold.ts'
-import { rollUpHours } from './insight/hours.ts'
-import { type Logger, sparing } from './log.ts'
+import { createAccessWatch } from '../auth/access-watch.ts'
+import { createEndedAccess, purgeEndedAccess } from '../auth/ended-access.ts'
+import { createTokens, type TokenKey, type Tokens } from '../auth/tokens.ts'
+import { createWebhook } from '../auth/webhook.ts'
+import type { Lane } from '../commit/command.ts'
+import { createGroupCommit, type GroupCommit } from '../commit/group-commit.ts'
+import { createMemory } from '../commit/memory.ts'
+import { expiring } from '../commit/table.ts'
+import type { Config } from '../config.ts'
+import { pendingMigrations } from '../db/migrate.ts'
+import { createPool } from '../db/pool.ts'
+import { createPrisma } from '../db/prisma.ts'
+import { publishTo } from '../events/append.ts'
+import { createLocalBus } from '../events/bus.ts'
+import { createRedisBus } from '../events/redis-bus.ts'
+import { purgeOldEvents } from '../events/retention.ts'
+import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
+import { readPersistedOperations } from '../graphql/persisted-operations.ts'
+import { createGraphql } from '../graphql/yoga.ts'
+import { docsRoutes } from '../http/docs.ts'
+import { createHealth } from '../http/health.ts'
+import { inTurn } from '../http/in-turn.ts'
+import { type PlayableDemo, playRoutes } from '../http/play.ts'
+import type { Route } from '../http/route.ts'
+import { createWayIn, lacksHost, type WayIn } from '../http/way-in.ts'
+import { createFolding } from '../insight/fold.ts'
+import { rollUpHours } from '../insight/hours.ts'
+import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
+import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
+import { routes } from '../routes.ts'
+import { schema } from '../schema.ts'
+import { type Logger, rateLimited } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { purgeExpiredSecrets } from './providers/rotate-secret.ts'
-import { createSecrets, type SecretsKey } from './providers/secrets.ts'
-import { routes } from './routes.ts'
-import { schema } from './schema.ts'
 import { createService, type Service } from './service.ts'
 
 export interface AppOptions {
@@ -88,7 +88,7 @@ export async function createApp({
 }: AppOptions): Promise<App> {
   const persisted = await readPersistedOperations(config, schema)
   const metrics = createMetrics()
-  const warn = sparing(log)
+  const warn = rateLimited(log)
   const connect = (connections: number, isForGroups = false) =>
     createPool({
       url: databaseUrl,
@@ -189,7 +189,7 @@ export async function createApp({
   ]
   const wayIn = createWay([...routes, ...health.routes, ...pages])
   const prisma = createPrisma(operatorPool)
-  const watch = createWatch({
+  const watch = createAccessWatch({
     pool,
     ended,
     onError: (error) => warn(error, 'the standing of connected callers could not be read; each second tries again'),

@@ -1,0 +1,300 @@
+import { requirePlatform } from '../auth/access.ts'
+import { builder } from '../graphql/builder.ts'
+import { inputOf } from '../graphql/shapes.ts'
+import type { Reward } from '../scenario/definition.ts'
+import { FaultType, findScenario } from '../scenario/graphql.ts'
+import { ChangedNodeType } from '../scenario/graphql-diff.ts'
+import { previewRequest } from '../scenario/requests.ts'
+import { PriceType, RewardType } from '../wallet/graphql.ts'
+import type { PassPreview } from './compare-passes.ts'
+import { type Change, type DiffedLevel, type DiffedTier, diffPasses, type PassDiff } from './diff-passes.ts'
+import { TrackType } from './graphql.ts'
+import type { ScenarioPreview } from './preview.ts'
+
+const LevelPlayersType = builder.objectRef<PassPreview['levels'][number]>('LevelPlayers').implement({
+  description: 'Players at a level, before and after.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    before: t.expose('before', { type: 'Count', description: 'Players at the level as published.' }),
+    after: t.expose('after', { type: 'Count', description: 'Players at the level after the edit.' }),
+  }),
+})
+
+const TierPlayersType = builder.objectRef<{ level: number; players: number }>('TierPlayers').implement({
+  description: 'The number of players for a tier.',
+  fields: (t) => ({ level: t.exposeInt('level'), players: t.expose('players', { type: 'Count' }) }),
+})
+
+const NewlyClaimableType = builder.objectRef<PassPreview['newlyClaimable'][number]>('NewlyClaimable').implement({
+  description: 'Tiers of a track that become claimable, for players who have not claimed them.',
+  fields: (t) => ({
+    track: t.expose('track', { type: TrackType }),
+    players: t.expose('players', { type: 'Count', description: 'Players with at least one such tier.' }),
+    tiers: t.field({
+      type: [TierPlayersType],
+      description: 'By level; tiers without such players are left out.',
+      resolve: ({ tiers }) => [...tiers],
+    }),
+  }),
+})
+
+const RemovedClaimsType = builder.objectRef<PassPreview['removedClaims'][number]>('RemovedClaims').implement({
+  description: 'Players who have claimed a tier that would no longer exist. The claims remain.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.expose('track', { type: TrackType }),
+    players: t.expose('players', { type: 'Count' }),
+  }),
+})
+
+const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').implement({
+  description: 'A battle pass before and after. A missing pass counts as one without levels, tiers and price.',
+  fields: (t) => ({
+    nodeId: t.exposeString('nodeId'),
+    isAdded: t.exposeBoolean('isAdded', { description: 'It is missing before.' }),
+    isRemoved: t.exposeBoolean('isRemoved', { description: 'It is missing after.' }),
+    players: t.expose('players', { type: 'Count', description: 'Players with a pass.' }),
+    premiumOwners: t.expose('premiumOwners', { type: 'Count', description: 'Those of them that own premium.' }),
+    levelGained: t.expose('levelGained', { type: 'Count', description: 'Players whose level would be higher.' }),
+    levelLost: t.expose('levelLost', {
+      type: 'Count',
+      description: 'Players whose level would be lower. Their claims remain.',
+    }),
+    levels: t.field({
+      type: [LevelPlayersType],
+      description: 'Players by level: 0, and every level before or after.',
+      resolve: ({ levels }) => [...levels],
+    }),
+    priceBefore: t.field({
+      description: 'What premium costs; null when none is sold.',
+      type: PriceType,
+      nullable: true,
+      resolve: (pass) => pass.priceBefore,
+    }),
+    priceAfter: t.field({
+      description: 'What premium would cost; null when none would be sold.',
+      type: PriceType,
+      nullable: true,
+      resolve: (pass) => pass.priceAfter,
+    }),
+    claimsOpenBefore: t.exposeBoolean('claimsOpenBefore', { description: 'Tiers can be claimed at this time.' }),
+    claimsOpenAfter: t.exposeBoolean('claimsOpenAfter', { description: 'Tiers could be claimed at this time.' }),
+    newlyClaimable: t.field({
+      type: [NewlyClaimableType],
+      description: 'For each track.',
+      resolve: (pass) => [...pass.newlyClaimable],
+    }),
+    removedClaims: t.field({
+      type: [RemovedClaimsType],
+      description: 'By level, the free track first; unclaimed tiers are left out.',
+      resolve: (pass) => [...pass.removedClaims],
+    }),
+  }),
+})
+
+const RemovedNodeType = builder.objectRef<ScenarioPreview['removedNodes'][number]>('RemovedNode').implement({
+  description: 'A removed node.',
+  fields: (t) => ({
+    nodeId: t.exposeString('nodeId'),
+    type: t.exposeString('type'),
+    activeRuns: t.expose('activeRuns', { type: 'Count', description: 'Active runs in which the node is active.' }),
+  }),
+})
+
+const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').implement({
+  description:
+    'The effect of publishing a definition on current players. A player has a pass from its first xp, claim or purchase on; deleted players do not count.',
+  fields: (t) => ({
+    valid: t.boolean({ resolve: ({ faults }) => faults.length === 0 }),
+    faults: t.field({
+      type: [FaultType],
+      description: 'With any, nothing is counted.',
+      resolve: ({ faults }) => [...faults],
+    }),
+    currentVersion: t.exposeInt('currentVersion', {
+      nullable: true,
+      description: 'The compared version; null when none is published yet, and when nothing is counted.',
+    }),
+    passes: t.field({
+      type: [PassPreviewType],
+      description: 'The battle passes of the definition, then removed ones.',
+      resolve: ({ passes }) => [...passes],
+    }),
+    removedNodes: t.field({
+      type: [RemovedNodeType],
+      description: 'Removed nodes.',
+      resolve: ({ removedNodes }) => [...removedNodes],
+    }),
+  }),
+})
+
+const DiffedLevelType = builder.objectRef<DiffedLevel>('DiffedLevel').implement({
+  description: 'A level that only one of two definitions has.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    xp: t.field({ description: 'The total of xp that reaches it.', type: 'Int64', resolve: ({ xp }) => xp }),
+  }),
+})
+
+const ChangedLevelType = builder.objectRef<PassDiff['levelsChanged'][number]>('ChangedLevel').implement({
+  description: 'A level with another total of xp.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    xpBefore: t.field({
+      description: 'The total of xp that reaches it in version `from`.',
+      type: 'Int64',
+      resolve: ({ xpBefore }) => xpBefore,
+    }),
+    xpAfter: t.field({
+      description: 'The total of xp that reaches it in version `to`.',
+      type: 'Int64',
+      resolve: ({ xpAfter }) => xpAfter,
+    }),
+  }),
+})
+
+const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
+  description: 'A tier that only one of two definitions has.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.expose('track', { type: TrackType }),
+    rewards: t.field({ type: [RewardType], resolve: ({ rewards }): Reward[] => [...rewards] }),
+  }),
+})
+
+const ChangedTierType = builder.objectRef<PassDiff['tiersChanged'][number]>('ChangedTier').implement({
+  description: 'A tier with other rewards.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.expose('track', { type: TrackType }),
+    rewardsBefore: t.field({
+      description: 'Its rewards in version `from`.',
+      type: [RewardType],
+      resolve: ({ rewardsBefore }): Reward[] => [...rewardsBefore],
+    }),
+    rewardsAfter: t.field({
+      description: 'Its rewards in version `to`.',
+      type: [RewardType],
+      resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter],
+    }),
+  }),
+})
+
+const ChangedPriceType = builder.objectRef<NonNullable<PassDiff['price']>>('ChangedPrice').implement({
+  description: 'A price before and after; null where there is none.',
+  fields: (t) => ({
+    before: t.field({
+      description: 'The price in version `from`.',
+      type: PriceType,
+      nullable: true,
+      resolve: ({ before }) => before,
+    }),
+    after: t.field({
+      description: 'The price in version `to`.',
+      type: PriceType,
+      nullable: true,
+      resolve: ({ after }) => after,
+    }),
+  }),
+})
+
+const ChangedDateType = builder.objectRef<Change<Date>>('ChangedDate').implement({
+  description: 'A date before and after; null where there is none.',
+  fields: (t) => ({
+    before: t.field({
+      description: 'The date in version `from`.',
+      type: 'DateTime',
+      nullable: true,
+      resolve: ({ before }) => before,
+    }),
+    after: t.field({
+      description: 'The date in version `to`.',
+      type: 'DateTime',
+      nullable: true,
+      resolve: ({ after }) => after,
+    }),
+  }),
+})
+
+const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
+  description: 'The difference between two definitions of a battle pass. An unchanged price or date is null.',
+  fields: (t) => ({
+    levelsAdded: t.field({
+      description: 'Levels that only version `to` has.',
+      type: [DiffedLevelType],
+      resolve: (diff) => [...diff.levelsAdded],
+    }),
+    levelsRemoved: t.field({
+      description: 'Levels that only version `from` has.',
+      type: [DiffedLevelType],
+      resolve: (diff) => [...diff.levelsRemoved],
+    }),
+    levelsChanged: t.field({
+      description: 'Levels with another total of xp.',
+      type: [ChangedLevelType],
+      resolve: (diff) => [...diff.levelsChanged],
+    }),
+    tiersAdded: t.field({
+      description: 'Tiers that only version `to` has.',
+      type: [DiffedTierType],
+      resolve: (diff) => [...diff.tiersAdded],
+    }),
+    tiersRemoved: t.field({
+      description: 'Tiers that only version `from` has.',
+      type: [DiffedTierType],
+      resolve: (diff) => [...diff.tiersRemoved],
+    }),
+    tiersChanged: t.field({
+      description: 'Tiers with other rewards.',
+      type: [ChangedTierType],
+      resolve: (diff) => [...diff.tiersChanged],
+    }),
+    price: t.field({
+      description: 'What premium costs.',
+      type: ChangedPriceType,
+      nullable: true,
+      resolve: (diff) => diff.price,
+    }),
+    startsAt: t.field({
+      description: 'The beginning of the season.',
+      type: ChangedDateType,
+      nullable: true,
+      resolve: (diff) => diff.startsAt,
+    }),
+    endsAt: t.field({
+      description: 'The end of the season.',
+      type: ChangedDateType,
+      nullable: true,
+      resolve: (diff) => diff.endsAt,
+    }),
+    claimUntil: t.field({
+      type: ChangedDateType,
+      nullable: true,
+      description: 'The effective value: `endsAt` where it is not given.',
+      resolve: (diff) => diff.claimUntil,
+    }),
+  }),
+})
+
+builder.objectField(ChangedNodeType, 'pass', (t) =>
+  t.field({
+    type: PassDiffType,
+    nullable: true,
+    description: 'The change in terms of a battle pass; null unless the node is a battle pass before and after.',
+    resolve: ({ before, after }) => diffPasses(before, after),
+  }),
+)
+
+builder.queryField('previewScenario', (t) =>
+  t.field({
+    type: PreviewType,
+    description:
+      'Previews the effect of publishing a definition on current players. Writes nothing and blocks nothing.',
+    args: inputOf('PreviewScenarioInput', previewRequest),
+    resolve: async (_root, { input }, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { definition, ...ref } = previewRequest.readInput(input)
+      return context.service.previewScenario(await findScenario(context, projectId, ref), definition)
+    },
+  }),
+)
