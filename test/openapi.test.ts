@@ -1,7 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { REFUSALS } from '../src/errors.ts'
-import { examples, openapi } from '../src/openapi/document.ts'
+import { openapi } from '../src/openapi/document.ts'
+import { examples } from '../src/openapi/examples.ts'
 import { routes } from '../src/routes.ts'
 
 type Json = Record<string, unknown>
