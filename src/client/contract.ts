@@ -1,11 +1,11 @@
 // Written by `npm run schema` from the declarations of the service. Change these.
 
 export interface ProgressResponse {
-  /** The current level; 0 if none is reached. */
+  /** The current level; 0 below the first. */
   readonly level: number
   /** The current xp. */
   readonly xp: bigint
-  /** The premium track is owned. */
+  /** Whether the player owns the premium track. */
   readonly premiumOwned: boolean
   /** Claimed tiers, by level, the free track first. */
   readonly claimedTiers: readonly ClaimedTier[]
@@ -22,19 +22,19 @@ export interface AddXpResponse {
   readonly level: number
   /** The xp after the addition. */
   readonly xp: bigint
-  /** A level was gained. */
+  /** Whether the call reached a new level. */
   readonly leveledUp: boolean
-  /** The top level is reached. */
+  /** Whether the player is at the last level. */
   readonly maxLevel: boolean
   readonly plan: ExecutionPlan | null
 }
 
 export interface ClaimResponse {
-  /** The tier is claimed, now or before. */
+  /** True when the tier is claimed, by this call or an earlier one. */
   readonly success: boolean
-  /** It was claimed before. */
+  /** True when an earlier call claimed the tier. */
   readonly alreadyClaimed: boolean
-  /** Why the game said no. Null on success. */
+  /** The reason why the game refused. Null on success. */
   readonly error:
     | 'tier not found'
     | 'season closed'
@@ -42,14 +42,14 @@ export interface ClaimResponse {
     | 'premium required'
     | 'balance limit exceeded'
     | null
-  /** What the tier granted. A repeat answers the original list. */
+  /** The rewards of the tier. A repeated claim answers the same list. */
   readonly granted: readonly Reward[]
 }
 
 export interface PremiumResponse {
-  /** Premium was bought. */
+  /** True when premium was bought. */
   readonly success: boolean
-  /** Why the game said no. Null on success. */
+  /** The reason why the game refused. Null on success. */
   readonly error:
     | 'idempotency key reused'
     | 'premium not available'
@@ -63,67 +63,67 @@ export interface PremiumResponse {
 
 /** Exactly one of currency and itemId is set. */
 export interface Reward {
-  /** How much. */
+  /** The amount of the currency or item. */
   readonly amount: bigint
-  /** Set for money. */
+  /** The currency; null for an item. */
   readonly currency: string | null
-  /** Set for items. */
+  /** The item; null for a currency. */
   readonly itemId: string | null
 }
 
-/** The continuation of the run that the call caused; null when it crossed nothing. */
+/** The steps of the run that the call caused; null when the call crossed no handle. */
 export interface ExecutionPlan {
-  /** The run. */
+  /** Id of the run. */
   readonly runId: string
   readonly status: 'active' | 'completed'
-  /** Handles crossed, in order. */
+  /** Crossed handles, in order. */
   readonly crossed: readonly {
-    /** The node. */
+    /** Id of the node. */
     readonly nodeId: string
-    /** The handle that it crossed. */
+    /** The crossed handle. */
     readonly handle: string
   }[]
-  /** Nodes entered, in order. Types that the service does not run are for the client. */
+  /** Entered nodes, in order. The client runs the types that the service does not know. */
   readonly entered: readonly EnteredNode[]
-  /** What reward nodes granted. */
+  /** Rewards that reward nodes granted. */
   readonly granted: readonly Reward[]
 }
 
-/** A node. */
+/** An entered node. */
 export interface EnteredNode {
-  /** The node. */
+  /** Id of the node. */
   readonly nodeId: string
-  /** Its type. */
+  /** Type of the node. */
   readonly type: string
-  /** Its data, as published. */
+  /** Data of the node, as it was published. */
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The active run; on a resume the plan is the last one. */
+/** The active run. For a resumed run, `plan` is the last plan. */
 export interface StartRunResponse {
-  /** The run. */
+  /** Id of the run. */
   readonly runId: string
-  /** It was active already. */
+  /** True when the run was already active. */
   readonly resumed: boolean
   readonly plan: ExecutionPlan | null
 }
 
-/** What the crossing caused. */
+/** The steps that the crossing caused. */
 export interface CrossResponse {
   readonly plan: ExecutionPlan | null
 }
 
 /** The run, with its last plan. */
 export interface RunResponse {
-  /** The run. */
+  /** Id of the run. */
   readonly runId: string
-  /** Its scenario. */
+  /** Id of the scenario. */
   readonly scenarioId: string
   readonly status: 'active' | 'completed' | 'cancelled'
-  /** Nodes entered and not left. */
+  /** Active nodes: entered and not left. */
   readonly active: readonly EnteredNode[]
   readonly plan: ExecutionPlan | null
-  /** Why the run was cancelled. Null for any other run, and for one that was cancelled before causes were recorded. */
+  /** The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded. */
   readonly cause: 'cancelled by support' | 'definition changed' | null
 }
 
@@ -148,9 +148,9 @@ export interface CustomLinkRequest {
 }
 
 export interface TokenPair {
-  /** A JWT for `Authorization: Bearer`. Valid 24 hours, or until two seconds after its login has ended. */
+  /** A JWT for `Authorization: Bearer`. Valid for 24 hours; when the login ends earlier, the token ends within two seconds. */
   readonly accessToken: string
-  /** Valid 7 days, and used up by its first use. */
+  /** Valid for 7 days and for one use. */
   readonly refreshToken: string
 }
 
@@ -161,7 +161,7 @@ export interface StorageListRequest {
   readonly first?: number | null
 }
 
-/** A part of the keys. */
+/** A page of keys. */
 export interface StorageKeys {
   /** Keys in the order of their bytes. */
   readonly keys: readonly {
@@ -170,36 +170,36 @@ export interface StorageKeys {
     /** The size of its value in UTF-8. */
     readonly bytes: number
   }[]
-  /** What to give as `after` for the keys that follow. Null when there are none. */
+  /** Pass it as `after` to read the next page. Null on the last page. */
   readonly next: string | null
 }
 
 /** The calling player. */
 export interface Player {
-  /** The player. */
+  /** Id of the player. */
   readonly playerId: string
-  /** Its name. */
+  /** The display name. */
   readonly nickname: string | null
-  /** Its picture. */
+  /** URL of the avatar. */
   readonly avatarUrl: string | null
-  /** From its first login. */
+  /** Region, as reported by the first login. */
   readonly region: string | null
-  /** From its first login. */
+  /** Language, as reported by the first login. */
   readonly language: string | null
-  /** When. */
+  /** Creation time, in UTC. */
   readonly createdAt: string
   /** By currency. */
   readonly wallet: readonly {
-    /** A currency. */
+    /** The currency. */
     readonly currency: string
-    /** How much of it. */
+    /** The balance. */
     readonly balance: bigint
   }[]
   /** By item. */
   readonly inventory: readonly {
-    /** An item. */
+    /** The item. */
     readonly itemId: string
-    /** How many. */
+    /** The amount. */
     readonly amount: bigint
   }[]
   /** By provider and subject. */

@@ -38,7 +38,7 @@ export const openapi = {
       '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds what it shows beyond 2^53.)\n' +
       '- A game\'s "no" comes with status 200 in the field `error`; check `success`.\n' +
       '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`, and a 412 the current version.\n' +
-      '- 503 means that the outcome is not known: send the same again, with the same key.\n' +
+      '- After a 503 the outcome is unknown: send the same request again, with the same key.\n' +
       '- Unknown members of a request are ignored, and null counts as absent.\n\n' +
       'The same operations, and more for dashboards, are at `/graphql`; subscriptions, too.',
     license: { name: 'MIT', identifier: 'MIT' },
@@ -74,7 +74,7 @@ export const openapi = {
         id: 'claimTier',
         tag: 'Battle pass',
         summary:
-          'Claim one tier of one track. It is granted once, however often it is sent. A tier has one list of rewards: those that a level node brings replace those of the pass.',
+          'Claim one tier of one track. A tier is granted once, however often the call is sent. The rewards of a level node replace those of the pass for its tier.',
         security: 'playerToken',
         request: 'ClaimRequest',
         response: 'ClaimResponse',
@@ -109,7 +109,7 @@ export const openapi = {
       post: operation({
         id: 'linkCustom',
         tag: 'Login',
-        summary: 'Attach the subject that the webhook names to the calling player.',
+        summary: 'Link the subject that the webhook names to the calling player.',
         security: ['sdkKey', 'playerToken'],
         request: 'CustomLinkRequest',
         response: null,
@@ -120,7 +120,7 @@ export const openapi = {
       post: operation({
         id: 'refreshTokens',
         tag: 'Login',
-        summary: 'Exchange a refresh token for a new pair. Inside 10 seconds the same token answers the same pair.',
+        summary: 'Exchange a refresh token for a new pair. For 10 seconds, the same token gets the same pair.',
         security: 'sdkKey',
         request: 'RefreshRequest',
         response: 'TokenPair',
@@ -131,7 +131,7 @@ export const openapi = {
       post: operation({
         id: 'logout',
         tag: 'Login',
-        summary: 'End the login that a refresh token came from.',
+        summary: 'End the login of a refresh token.',
         security: 'sdkKey',
         request: 'RefreshRequest',
         response: null,
@@ -142,7 +142,7 @@ export const openapi = {
       post: operation({
         id: 'readPlayer',
         tag: 'Player',
-        summary: 'Read the calling player, with what it holds.',
+        summary: 'Read the calling player, with wallet, inventory and identities.',
         security: 'playerToken',
         request: 'PlayerRequest',
         response: 'Player',
@@ -164,7 +164,7 @@ export const openapi = {
       post: operation({
         id: 'listStorage',
         tag: 'Player',
-        summary: "List the keys of the player's storage with their sizes, a part at a time.",
+        summary: "List the keys of the player's storage with their sizes, in pages.",
         security: 'playerToken',
         request: 'StorageListRequest',
         response: 'StorageKeys',
@@ -197,7 +197,7 @@ export const openapi = {
       get: operation({
         id: 'readAuthProviders',
         tag: 'Platform',
-        summary: 'Read the login providers of an environment, or of all of them. Secrets never come back.',
+        summary: 'Read the login providers of an environment, or of all of them. Secrets are never returned.',
         security: 'platformKey',
         response: {
           anyOf: [
@@ -211,7 +211,7 @@ export const openapi = {
       put: operation({
         id: 'setAuthProviders',
         tag: 'Platform',
-        summary: 'Set the login providers of an environment. It counts for the very next login.',
+        summary: 'Set the login providers of an environment. The next login uses them.',
         security: 'platformKey',
         request: 'AuthProvidersRequest',
         response: 'AuthProviders',
@@ -224,7 +224,7 @@ export const openapi = {
         id: 'startRun',
         tag: 'Scenarios',
         summary:
-          'Start a run, or resume the active one. A run whose active nodes were all removed by an edit ends as `cancelled`, and another begins.',
+          'Start a run, or resume the active one. When an edit has removed all active nodes of a run, the run ends as `cancelled` and another one begins.',
         security: 'playerToken',
         request: 'StartRunRequest',
         response: 'StartRunResponse',
@@ -260,7 +260,7 @@ export const openapi = {
         id: 'exportPlayers',
         tag: 'Platform',
         summary:
-          'Export players, the newest first, one JSON object a line. An answer that is cut off is not whole: its last chunk is missing.',
+          'Export players, the newest first, one JSON object a line. When an export fails midway, the connection is closed before the last chunk.',
         security: 'platformKey',
         response: 'ExportedPlayer',
         mediaType: 'application/x-ndjson',
@@ -356,7 +356,7 @@ export const openapi = {
       get: operation({
         id: 'readLiveness',
         tag: 'Service',
-        summary: 'Whether the process runs.',
+        summary: 'Liveness: 200 while the process runs.',
         security: null,
         response: status,
         refusals: [],
@@ -367,7 +367,8 @@ export const openapi = {
         ...operation({
           id: 'readReadiness',
           tag: 'Service',
-          summary: 'Whether the database is migrated and answers; `degraded` while Redis is away.',
+          summary:
+            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable.',
           security: null,
           response: status,
           refusals: [],
@@ -382,13 +383,19 @@ export const openapi = {
       get: {
         operationId: 'readMetrics',
         tags: ['Service'],
-        summary: 'Prometheus metrics, where the configuration has them here: with its token, if it names one.',
+        summary:
+          'Prometheus metrics, with `METRICS_TOKEN` where it is set. 404 when metrics are off or on a port of their own.',
         security: [{}, { metricsToken: [] }],
         responses: {
           200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
           401: {
             description: '`invalid token`',
-            content: content(answer({ error: text('What is wrong.'), code: text('The same in snake_case.') }, 'No.')),
+            content: content(
+              answer(
+                { error: text('The error, for people.'), code: text('The error in snake_case, for programs.') },
+                'The refusal.',
+              ),
+            ),
           },
           404: { description: '`not found`: they are off, or on a port of their own.', content: content(ref('Error')) },
         },
@@ -400,9 +407,10 @@ export const openapi = {
       post: {
         operationId: 'answerCustomLogin',
         tags: ['Webhook'],
-        summary: 'Say who a player is. Called for every login and link, up to three times, each within three seconds.',
+        summary:
+          'Identify a player. Tierway calls it for every login and link, up to three times, with a timeout of three seconds each.',
         description:
-          'Answer 200 with the player, or any 4xx to refuse. A 5xx, a timeout or no connection is tried again. Check `X-Signature` over the very bytes of the body.',
+          'Answer 200 with the player, or any 4xx to refuse. Tierway tries again after a 5xx, a timeout or a failed connection. Verify `X-Signature` over the bytes of the body as received.',
         security: [],
         parameters: [
           webhookHeader(
@@ -415,9 +423,12 @@ export const openapi = {
         ],
         requestBody: { required: true, content: contentOf('WebhookRequest') },
         responses: {
-          200: { description: 'Who the player is.', content: contentOf('WebhookAnswer') },
-          '4XX': { description: 'No: the client receives 401 `custom auth rejected`.' },
-          '5XX': { description: 'Not now: after the third attempt the client receives 503 `custom auth unavailable`.' },
+          200: { description: 'The identity of the player.', content: contentOf('WebhookAnswer') },
+          '4XX': { description: 'The player is refused. The client receives 401 `custom auth rejected`.' },
+          '5XX': {
+            description:
+              'A temporary failure. After the third attempt, the client receives 503 `custom auth unavailable`.',
+          },
         },
       },
     },

@@ -6,12 +6,12 @@ import { ref } from './schema-parts.ts'
 
 export const TAGS = {
   'Battle pass': 'Xp, levels, tiers and premium, for the calling player (spec 4.1).',
-  Login: "Through the studio's own webhook (spec 4.2). These calls take the SDK key.",
-  Player: 'The calling player, what it holds, and its storage.',
+  Login: "Logins through the studio's webhook (spec 4.2). These calls take the SDK key.",
+  Player: 'The calling player, with its wallet, inventory and storage.',
   Scenarios: 'Runs of scenarios, for the calling player.',
-  Platform: 'Login providers and scenarios, for operators: with a platform key (spec 4.3).',
-  Service: 'What the service tells of itself. Nobody needs a key.',
-  Webhook: 'What a studio implements and the service calls (spec 4.4).',
+  Platform: 'Login providers and scenarios, for operators with a platform key (spec 4.3).',
+  Service: 'The service itself: probes, metrics, keys and schemas. No credential is needed, except where noted.',
+  Webhook: 'The endpoint that a studio implements and the service calls (spec 4.4).',
 }
 
 type Tag = keyof typeof TAGS
@@ -98,7 +98,7 @@ export const keyHeader: Schema = {
   name: 'Idempotency-Key',
   required: false,
   schema: requiredKey.schema,
-  description: 'The same key and request is answered alike for 7 days.',
+  description: 'For 7 days, the same key with the same request gets the same answer.',
 }
 export const operatorParameter = header(
   'X-Operator',
@@ -111,14 +111,15 @@ export const scenarioParameters = [
 ]
 
 export const REQUEST_ID: Schema = {
-  description: 'Names the request in logs: the one that was sent, if it was sane.',
+  description: 'Id of the request in the log. A valid `X-Request-Id` of the request is kept.',
   schema: { type: 'string', maxLength: 128 },
 }
 export const VERSION_TAG: Schema = {
-  description: 'The version in quotation marks, such as `"4"`: give it as `If-Match`.',
+  description:
+    'The version in quotation marks, such as `"4"`. Send it as `If-Match` to publish over this version only.',
   schema: { type: 'string' },
 }
-const RETRY_AFTER: Schema = { description: 'Seconds after which to try again.', schema: { type: 'integer' } }
+const RETRY_AFTER: Schema = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } }
 
 export function operation({
   id: operationId,
@@ -143,14 +144,14 @@ export function operation({
     ...(body !== undefined && { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
       ...(response === null
-        ? { 204: { description: 'Done.', ...headers } }
-        : { 200: { description: 'Done.', ...headers, content: contentOf(response, mediaType) } }),
+        ? { 204: { description: 'Success.', ...headers } }
+        : { 200: { description: 'Success.', ...headers, content: contentOf(response, mediaType) } }),
       ...refusalsOf(refusals),
     },
   }
 }
 
-/** By status: each text, with an example. */
+/** The refusals by status, each with its text and an example. */
 export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
   const byStatus = new Map<number, RefusalKind[]>()
   for (const kind of new Set(kinds)) {

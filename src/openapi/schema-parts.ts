@@ -34,4 +34,4 @@ export const track = { type: 'string', enum: TRACKS }
 export const anyObject: Schema = { type: 'object', additionalProperties: true }
 
 export const businessError = (errors: readonly string[]): Schema =>
-  orNull({ type: 'string', enum: errors, description: 'Why the game said no. Null on success.' })
+  orNull({ type: 'string', enum: errors, description: 'The reason why the game refused. Null on success.' })

@@ -42,26 +42,26 @@ export const schemas: Record<string, Schema> = {
   ExportedPlayer: {
     type: 'object',
     description:
-      'A line of an export of players. The last three are there where a pass is named, null before it is begun.',
+      'One line of an export of players. The last three members are present when the export names a pass; they are null for a player without that pass.',
     properties: {
       playerId: text("The player's id."),
       status: { type: 'string', enum: STATUSES },
-      nickname: orNull(text('What it is called.')),
-      avatarUrl: orNull(text('The address of its picture.')),
-      region: orNull(text('Where it plays.')),
-      language: orNull(text('In which language.')),
-      createdAt: text('When it was created, in UTC.', { format: 'date-time' }),
-      lastLoginAt: orNull(text('When it logged in last, in UTC.', { format: 'date-time' })),
+      nickname: orNull(text('The display name.')),
+      avatarUrl: orNull(text('URL of the avatar.')),
+      region: orNull(text('Region, as reported by the first login.')),
+      language: orNull(text('Language, as reported by the first login.')),
+      createdAt: text('Creation time, in UTC.', { format: 'date-time' }),
+      lastLoginAt: orNull(text('Time of the last login, in UTC. Null before the first one.', { format: 'date-time' })),
       identities: list(
         answer(
-          { provider: text('`custom`, or `custom:` and a name.'), subject: text("The studio's id.") },
+          { provider: text('`custom`, or `custom:` and a name.'), subject: text("The studio's own id of the player.") },
           'An identity.',
         ),
-        'By what it logs in.',
+        'The identities that the player can log in with.',
       ),
-      level: orNull(int32('Its level on the pass.')),
-      xp: orNull(int64('Its xp on the pass.')),
-      premiumOwned: orNull(flag('It has premium on the pass.')),
+      level: orNull(int32('Level on the pass.')),
+      xp: orNull(int64('Xp on the pass.')),
+      premiumOwned: orNull(flag('Whether the player owns premium on the pass.')),
     },
     required: [
       'playerId',
@@ -79,9 +79,9 @@ export const schemas: Record<string, Schema> = {
   ProgressRequest: progressRequest.schema,
   ProgressResponse: answer(
     {
-      level: int32('The current level; 0 if none is reached.'),
+      level: int32('The current level; 0 below the first.'),
       xp: int64('The current xp.'),
-      premiumOwned: flag('The premium track is owned.'),
+      premiumOwned: flag('Whether the player owns the premium track.'),
       claimedTiers: list(ref('ClaimedTier'), 'Claimed tiers, by level, the free track first.'),
     },
     'Spec 2.2.',
@@ -92,8 +92,8 @@ export const schemas: Record<string, Schema> = {
     {
       level: int32('The level after the addition.'),
       xp: int64('The xp after the addition.'),
-      leveledUp: flag('A level was gained.'),
-      maxLevel: flag('The top level is reached.'),
+      leveledUp: flag('Whether the call reached a new level.'),
+      maxLevel: flag('Whether the player is at the last level.'),
       plan: orNull(ref('ExecutionPlan')),
     },
     'Spec 2.2.',
@@ -101,70 +101,78 @@ export const schemas: Record<string, Schema> = {
   ClaimRequest: claimTierRequest.schema,
   ClaimResponse: answer(
     {
-      success: flag('The tier is claimed, now or before.'),
-      alreadyClaimed: flag('It was claimed before.'),
+      success: flag('True when the tier is claimed, by this call or an earlier one.'),
+      alreadyClaimed: flag('True when an earlier call claimed the tier.'),
       error: businessError(CLAIM_ERRORS),
-      granted: list(ref('Reward'), 'What the tier granted. A repeat answers the original list.'),
+      granted: list(ref('Reward'), 'The rewards of the tier. A repeated claim answers the same list.'),
     },
     'Spec 2.2.',
   ),
   PremiumRequest: purchasePremiumRequest.schema,
   PremiumResponse: answer(
-    { success: flag('Premium was bought.'), error: businessError(PURCHASE_ERRORS), plan: orNull(ref('ExecutionPlan')) },
+    {
+      success: flag('True when premium was bought.'),
+      error: businessError(PURCHASE_ERRORS),
+      plan: orNull(ref('ExecutionPlan')),
+    },
     'Spec 2.2.',
   ),
   Reward: answer(
     {
-      amount: int64('How much.', { minimum: 1 }),
-      currency: { type: ['string', 'null'], description: 'Set for money.' },
-      itemId: { type: ['string', 'null'], description: 'Set for items.' },
+      amount: int64('The amount of the currency or item.', { minimum: 1 }),
+      currency: { type: ['string', 'null'], description: 'The currency; null for an item.' },
+      itemId: { type: ['string', 'null'], description: 'The item; null for a currency.' },
     },
     'Exactly one of currency and itemId is set.',
   ),
   ExecutionPlan: answer(
     {
-      runId: text('The run.'),
+      runId: text('Id of the run.'),
       status: { type: 'string', enum: ['active', 'completed'] },
       crossed: list(
-        answer({ nodeId: text('The node.'), handle: text('The handle that it crossed.') }, 'A crossing.'),
-        'Handles crossed, in order.',
+        answer({ nodeId: text('Id of the node.'), handle: text('The crossed handle.') }, 'A crossing.'),
+        'Crossed handles, in order.',
       ),
       entered: list(
         ref('EnteredNode'),
-        'Nodes entered, in order. Types that the service does not run are for the client.',
+        'Entered nodes, in order. The client runs the types that the service does not know.',
       ),
-      granted: list(ref('Reward'), 'What reward nodes granted.'),
+      granted: list(ref('Reward'), 'Rewards that reward nodes granted.'),
     },
-    'The continuation of the run that the call caused; null when it crossed nothing.',
+    'The steps of the run that the call caused; null when the call crossed no handle.',
   ),
   EnteredNode: answer(
     {
-      nodeId: text('The node.'),
-      type: text('Its type.'),
-      data: { ...anyObject, description: 'Its data, as published.' },
+      nodeId: text('Id of the node.'),
+      type: text('Type of the node.'),
+      data: { ...anyObject, description: 'Data of the node, as it was published.' },
     },
-    'A node.',
+    'An entered node.',
   ),
   StartRunRequest: startRunRequest.schema,
   StartRunResponse: answer(
-    { runId: text('The run.'), resumed: flag('It was active already.'), plan: orNull(ref('ExecutionPlan')) },
-    'The active run; on a resume the plan is the last one.',
+    {
+      runId: text('Id of the run.'),
+      resumed: flag('True when the run was already active.'),
+      plan: orNull(ref('ExecutionPlan')),
+    },
+    'The active run. For a resumed run, `plan` is the last plan.',
   ),
   CrossRequest: crossHandleRequest.schema,
-  CrossResponse: answer({ plan: orNull(ref('ExecutionPlan')) }, 'What the crossing caused.'),
+  CrossResponse: answer({ plan: orNull(ref('ExecutionPlan')) }, 'The steps that the crossing caused.'),
   RunRequest: runRequest.schema,
   RunResponse: answer(
     {
-      runId: text('The run.'),
-      scenarioId: text('Its scenario.'),
+      runId: text('Id of the run.'),
+      scenarioId: text('Id of the scenario.'),
       status: { type: 'string', enum: ['active', 'completed', 'cancelled'] },
-      active: list(ref('EnteredNode'), 'Nodes entered and not left.'),
+      active: list(ref('EnteredNode'), 'Active nodes: entered and not left.'),
       plan: orNull(ref('ExecutionPlan')),
       cause: {
         type: ['string', 'null'],
         enum: [...RUN_CAUSES, null],
         description:
-          'Why the run was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.',
+          'The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded.',
       },
     },
     'The run, with its last plan.',
@@ -175,16 +183,16 @@ export const schemas: Record<string, Schema> = {
   TokenPair: answer(
     {
       accessToken: text(
-        'A JWT for `Authorization: Bearer`. Valid 24 hours, or until two seconds after its login has ended.',
+        'A JWT for `Authorization: Bearer`. Valid for 24 hours; when the login ends earlier, the token ends within two seconds.',
       ),
-      refreshToken: text('Valid 7 days, and used up by its first use.'),
+      refreshToken: text('Valid for 7 days and for one use.'),
     },
     'Spec 4.2.',
   ),
   StorageGetRequest: storageGetRequest.schema,
   StorageValues: answer(
     { values: { ...anyObject, description: 'Values by key, byte for byte as they were written.' } },
-    'What is stored.',
+    'Stored values.',
   ),
   StorageListRequest: storageListRequest.schema,
   StorageKeys: answer(
@@ -192,31 +200,31 @@ export const schemas: Record<string, Schema> = {
       keys: list(
         answer(
           { key: text('A key.'), bytes: int32('The size of its value in UTF-8.', { minimum: 1 }) },
-          'A key that is stored.',
+          'A stored key.',
         ),
         'Keys in the order of their bytes.',
       ),
-      next: orNull(text('What to give as `after` for the keys that follow. Null when there are none.')),
+      next: orNull(text('Pass it as `after` to read the next page. Null on the last page.')),
     },
-    'A part of the keys.',
+    'A page of keys.',
   ),
   StorageSetRequest: storageSetRequest.schema,
   StorageDeleteRequest: storageDeleteRequest.schema,
   PlayerRequest: playerRequest.schema,
   Player: answer(
     {
-      playerId: text('The player.'),
-      nickname: orNull(text('Its name.')),
-      avatarUrl: orNull(text('Its picture.')),
-      region: orNull(text('From its first login.')),
-      language: orNull(text('From its first login.')),
-      createdAt: text('When.', { format: 'date-time' }),
+      playerId: text('Id of the player.'),
+      nickname: orNull(text('The display name.')),
+      avatarUrl: orNull(text('URL of the avatar.')),
+      region: orNull(text('Region, as reported by the first login.')),
+      language: orNull(text('Language, as reported by the first login.')),
+      createdAt: text('Creation time, in UTC.', { format: 'date-time' }),
       wallet: list(
-        answer({ currency: text('A currency.'), balance: int64('How much of it.', { minimum: 0 }) }, 'A balance.'),
+        answer({ currency: text('The currency.'), balance: int64('The balance.', { minimum: 0 }) }, 'A balance.'),
         'By currency.',
       ),
       inventory: list(
-        answer({ itemId: text('An item.'), amount: int64('How many.', { minimum: 0 }) }, 'An item held.'),
+        answer({ itemId: text('The item.'), amount: int64('The amount.', { minimum: 0 }) }, 'A held item.'),
         'By item.',
       ),
       identities: list(
@@ -235,7 +243,7 @@ export const schemas: Record<string, Schema> = {
   AuthProvidersRequest: shape({
     environment,
     authProviders: object(
-      'What is there replaces what is stored; what is absent stays, and so does `custom` if it is null.',
+      'A provider in the request replaces the stored one. Absent providers are kept, and all custom providers are kept when `custom` is null.',
       {
         properties: {
           custom: orNull({
@@ -245,15 +253,21 @@ export const schemas: Record<string, Schema> = {
             propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
             additionalProperties: customProviderRequest.schema,
           }),
-          google: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes it.` }),
-          apple: orNull({ ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes it.` }),
+          google: orNull({
+            ...anyObject,
+            description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.`,
+          }),
+          apple: orNull({
+            ...anyObject,
+            description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.`,
+          }),
         },
       },
     ),
   }).schema,
   AuthProviders: answer(
     {
-      environment: text('The environment.'),
+      environment: text('Name of the environment.'),
       authProviders: answer(
         {
           custom: {
@@ -261,10 +275,10 @@ export const schemas: Record<string, Schema> = {
             description: 'Custom providers, by name.',
             additionalProperties: answer(
               {
-                enabled: flag('The master switch.'),
-                url: text('What is called.'),
+                enabled: flag('When false, logins through this provider fail with `custom auth disabled`.'),
+                url: text('URL of the webhook.'),
                 hasSecret: flag('True when a secret is stored. The secret itself is never returned.'),
-                updatedAt: text('When it last changed.', { format: 'date-time' }),
+                updatedAt: text('Time of the last change, in UTC.', { format: 'date-time' }),
               },
               'Spec 2.3.',
             ),
@@ -280,17 +294,17 @@ export const schemas: Record<string, Schema> = {
   ScenarioDefinition: {
     type: 'object',
     description:
-      'A graph of nodes. It is validated as a whole when it is published; every fault is named at once. The whole schema, with what each type of node takes, is /schemas/scenario.json.',
+      'A graph of nodes. Publishing validates the whole definition and names every fault at once. /schemas/scenario.json is the full schema, with the data of each type of node.',
     required: ['name', 'start', 'nodes', 'edges'],
     properties: {
-      name: text('Its name.', { minLength: 1, maxLength: MAX_NAME }),
-      start: id('The node where runs begin.'),
+      name: text('Display name of the scenario.', { minLength: 1, maxLength: MAX_NAME }),
+      start: id('Id of the node where runs begin.'),
       nodes: list(
         {
           type: 'object',
           required: ['id', 'type'],
           properties: {
-            id: id('Unique.'),
+            id: id('Unique within the scenario.'),
             type: text('`start`, `battle-pass`, `battle-pass-level`, `reward`, or a type of the client.'),
             data: anyObject,
           },
@@ -302,9 +316,9 @@ export const schemas: Record<string, Schema> = {
           type: 'object',
           required: ['from', 'handle', 'to'],
           properties: {
-            from: id('A node.'),
-            handle: text('A handle that it crosses.'),
-            to: id('The node that this leads to.'),
+            from: id('Id of the node with the handle.'),
+            handle: text('The handle.'),
+            to: id('Id of the node that a crossing enters.'),
           },
         },
         `Up to ${MAX_EDGES} edges.`,
@@ -313,21 +327,24 @@ export const schemas: Record<string, Schema> = {
   },
   PublishedScenario: answer(
     {
-      environment: text('The environment.'),
-      scenarioId: text('The scenario.'),
+      environment: text('Name of the environment.'),
+      scenarioId: text('Id of the scenario.'),
       version: int32('1 for the first publication.', { minimum: 1 }),
       definition: { ...anyObject, description: 'The definition, byte for byte as it was published.' },
-      publishedAt: text('When.', { format: 'date-time' }),
+      publishedAt: text('Time of the publication, in UTC.', { format: 'date-time' }),
     },
     'A published version.',
   ),
   WebhookRequest: answer(
     {
-      customData: { ...anyObject, description: 'What the game client said: the very bytes. It is not to be trusted.' },
+      customData: {
+        ...anyObject,
+        description: 'The `customData` of the game client, byte for byte. Do not trust it: verify it.',
+      },
     },
     'The body is exactly this object.',
   ),
-  WebhookAnswer: { ...webhookAnswer.schema, description: 'Who the player is. Other members are ignored.' },
+  WebhookAnswer: { ...webhookAnswer.schema, description: 'The identity of the player. Other members are ignored.' },
   JsonWebKeySet: answer(
     {
       keys: list(
@@ -335,14 +352,14 @@ export const schemas: Record<string, Schema> = {
           {
             kty: text('`OKP`.'),
             crv: text('`Ed25519`.'),
-            kid: text('Named in the header of a token.'),
+            kid: text('Key id, as in the header of a token.'),
             x: text('The public key.'),
             alg: text('`EdDSA`.'),
             use: text('`sig`.'),
           },
           'A public key.',
         ),
-        'All that tokens in use are signed with.',
+        'The keys of all tokens that are still valid.',
       ),
     },
     'RFC 7517.',
@@ -352,12 +369,12 @@ export const schemas: Record<string, Schema> = {
     required: ['error', 'code', 'requestId'],
     additionalProperties: false,
     properties: {
-      error: text('What is wrong.'),
-      code: text('The same in snake_case, to match on.'),
-      requestId: text('Also the header X-Request-Id.'),
+      error: text('The error, for people.'),
+      code: text('The error in snake_case, for programs.'),
+      requestId: text('The same as the header `X-Request-Id`.'),
       details: list(
-        answer({ path: text('Where, such as `amount`.'), message: text('What is wrong there.') }, 'A fault.'),
-        'Every fault of a 400, and which version is current of a 412.',
+        answer({ path: text('Path of the faulty member, such as `amount`.'), message: text('The fault.') }, 'A fault.'),
+        'For 400: every fault of the request. For 412: the current version.',
       ),
     },
   },
