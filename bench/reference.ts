@@ -7,7 +7,8 @@ import { readConfig } from '../src/config.ts'
 import { createPool } from '../src/db/pool.ts'
 import { createPrisma } from '../src/db/prisma.ts'
 import { print } from '../src/json.ts'
-import { type Definition, parseDefinition } from '../src/scenario/definition.ts'
+import type { Definition } from '../src/scenario/definition.ts'
+import { parseDefinition } from '../src/scenario/parse-definition.ts'
 
 // What the service is compared with: the xp endpoint written the usual way, one interactive transaction of Prisma's for
 // each request. It is a decent one: a plain node:http server, cached tokens and definitions, prepared statements, the

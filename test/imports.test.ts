@@ -10,7 +10,7 @@ const LEVELS = {
   /** What studios and games run, too: it rests on nothing of ours. */
   sdk: /^(sdk|client)\//,
   ground: /^(errors|json|app\/metrics)\.ts$|^request\//,
-  engine: /^(commit|db|events)\/(?!open\.ts|graphql\.ts)|^dev\/embedded[a-z-]*\.ts$/,
+  engine: /^(commit|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
   features:
     /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql|key-ring\.ts)/,
   startUp: /^(config|app\/log|db\/open|auth\/key-ring)\.ts$/,
@@ -34,7 +34,7 @@ const READS_ENVIRONMENT = [
   'dev/demo.ts',
   'server.ts',
   // What the embedded Postgres inherits: PATH and the like.
-  'dev/embedded.ts',
+  'dev/embedded-server.ts',
   // The builder exists before any configuration does; under test it is stricter.
   'graphql/builder.ts',
 ]

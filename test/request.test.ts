@@ -113,7 +113,7 @@ describe('a limit that is changed in its one place', () => {
     const { crossHandleRequest } = await import('../src/scenario/cross-handle.ts')
     const { openapi } = await import('../src/openapi/document.ts')
     const { definitionSchema } = await import('../src/scenario/definition-schema.ts')
-    const { parseDefinition } = await import('../src/scenario/definition.ts')
+    const { parseDefinition } = await import('../src/scenario/parse-definition.ts')
     const sent = { scenarioId: 'season', runId: 'r', nodeId: 'n', handle: 'onClick' }
 
     const faults = [

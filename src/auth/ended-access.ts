@@ -156,10 +156,10 @@ const PAGE = 10_000
 /** The logins of the rows after a place, and the last of these rows. Null when no row follows. */
 async function readPage(pool: Pool, after: RowKey | null): Promise<{ familyIds: string[]; last: RowKey | null }> {
   // A literal for the same reason. The values came from Postgres.
-  const place = (after ?? ['-1', NO_FAMILY, NO_FAMILY, NO_FAMILY]).map((part) => `'${part}'`).join(', ')
+  const key = (after ?? ['-1', NO_FAMILY, NO_FAMILY, NO_FAMILY]).map((part) => `'${part}'`).join(', ')
   const { rows } = await pool.query<[...RowKey, isLogin: boolean]>({
     text: `SELECT e.xid, e.environment_id, e.player_id, e.family_id, ${IS_LOGIN} FROM ended_access e
-      WHERE (e.xid, e.environment_id, e.player_id, e.family_id) > (${place})
+      WHERE (e.xid, e.environment_id, e.player_id, e.family_id) > (${key})
       ORDER BY e.xid, e.environment_id, e.player_id, e.family_id LIMIT ${PAGE}`,
     rowMode: 'array',
   })

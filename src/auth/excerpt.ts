@@ -31,16 +31,16 @@ export function excerptOf(bytes: Uint8Array, customData: string, secrets: readon
 
 function without(text: string, secrets: readonly string[]): string {
   const isSecret = new Array<boolean>(text.length).fill(false)
-  const places = new Map<string, number[]>()
+  const starts = new Map<string, number[]>()
   for (let at = 0; at + RUN <= text.length; at += 1) {
     const run = text.slice(at, at + RUN)
-    const found = places.get(run)
+    const found = starts.get(run)
     if (found) found.push(at)
-    else places.set(run, [at])
+    else starts.set(run, [at])
   }
   for (const secret of secrets) {
     for (let at = 0; at + RUN <= secret.length; at += 1)
-      for (const place of places.get(secret.slice(at, at + RUN)) ?? []) isSecret.fill(true, place, place + RUN)
+      for (const start of starts.get(secret.slice(at, at + RUN)) ?? []) isSecret.fill(true, start, start + RUN)
     if (secret.length >= RUN) continue
     for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1))
       isSecret.fill(true, at, at + secret.length)

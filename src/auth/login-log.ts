@@ -1,7 +1,8 @@
+import { type Column, int, nullable, text, uuid } from '../commit/column.ts'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
-import { type Column, int, nullable, table, text, uuid } from '../commit/table.ts'
+import { table } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { Tally } from '../insight/tally.ts'
 import { print } from '../json.ts'
@@ -81,12 +82,12 @@ export class LoginLog implements Part {
 
   /** The provider was called, so it is in the settings: clients cannot invent names to count. */
   private count({ environmentId, provider, outcome, milliseconds, attempts }: LoginAttempt): void {
-    const place = { environmentId, scenarioId: '', nodeId: provider }
-    const login = { ...place, level: latencyStep(milliseconds), detail: outcome }
+    const scope = { environmentId, scenarioId: '', nodeId: provider }
+    const login = { ...scope, level: latencyStep(milliseconds), detail: outcome }
     const tally = this.group.of(Tally)
     for (const measure of ['login', 'login_day'] as const)
       tally.add(null, { ...login, measure }, 1, BigInt(milliseconds))
-    tally.add(null, { ...place, measure: 'attempts', level: attempts.length })
+    tally.add(null, { ...scope, measure: 'attempts', level: attempts.length })
   }
 
   save(): Statement[] {

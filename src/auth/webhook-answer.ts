@@ -104,7 +104,7 @@ class DataReader {
   isOverLimits = false
   private readonly text: string
   /** The member whose own members follow. */
-  private place: MemberSpan | undefined
+  private span: MemberSpan | undefined
   private isData = false
   private count = 0
 
@@ -114,7 +114,7 @@ class DataReader {
 
   /** Takes a member of a member. Returns whether more may follow. */
   take(member: MemberSpan): boolean {
-    if (member.parent !== this.place) this.begin(member.parent)
+    if (member.parent !== this.span) this.begin(member.parent)
     if (!this.isData) return true
     const key = keyOf(this.text, member)
     const value = this.text.slice(member.valueFrom, member.valueTo)
@@ -128,13 +128,13 @@ class DataReader {
   }
 
   /** Called at the end of each `data`. One without members has not begun. */
-  end(place: MemberSpan): void {
-    if (place !== this.place) this.begin(place)
+  end(span: MemberSpan): void {
+    if (span !== this.span) this.begin(span)
   }
 
-  private begin(place: MemberSpan | undefined): void {
-    this.place = place
-    this.isData = place !== undefined && nameOf(this.text, place) === 'data'
+  private begin(span: MemberSpan | undefined): void {
+    this.span = span
+    this.isData = span !== undefined && nameOf(this.text, span) === 'data'
     if (!this.isData) return
     this.values = new Map()
     this.count = 0

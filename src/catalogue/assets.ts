@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
-import { type Definition, parseDefinition } from '../scenario/definition.ts'
+import type { Definition } from '../scenario/definition.ts'
+import { parseDefinition } from '../scenario/parse-definition.ts'
 
 /** The currencies and items that one version of a scenario grants or charges. */
 interface Assets {

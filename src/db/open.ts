@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { type Config, ConfigError } from '../config.ts'
-import { DataDirError, startEmbeddedPostgres } from '../dev/embedded.ts'
+import { startEmbeddedPostgres } from '../dev/embedded.ts'
+import { DataDirError } from '../dev/embedded-home.ts'
 import { migrate } from './migrate.ts'
 import { createPool } from './pool.ts'
 

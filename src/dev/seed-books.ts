@@ -61,7 +61,7 @@ export class SeededBooks {
 }
 
 /** The place of a count: a node of a scenario, or a provider. */
-export interface SeededPlace {
+export interface SeededScope {
   readonly scenarioId: string
   readonly nodeId: string
 }
@@ -81,14 +81,14 @@ const MAX_LEVELS = 2 ** 16
 export class SeededTotals {
   private readonly environmentId: string
   /** Keyed by the place object: there are many millions of counts, and building strings is slow. */
-  private readonly places = new Map<SeededPlace, Map<Measure, Map<string, Totals>>>()
+  private readonly scopes = new Map<SeededScope, Map<Measure, Map<string, Totals>>>()
 
   constructor(environmentId: string) {
     this.environmentId = environmentId
   }
 
   add(
-    place: SeededPlace,
+    scope: SeededScope,
     measure: Measure,
     atMs: number,
     { level = 0, detail = '', count = 1, amount = 0n } = {},
@@ -96,7 +96,7 @@ export class SeededTotals {
     const length = LENGTH_MS[BUCKETS[measure]]
     const bucket = Math.floor(atMs / length)
     const key = bucket * MAX_LEVELS + level
-    const totals = this.totalsOf(place, measure, detail)
+    const totals = this.totalsOf(scope, measure, detail)
     const total = totals.get(key)
     if (total) {
       total.count += count
@@ -104,28 +104,28 @@ export class SeededTotals {
       return
     }
     const at = new Date(bucket * length).toISOString()
-    totals.set(key, { key: [place.scenarioId, place.nodeId, measure, at, level, detail], count, amount })
+    totals.set(key, { key: [scope.scenarioId, scope.nodeId, measure, at, level, detail], count, amount })
   }
 
-  private totalsOf(place: SeededPlace, measure: Measure, detail: string): Totals {
-    const known = this.places.get(place)?.get(measure)?.get(detail)
+  private totalsOf(scope: SeededScope, measure: Measure, detail: string): Totals {
+    const known = this.scopes.get(scope)?.get(measure)?.get(detail)
     if (known) return known
-    const measures = this.places.get(place) ?? new Map<Measure, Map<string, Totals>>()
+    const measures = this.scopes.get(scope) ?? new Map<Measure, Map<string, Totals>>()
     const details = measures.get(measure) ?? new Map<string, Totals>()
     const totals: Totals = new Map()
-    this.places.set(place, measures.set(measure, details.set(detail, totals)))
+    this.scopes.set(scope, measures.set(measure, details.set(detail, totals)))
     return totals
   }
 
   private all(): Total[] {
-    const measures = [...this.places.values()].flatMap((place) => [...place.values()])
+    const measures = [...this.scopes.values()].flatMap((scope) => [...scope.values()])
     return measures.flatMap((details) => [...details.values()]).flatMap((totals) => [...totals.values()])
   }
 
   /** Adds everything to the totals of the database, within a transaction that ends soon, and forgets it. */
   async write(client: ClientBase): Promise<void> {
     const changed = this.all().filter(({ count, amount }) => count !== 0 || amount !== 0n)
-    this.places.clear()
+    this.scopes.clear()
     const lines = changed.map((total) => copyLine([this.environmentId, ...total.key, total.count, total.amount]))
     const key = 'environment_id, scenario_id, node_id, measure, bucket, level, detail'
     await client.query('CREATE TEMPORARY TABLE IF NOT EXISTS seeded_totals (LIKE insight_totals) ON COMMIT DELETE ROWS')

@@ -23,7 +23,7 @@ import {
   withoutPaid,
 } from '../scenario/plan.ts'
 import { scopeOf } from '../scenario/reward-payments.ts'
-import { idAt, type SeededBooks, type SeededPlace, type SeededTotals } from './seed-books.ts'
+import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
 import { LOCALES, type Locale } from './seed-names.ts'
 import { createChoice, type Random } from './seed-random.ts'
 
@@ -37,7 +37,7 @@ const DAY_MS = 24 * HOUR_MS
 /** The season that is seeded: a pass of a scenario, over some days. */
 export interface SeededSeason {
   readonly environmentId: string
-  readonly place: SeededPlace
+  readonly scope: SeededScope
   readonly definition: Definition
   readonly pass: PassNode
   readonly fromMs: number
@@ -118,7 +118,7 @@ const EVENTS = [
   [0.68, 0.78],
 ] as const
 
-const PROVIDER: SeededPlace = { scenarioId: '', nodeId: DEFAULT_PROVIDER }
+const PROVIDER: SeededScope = { scenarioId: '', nodeId: DEFAULT_PROVIDER }
 const chooseKind = createChoice(KINDS, ({ share }) => share)
 const chooseLocale = createChoice(LOCALES, ({ share }) => share)
 /** Relative numbers of players at each hour of their own day, on weekdays and on weekends. */
@@ -166,7 +166,7 @@ class SeededPlayer {
   private readonly bannedAtMs: number
   /** Writes every row. In a lean season few players have all. */
   private readonly whole: boolean
-  private readonly place: SeededPlace
+  private readonly scope: SeededScope
   /** Where the player's time stands: each thing that is written down moves it on. */
   private nowMs: number
   private order = 0
@@ -200,7 +200,7 @@ class SeededPlayer {
     this.kind = chooseKind(random)
     this.locale = chooseLocale(random)
     this.whole = !season.lean || number % 50 === 0
-    this.place = season.place
+    this.scope = season.scope
     this.joinedMs = this.within(this.timeOf(season.fromMs + day * DAY_MS))
     this.nowMs = this.joinedMs
     this.playerId = idAt(this.joinedMs, 0)
@@ -354,9 +354,9 @@ class SeededPlayer {
     this.cross(decision.crossings)
     this.setPass(decision.next)
     const id = idAt(this.nowMs, this.order)
-    const { scenarioId, nodeId } = this.place
+    const { scenarioId, nodeId } = this.scope
     this.books.add('xp_ledger', [this.playerId, id, scenarioId, nodeId, runId, amount, source, this.stamp()])
-    this.totals.add(this.place, 'xp', this.nowMs, { detail: source, amount })
+    this.totals.add(this.scope, 'xp', this.nowMs, { detail: source, amount })
   }
 
   /** Claims every tier that it can and has not been through, as a claim-all button does. */
@@ -379,7 +379,7 @@ class SeededPlayer {
 
   private claim(level: number, track: Track): void {
     const { season, runId } = this
-    const { scenarioId, nodeId } = this.place
+    const { scenarioId, nodeId } = this.scope
     const levelNode = levelNodeAt(season, level)
     const rewards = season.pass.tiers.get(tierKey(level, track))?.rewards
     const request = { level, track, rewards, levelNodeId: levelNode?.id }
@@ -389,7 +389,7 @@ class SeededPlayer {
     this.grant(decision.rewards, 'tier_claim', `${scenarioId}/${nodeId}/${track}/${level}`)
     this.claimed.add(tierKey(level, track))
     this.setPass(decision.next)
-    this.totals.add(this.place, 'claimed', this.nowMs, { level, detail: track })
+    this.totals.add(this.scope, 'claimed', this.nowMs, { level, detail: track })
     if (!this.whole) return
     const text = freeze([...decision.rewards, ...led].map(granted))
     this.books.add('tier_claims', [this.playerId, scenarioId, nodeId, level, track, text, runId, this.stamp()])
@@ -405,7 +405,7 @@ class SeededPlayer {
     const now = new Date(this.nowMs)
     const decision = decidePurchase(pass, this.currentPass(), (name) => this.balance(name), now)
     if (decision.kind === 'refused') return
-    this.move(currency, -amount, 'premium_purchase', `${this.place.scenarioId}/${this.place.nodeId}`)
+    this.move(currency, -amount, 'premium_purchase', `${this.scope.scenarioId}/${this.scope.nodeId}`)
     this.cross(decision.crossings)
     this.setPass(decision.next)
   }
@@ -440,7 +440,7 @@ class SeededPlayer {
     const status = isBanned ? 'banned' : 'active'
     books.add('players', [playerId, this.nickname, avatar, region, language, status, created])
     books.add('last_logins', [playerId, this.lastLogin])
-    const { scenarioId, nodeId } = this.place
+    const { scenarioId, nodeId } = this.scope
     const plan = this.last && this.whole ? freeze(planOf(this.runId, this.last)) : null
     books.add('runs', [playerId, this.runId, scenarioId, 'active', JSON.stringify(this.active), plan, null, created])
     if (this.pass) {
@@ -461,17 +461,17 @@ class SeededPlayer {
   private setPass(next: Pass): void {
     const before = this.pass
     const at = this.nowMs
-    const { totals, place } = this
-    if (!before) totals.add(place, 'joined', at)
+    const { totals, scope } = this
+    if (!before) totals.add(scope, 'joined', at)
     if (!before || before.level !== next.level || before.premiumOwned !== next.premiumOwned) {
-      if (before) totals.add(place, 'standing', at, { level: before.level, detail: ownership(before), count: -1 })
-      totals.add(place, 'standing', at, { level: next.level, detail: ownership(next) })
+      if (before) totals.add(scope, 'standing', at, { level: before.level, detail: ownership(before), count: -1 })
+      totals.add(scope, 'standing', at, { level: next.level, detail: ownership(next) })
     }
-    if (next.activeOn !== (before?.activeOn ?? null)) totals.add(place, 'active', at)
+    if (next.activeOn !== (before?.activeOn ?? null)) totals.add(scope, 'active', at)
     if (next.premiumOwned && !before?.premiumOwned) {
-      totals.add(place, 'premium', at, { level: before?.level ?? next.level })
+      totals.add(scope, 'premium', at, { level: before?.level ?? next.level })
     }
-    if (next.completed && !before?.completed) totals.add(place, 'completed', at)
+    if (next.completed && !before?.completed) totals.add(scope, 'completed', at)
     this.pass = next
   }
 
@@ -481,7 +481,7 @@ class SeededPlayer {
   }
 
   private record(walked: Walk): readonly Reward[] {
-    const { scenarioId } = this.place
+    const { scenarioId } = this.scope
     const step = withoutPaid(walked, (grant) => !this.pays(grant))
     for (const { nodeId, rewards } of step.grants) {
       this.grant(rewards, 'reward_node', `${scenarioId}/${nodeId}/${this.runId}`)
@@ -499,7 +499,7 @@ class SeededPlayer {
     const { nodeId } = grant
     if (this.paid.has(nodeId)) return false
     this.paid.add(nodeId)
-    const { scenarioId } = this.place
+    const { scenarioId } = this.scope
     this.books.add('reward_payments', [this.playerId, scenarioId, nodeId, scope, this.runId, this.stamp()])
     return true
   }
@@ -526,7 +526,7 @@ class SeededPlayer {
 
   private event(nodeId: string | null, handle: string | null, data: Crossing['data']): void {
     if (!this.whole || this.nowMs < this.season.eventsFromMs) return
-    const [scenarioId, runId] = handle === null ? [null, null] : [this.place.scenarioId, this.runId]
+    const [scenarioId, runId] = handle === null ? [null, null] : [this.scope.scenarioId, this.runId]
     const type = handle === null ? 'player.created' : 'crossing'
     const row = [this.stamp(), type, handle, this.playerId, scenarioId, nodeId, runId]
     this.books.add('seeded_events', [...row, print(data)])

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { targetOf } from '../db/pool.ts'
 import { Refusal } from '../errors.ts'
 import type { PassNode } from '../scenario/definition.ts'
-import { parseDefinition } from '../scenario/definition.ts'
+import { parseDefinition } from '../scenario/parse-definition.ts'
 import { publishScenario, readScenario } from '../scenario/publish.ts'
 import { demoSeason } from './season.ts'
 import { SeededBooks, SeededTotals } from './seed-books.ts'
@@ -138,7 +138,7 @@ class Seeding {
     const { fromMs, toMs } = boundsOf(pass, this.options.until?.getTime() ?? Math.floor(now), days)
     return {
       ...{ environmentId, definition: parsed.definition, pass, fromMs, toMs, tag, lean },
-      place: { scenarioId, nodeId: pass.id },
+      scope: { scenarioId, nodeId: pass.id },
       eventsFromMs: now - this.options.eventRetentionDays * DAY_MS,
       loginsFromMs: now - LOGIN_DAYS * DAY_MS,
       // An evening at a weekend, not long ago.

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction, queryWithin } from '../db/transaction.ts'
-import { type PassNode, parseDefinition } from '../scenario/definition.ts'
+import type { PassNode } from '../scenario/definition.ts'
+import { parseDefinition } from '../scenario/parse-definition.ts'
 
 /** By then calls under the previous definition have ended: the database ends idle transactions. */
 const SETTLED_MS = 20_000

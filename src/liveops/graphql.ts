@@ -27,34 +27,29 @@ import {
   shape,
   text,
 } from '../request/shape.ts'
+import { type Changed, type KeyedCall, type Recorded, SUPPORT_ERRORS, type SupportError } from './support-action.ts'
 import {
-  banPlayer,
-  type Changed,
   cancelRun,
-  creditWallet,
-  debitWallet,
-  deletePlayer,
-  deletePlayerStorage,
-  endSessions,
   type GrantedTier,
   type GrantedXp,
   grantPremium,
   grantTier,
   grantXp,
-  type KeyedCall,
-  type Moved,
-  type Recorded,
   resetPass,
   resetReward,
   resetTier,
   revokePremium,
-  SUPPORT_ERRORS,
-  type SupportError,
+} from './support-pass.ts'
+import {
+  banPlayer,
+  deletePlayer,
+  deletePlayerStorage,
+  endSessions,
   setPlayerStorage,
-  UnknownCurrency,
   unbanPlayer,
   unlinkIdentity,
-} from './support.ts'
+} from './support-player.ts'
+import { creditWallet, debitWallet, type Moved, UnknownCurrency } from './support-wallet.ts'
 
 /** The parts of an action's request that its answer needs. */
 interface Asked {

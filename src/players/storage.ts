@@ -1,7 +1,8 @@
+import { int, moment, readOnly, text } from '../commit/column.ts'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
-import { int, moment, readOnly, table, text } from '../commit/table.ts'
+import { table } from '../commit/table.ts'
 import { type Fault, Refusal } from '../errors.ts'
 import { isCleanText } from '../json.ts'
 import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../request/limits.ts'
@@ -224,8 +225,8 @@ export function listStorage(
       const sizes = player.many(sizesOf)
       if (group.waits) return LATER
       if (!byOperator) requireActive(player)
-      const place = Buffer.from(after)
-      const rest = sizes.values().filter(({ key }) => Buffer.compare(Buffer.from(key), place) > 0)
+      const afterBytes = Buffer.from(after)
+      const rest = sizes.values().filter(({ key }) => Buffer.compare(Buffer.from(key), afterBytes) > 0)
       const keys = rest.slice(0, first).map(({ key, bytes }) => ({ key, bytes }))
       return { keys, next: rest.length > first ? (keys.at(-1)?.key ?? null) : null }
     },

@@ -59,7 +59,7 @@ export async function findCustomProvider(
   })
   const [found] = rows
   if (!found) return undefined
-  const place = { projectId, environmentId, kind: 'custom', name }
+  const context = { projectId, environmentId, kind: 'custom', name }
   const open = (sealed: string, context: SecretContext): string | undefined => {
     try {
       return secrets.open(sealed, context)
@@ -68,11 +68,11 @@ export async function findCustomProvider(
       return undefined
     }
   }
-  const secret = open(found.secret, place)
+  const secret = open(found.secret, context)
   // A fault of the configuration. For the client the provider is unavailable.
   if (secret === undefined) throw new Refusal('customAuthUnavailable')
   const replacedSecrets = rows.flatMap(({ replaced_id: replaced, replaced_secret: sealed }) =>
-    replaced === null || sealed === null ? [] : (open(sealed, { ...place, replaced }) ?? []),
+    replaced === null || sealed === null ? [] : (open(sealed, { ...context, replaced }) ?? []),
   )
   return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets }
 }

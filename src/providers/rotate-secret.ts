@@ -58,16 +58,16 @@ export async function rotateProviderSecret(
     const environmentId = await lockSettings(client, projectId, environment)
     if (environmentId === undefined) throw new Refusal('environmentNotFound')
     const before = await findStored(client, environmentId, name)
-    const place = { projectId, environmentId, kind: 'custom', name }
+    const context = { projectId, environmentId, kind: 'custom', name }
 
     // A secret that cannot be decrypted no longer signs, and cannot be kept.
-    const current = before.secret === null ? undefined : tryToOpen(secrets, before.secret, place)
+    const current = before.secret === null ? undefined : tryToOpen(secrets, before.secret, context)
     const isNew = current !== fresh
     const isKept = isNew && overlapSeconds > 0 && current !== undefined
     const replaced = await readReplaced(client, environmentId, name)
     const ended = replaced.filter(
       ({ id, secret: sealed }) =>
-        overlapSeconds === 0 || tryToOpen(secrets, sealed, { ...place, replaced: id }) === fresh,
+        overlapSeconds === 0 || tryToOpen(secrets, sealed, { ...context, replaced: id }) === fresh,
     )
     if (!isNew && ended.length === 0) return { name, provider: viewOfCustom(before), secret: null, auditId: null }
     if (isKept && replaced.length - ended.length + 2 > MAX_SECRETS) throw new Refusal('tooManySecrets')
@@ -81,13 +81,13 @@ export async function rotateProviderSecret(
       await client.query(
         `INSERT INTO replaced_secrets (environment_id, kind, name, id, secret, expires_at)
          VALUES ($1, 'custom', $2, $3, $4, clock_timestamp() + make_interval(secs => $5))`,
-        [environmentId, name, id, secrets.seal(current, { ...place, replaced: id }), overlapSeconds],
+        [environmentId, name, id, secrets.seal(current, { ...context, replaced: id }), overlapSeconds],
       )
     }
     await client.query(
       `UPDATE auth_providers SET secret = $3, updated_at = clock_timestamp()
        WHERE environment_id = $1 AND kind = 'custom' AND name = $2`,
-      [environmentId, name, secrets.seal(fresh, place)],
+      [environmentId, name, secrets.seal(fresh, context)],
     )
     const provider = viewOfCustom(await findStored(client, environmentId, name))
     const auditId = await writeAudit(client, caller, {

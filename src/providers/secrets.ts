@@ -73,8 +73,8 @@ export function tryToOpen(secrets: Secrets, sealed: string, context: SecretConte
 }
 
 function associated({ projectId, environmentId, kind, name, replaced }: SecretContext): Buffer {
-  const place = [projectId, environmentId, kind, name]
-  return Buffer.from(print(replaced === undefined ? place : [...place, replaced]))
+  const parts = [projectId, environmentId, kind, name]
+  return Buffer.from(print(replaced === undefined ? parts : [...parts, replaced]))
 }
 
 /** Generates a secret for a provider: 32 bytes in the form of Standard Webhooks, which their libraries accept. */

@@ -162,8 +162,8 @@ export async function setAuthProviders(
     if (all.length > 0) throw new Refusal('invalidRequest', { faults: all })
     if (environmentId === undefined) throw new Refusal('environmentNotFound')
 
-    const place = { projectId: caller.projectId, environmentId }
-    const changes = planChanges(settings, stored, secrets, place)
+    const environmentRef = { projectId: caller.projectId, environmentId }
+    const changes = planChanges(settings, stored, secrets, environmentRef)
     for (const change of changes.written) await write(client, environmentId, change)
     await client.query(
       `DELETE FROM auth_providers WHERE environment_id = $1
@@ -219,7 +219,7 @@ function planChanges(
   settings: AuthProviderSettings,
   stored: readonly StoredProvider[],
   secrets: Secrets,
-  place: Pick<SecretContext, 'projectId' | 'environmentId'>,
+  environmentRef: Pick<SecretContext, 'projectId' | 'environmentId'>,
 ): { written: Change[]; removed: string[] } {
   const find = (kind: string, name: string) => stored.find((row) => row.kind === kind && row.name === name)
   // Sealed with a missing key: that counts as another secret.
@@ -227,7 +227,7 @@ function planChanges(
 
   const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret }]): Change => {
     const before = find('custom', name)
-    const context = { ...place, kind: 'custom', name }
+    const context = { ...environmentRef, kind: 'custom', name }
     const isSecretChanged = secret !== null && (!before?.secret || open(before.secret, context) !== secret)
     return {
       kind: 'custom',
@@ -244,7 +244,7 @@ function planChanges(
     const sent = settings[kind]
     if (!sent) continue
     const before = find(kind, '')
-    const context = { ...place, kind, name: '' }
+    const context = { ...environmentRef, kind, name: '' }
     const whole = before?.secret ? open(before.secret, context) : null
     const block = withKeptSecrets(sent.text, whole ?? undefined)
     if (isTooLong(block)) throw invalidRequest(tooLong(kind))

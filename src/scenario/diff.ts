@@ -1,13 +1,6 @@
 import { elements, kindOf, members, readInt } from '../json.ts'
-import {
-  areSameRewards,
-  type Definition,
-  type Node,
-  nextNodes,
-  type PassNode,
-  parseDefinition,
-  typeOf,
-} from './definition.ts'
+import { areSameRewards, type Definition, type Node, nextNodes, type PassNode, typeOf } from './definition.ts'
+import { parseDefinition } from './parse-definition.ts'
 
 // The difference between two versions of a scenario. Pure. Texts are compared by raw values, so that a number too long
 // for a double counts as written. Whitespace, the order of members and the escapes of a string do not count.

@@ -14,8 +14,8 @@ import { MAX_INT32 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { cloneScenario } from './clone.ts'
-import { type Validation, validateDefinition } from './definition.ts'
 import { DiffType } from './graphql-diff.ts'
+import { type Validation, validateDefinition } from './parse-definition.ts'
 import { type Publication, type PublishedScenario, publishScenario, readScenario } from './publish.ts'
 import {
   cloneRequest,

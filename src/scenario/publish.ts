@@ -6,7 +6,7 @@ import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { RawJson } from '../json.ts'
-import { parseDefinition } from './definition.ts'
+import { parseDefinition } from './parse-definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
 
 export type PublishedScenario = {

@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import { int, named, text, uuid } from '../commit/column.ts'
 import type { Group } from '../commit/group.ts'
 import { keyOf } from '../commit/player.ts'
-import { int, named, table, text, uuid } from '../commit/table.ts'
+import { table } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
-import { type Definition, parseDefinition } from './definition.ts'
+import type { Definition } from './definition.ts'
+import { parseDefinition } from './parse-definition.ts'
 
 const scenarios = table('scenarios', {
   owner: null,

@@ -11,7 +11,8 @@ import {
   type PurchaseError,
 } from '../../src/battlepass/decide.ts'
 import { print } from '../../src/json.ts'
-import { type PassNode, parseDefinition, TRACKS, type Track, tierKey } from '../../src/scenario/definition.ts'
+import { type PassNode, TRACKS, type Track, tierKey } from '../../src/scenario/definition.ts'
+import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import type { Crossing } from '../../src/scenario/plan.ts'
 import { gold, passNode, scenario, tier } from '../support/definitions.ts'
 

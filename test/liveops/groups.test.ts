@@ -7,23 +7,24 @@ import { readProgress } from '../../src/battlepass/read-progress.ts'
 import { Refusal } from '../../src/errors.ts'
 import { freeze, type Json } from '../../src/json.ts'
 import {
-  banPlayer,
   cancelRun,
-  creditWallet,
-  debitWallet,
-  deletePlayer,
-  deletePlayerStorage,
-  endSessions,
   grantPremium,
   grantTier,
   grantXp,
   resetPass,
   resetTier,
   revokePremium,
+} from '../../src/liveops/support-pass.ts'
+import {
+  banPlayer,
+  deletePlayer,
+  deletePlayerStorage,
+  endSessions,
   setPlayerStorage,
   unbanPlayer,
   unlinkIdentity,
-} from '../../src/liveops/support.ts'
+} from '../../src/liveops/support-player.ts'
+import { creditWallet, debitWallet } from '../../src/liveops/support-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/player-status.ts'
 import { deleteStorage, setStorage } from '../../src/players/storage.ts'

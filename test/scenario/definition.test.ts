@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { demoSeason } from '../../src/dev/season.ts'
 import { type Json, MAX_INT64, print } from '../../src/json.ts'
-import { nextNodes, parseDefinition } from '../../src/scenario/definition.ts'
+import { nextNodes } from '../../src/scenario/definition.ts'
+import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { gold, passNode, scenario, tier } from '../support/definitions.ts'
 
 const levelNode = (data: Json): Json => ({ id: 'level', type: 'battle-pass-level', data })

@@ -5,15 +5,8 @@ import { claimsOpen, decideClaim, levelAt, newPass } from '../../src/battlepass/
 import type { ScenarioPreview } from '../../src/battlepass/preview.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { type Json, MAX_INT64, print } from '../../src/json.ts'
-import {
-  type Definition,
-  type PassNode,
-  parseDefinition,
-  type Tier,
-  TRACKS,
-  type Track,
-  typeOf,
-} from '../../src/scenario/definition.ts'
+import { type Definition, type PassNode, type Tier, TRACKS, type Track, typeOf } from '../../src/scenario/definition.ts'
+import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { publishScenario } from '../../src/scenario/publish.ts'
 import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/json.ts'
-import { parseDefinition } from '../../src/scenario/definition.ts'
+import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { auditRows, codeOf, newOperator, type Operator, payload, support } from '../liveops/desk.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'

@@ -1,204 +1,32 @@
-import { AuditLog } from '../audit/audit-log.ts'
-import { type PlatformCaller, roleIncludes } from '../auth/callers.ts'
-import { askOwner, type IdentityRef, removeIdentity } from '../auth/identities.ts'
-import { RefreshTokens } from '../auth/refresh-tokens.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
 import { type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
 import { newPass } from '../battlepass/decide.ts'
 import { askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
-import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
-import type { Player, PlayerRef } from '../commit/player.ts'
+import type { Player } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
-import { type REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
-import { type Json, MAX_INT64 } from '../json.ts'
-import { askStatus, requireActive, type Status, setStatus } from '../players/player-status.ts'
-import type { StorageValues } from '../players/requests.ts'
-import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
+import { Refusal } from '../errors.ts'
+import { requireActive } from '../players/player-status.ts'
 import { type Track, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askPlan, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
-import { askWallet, balanceOf, move, walletLedger } from '../wallet/holdings.ts'
-import { Erasures } from './erase.ts'
-
-// Actions of support on a player: with the engine, locks and rules of the player's own calls, and one audit row each.
-
-/** The operator, the player and the reason. */
-export interface SupportCall {
-  readonly caller: PlatformCaller
-  readonly player: PlayerRef
-  readonly reason: string
-}
-
-/** An action that moves value needs a key: the same key and request takes effect once and gets the same answer. */
-export interface KeyedCall extends SupportCall {
-  readonly idempotencyKey: string
-}
+import { walletLedger } from '../wallet/holdings.ts'
+import {
+  type Action,
+  act,
+  type Changed,
+  type Done,
+  type KeyedCall,
+  once,
+  type Recorded,
+  type SupportCall,
+} from './support-action.ts'
 
 export interface TierInput extends NodeInput {
   readonly level: number
   readonly track: Track
-}
-
-/** Refusals that an operator can act on. They are data of the payload; any other refusal is an error of the request. */
-export const SUPPORT_ERRORS = [
-  'player banned',
-  'player deleted',
-  'run not active',
-  'season closed',
-  'xp limit exceeded',
-  'balance limit exceeded',
-  'insufficient funds',
-  'unknown currency',
-  'credit limit exceeded',
-  'premium tiers claimed',
-  'premium not available',
-] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
-export type SupportError = (typeof SUPPORT_ERRORS)[number]
-
-/** The common part of every action's answer. */
-export interface Recorded {
-  /** Its entry in the audit log. Missing in answers that an earlier version stored. */
-  readonly auditId?: string
-}
-
-/** The result of an action on a player, for the audit row and for the operator. */
-interface Done<Outcome> {
-  readonly outcome: Outcome
-  readonly before: Json
-  readonly after: Json
-}
-
-interface Action<Outcome> {
-  readonly name: string
-  /** Asks for the rows that the action needs beside the player. */
-  readonly ask?: (player: Player, group: Group) => void
-  readonly decide: (player: Player, group: Group, auditId: string) => Done<Outcome> | typeof LATER
-}
-
-/** Runs an action on a player that is not deleted, and adds its audit entry. */
-function act<Outcome extends object>(call: SupportCall, action: Action<Outcome>): Command<Outcome & Recorded> {
-  const { caller, reason } = call
-  return {
-    player: call.player,
-    locks: true,
-    decide(group) {
-      const player = group.player(call.player)
-      const standing = askStatus(player)
-      action.ask?.(player, group)
-      if (group.waits) return LATER
-      if (!standing.value) throw new Refusal('playerNotFound')
-      if (standing.value.status === 'deleted') throw new Refusal('playerDeleted')
-      const id = newId()
-      const done = action.decide(player, group, id)
-      if (done === LATER) return LATER
-      const { environmentId, playerId: target } = player
-      const { before, after } = done
-      const entry = { environmentId, action: `player.${action.name}`, target, before, after, reason }
-      group.of(AuditLog).add(caller, entry, id)
-      return { ...done.outcome, auditId: id }
-    },
-  }
-}
-
-function once<Outcome extends object>(
-  call: KeyedCall,
-  action: Action<Outcome>,
-  request: Json,
-  tookEffect: (outcome: Outcome) => boolean = () => true,
-): Command<Outcome & Recorded> {
-  const operation = `support.${action.name}`
-  return { ...act(call, action), once: { operation, key: call.idempotencyKey, request, tookEffect } }
-}
-
-/** Bans a player, from the next call on, on every instance, with any token. */
-export const banPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'ban', 'banned')
-
-export const unbanPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'unban', 'active')
-
-/**
- * Deletes a player permanently. Erases its name, picture, storage and sessions. The books stay, and so do its
- * identities: by them a login answers that the player is deleted (spec 7.1).
- */
-export const deletePlayer = (call: SupportCall): Command<Recorded> =>
-  changeStatus(call, 'delete', 'deleted', (group) => {
-    group.of(Erasures).add(call.player)
-    group.of(RefreshTokens).revokeAll(call.player)
-  })
-
-function changeStatus(
-  call: SupportCall,
-  name: string,
-  status: Status,
-  more?: (group: Group) => void,
-): Command<Recorded> {
-  return act(call, {
-    name,
-    decide(player, group) {
-      const before = askStatus(player).value?.status ?? null
-      setStatus(player, status)
-      more?.(group)
-      return { outcome: {}, before: { status: before }, after: { status } }
-    },
-  })
-}
-
-/**
- * Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. The player can log
- * in again.
- */
-export function endSessions(call: SupportCall): Command<Recorded> {
-  return act(call, {
-    name: 'end_sessions',
-    decide(_player, group) {
-      group.of(RefreshTokens).revokeAll(call.player)
-      return { outcome: {}, before: null, after: null }
-    },
-  })
-}
-
-/**
- * Removes an identity from a player, so that its subject is free. Ends all logins of the player, as a login does not
- * record its identity. Runs in the lane of logins, whose locks it takes.
- */
-export function unlinkIdentity(
-  call: SupportCall,
-  { provider, subject }: Omit<IdentityRef, 'environmentId'>,
-): Command<Recorded> {
-  const ref = { environmentId: call.player.environmentId, provider, subject }
-  const command = act(call, {
-    name: 'unlink_identity',
-    decide(_player, group) {
-      if (askOwner(group, ref)?.playerId !== call.player.playerId) throw new Refusal('notFound')
-      removeIdentity(group, ref)
-      group.of(RefreshTokens).revokeAll(call.player)
-      return { outcome: {}, before: { provider, subject }, after: null }
-    },
-  })
-  return {
-    lane: 'logins',
-    locks: true,
-    decide(group) {
-      // The subject is locked before the player, as a login does.
-      askOwner(group, ref)
-      return group.waits ? LATER : command.decide(group)
-    },
-  }
-}
-
-export interface Changed extends Recorded {
-  /** Whether anything changed. */
-  readonly changed: boolean
-}
-
-/** A balance that an operator changed. */
-export interface Moved extends Recorded {
-  /** The balance after the change. */
-  readonly balance: bigint
-  /** The row of the ledger. Missing in answers that an earlier version stored. */
-  readonly entryId?: string
 }
 
 /** A grant that may pay. Answers that an earlier version stored have no entries. */
@@ -215,69 +43,6 @@ export interface GrantedXp extends AddXpResult, Paid {
 
 /** A granted tier. */
 export type GrantedTier = ClaimResult & Paid
-
-/** An unknown currency is mostly a typing mistake. */
-export class UnknownCurrency extends Refusal {
-  readonly nearest: readonly string[]
-
-  constructor(currency: string, nearest: readonly string[]) {
-    const message = `\`${currency}\` ${unknownMessage(nearest)}. To credit it all the same, send \`allowNew: true\`.`
-    super('unknownCurrency', { faults: [{ path: 'currency', message }] })
-    this.nearest = nearest
-  }
-}
-
-export interface MoneyInput {
-  readonly currency: string
-  /** 1 or more. */
-  readonly amount: bigint
-}
-
-/**
- * Credits a player. With rules, refuses an unknown currency unless the call says that it is new, and an amount above
- * the limit unless the caller is an admin.
- */
-export const creditWallet = (
-  call: KeyedCall,
-  input: MoneyInput & { readonly allowNew?: boolean },
-  rules: CreditRules | null = null,
-): Command<Moved> =>
-  moveMoney(call, 'credit_wallet', input, input.amount, () => {
-    if (rules && !rules.isKnown && !input.allowNew) throw new UnknownCurrency(input.currency, rules.nearest)
-    const limit = rules?.creditLimit ?? null
-    if (limit === null || input.amount <= limit || roleIncludes(call.caller.role, 'admin')) return
-    const message = `The amount is above ${limit}, the largest that an operator can credit. An admin can credit more.`
-    throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
-  })
-
-/** Refuses an amount above the balance. */
-export const debitWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
-  moveMoney(call, 'debit_wallet', input, -input.amount)
-
-function moveMoney(
-  call: KeyedCall,
-  name: 'credit_wallet' | 'debit_wallet',
-  { currency }: MoneyInput,
-  amount: bigint,
-  check?: () => void,
-): Command<Moved> {
-  const action: Action<Moved> = {
-    name,
-    ask: askWallet,
-    decide(player, group, auditId) {
-      check?.()
-      const before = balanceOf(player, currency)
-      const balance = before + amount
-      if (balance < 0n) throw new Refusal('insufficientFunds')
-      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
-      // The player can read its ledger: the operator's reason stays in the audit log.
-      const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
-      const { entryId } = move(group, player, currency, amount, cause)
-      return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }
-    },
-  }
-  return once(call, action, { currency, amount })
-}
 
 /** Adds xp in the player's active run by the rules of the game: season, levels, crossings. */
 export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Command<GrantedXp> {
@@ -478,29 +243,4 @@ function requireRun(player: Player, group: Group, scenarioId: string): string {
   const run = askActiveRun(player, scenarioId).value
   if (!run) throw new Refusal('runNotActive')
   return run.runId
-}
-
-/** Merges values into the player's storage, within the limits of spec 8. */
-export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<Recorded> {
-  const command = act(call, {
-    name: 'set_storage',
-    ask: askKeys,
-    decide(player) {
-      putWithinLimits(player, values)
-      const keys = [...values.keys()]
-      return { outcome: {}, before: null, after: { keys } }
-    },
-  })
-  return { ...command, bytes: bytesOf(values) }
-}
-
-export function deletePlayerStorage(call: SupportCall, keys: readonly string[]): Command<Recorded> {
-  return act(call, {
-    name: 'delete_storage',
-    ask: askKeys,
-    decide(player) {
-      removeValues(player, keys)
-      return { outcome: {}, before: { keys }, after: null }
-    },
-  })
 }

@@ -1,0 +1,182 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import {
+  access,
+  chmod,
+  chown,
+  cp,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises'
+
+import { basename, dirname, join, relative } from 'node:path'
+import {
+  type Binaries,
+  codeOf,
+  exists,
+  findBinaries,
+  findIdentity,
+  type Home,
+  isAlive,
+  messageOf,
+  nativeOf,
+  reaches,
+  restoreLinks,
+  run,
+  runs,
+  USER,
+} from './embedded-server.ts'
+
+/** The data directory is not a directory, or is not writable. */
+export class DataDirError extends Error {}
+
+export async function openDataDir(dataDir: string): Promise<string> {
+  try {
+    await mkdir(dataDir, { recursive: true })
+    await access(dataDir, constants.W_OK | constants.X_OK)
+    return await realpath(dataDir)
+  } catch (cause) {
+    throw new DataDirError(`${dataDir} cannot be used as the data directory: ${messageOf(cause)}`, { cause })
+  }
+}
+
+export async function readPassword(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'postgres-password')
+  if (!(await exists(file))) {
+    // Written to a draft and linked into place: of several processes that start at once the first password wins, and no
+    // process reads half of it.
+    const draft = `${file}.${randomBytes(6).toString('hex')}`
+    await writeFile(draft, randomBytes(24).toString('base64url'), { mode: 0o600 })
+    await link(draft, file).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error
+    })
+    await rm(draft)
+  }
+  return (await readFile(file, 'utf8')).trim()
+}
+
+/** The place of the cluster: in the data directory, unless the user that Postgres runs as cannot reach it. */
+export async function findHome(dataDir: string): Promise<Home> {
+  const packaged = await findBinaries()
+  await restoreLinks(nativeOf(packaged))
+  const log = join(dataDir, 'postgres.log')
+  const local = join(dataDir, 'postgres')
+  if (process.getuid?.() !== 0) return { cluster: local, log, binaries: packaged, identity: undefined }
+
+  const identity = await findIdentity()
+  const binaries = (await runs(packaged, identity)) ? packaged : await shelterBinaries(packaged)
+  const record = join(dataDir, 'postgres.json')
+  const cluster =
+    (await readRecord(record, dataDir)) ?? ((await reaches(identity, dataDir)) ? local : await shelterCluster(dataDir))
+  // Moved into place as a whole, since another starting process may be reading it.
+  const draft = `${record}.${randomBytes(6).toString('hex')}`
+  await writeFile(draft, `${JSON.stringify({ dataDir, cluster })}\n`)
+  await rename(draft, record)
+  return { cluster, log, binaries, identity }
+}
+
+/**
+ * The place that was chosen before. It stays valid when permissions have changed since. A record that was copied with
+ * its directory does not count, or two data directories would share one cluster.
+ */
+async function readRecord(file: string, dataDir: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '{}')
+  const record = JSON.parse(text) as { dataDir?: string; cluster?: string }
+  return record.dataDir === dataDir ? record.cluster : undefined
+}
+
+// Other users cannot enter a clone under /root or a temporary directory of root's. Binaries and cluster then live where
+// every user may enter, under names that the next start finds again.
+
+async function shelterBinaries(packaged: Binaries): Promise<Binaries> {
+  const native = nativeOf(packaged)
+  const version = await readFile(join(dirname(native), 'package.json'), 'utf8')
+  const shelter = await openShelter(`tierway-binaries-${shortHash(version)}`)
+  const copy = join(shelter, 'native')
+  if (!(await exists(copy))) {
+    const draft = `${copy}.${process.pid}`
+    await rm(draft, { recursive: true, force: true })
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+    for (const path of ['', ...(await readdir(draft, { recursive: true }))].map((name) => join(draft, name))) {
+      const found = await lstat(path)
+      // Under a strict umask only root could read them.
+      if (!found.isSymbolicLink()) await chmod(path, found.mode & 0o100 ? 0o755 : 0o644)
+    }
+    await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }))
+  }
+  const moved = (path: string) => join(copy, relative(native, path))
+  return { postgres: moved(packaged.postgres), initdb: moved(packaged.initdb), pg_ctl: moved(packaged.pg_ctl) }
+}
+
+async function shelterCluster(dataDir: string): Promise<string> {
+  return join(await openShelter(`tierway-${shortHash(dataDir)}`), 'postgres')
+}
+
+async function openShelter(name: string): Promise<string> {
+  const shelter = join('/var/tmp', name)
+  await mkdir(shelter, { recursive: true })
+  const found = await lstat(shelter)
+  // Every user can create directories there, so a directory of this name may be a trap.
+  if (!found.isDirectory() || found.uid !== 0)
+    throw new Error(`${shelter} is not root's: remove it, or set DATABASE_URL.`)
+  await chmod(shelter, 0o711)
+  return shelter
+}
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+
+/**
+ * Makes the cluster beside its place and moves it there as a whole, so that an interrupted start leaves no half
+ * cluster.
+ */
+export async function initialise(
+  { cluster, binaries, identity }: Home,
+  password: string,
+  onProgress: (message: string) => void,
+): Promise<boolean> {
+  await removeDrafts(cluster)
+  if (await exists(join(cluster, 'PG_VERSION'))) return false
+  onProgress(`making a Postgres cluster in ${cluster}`)
+  const draft = await mkdtemp(`${cluster}.new.${process.pid}.`)
+  drafts.add(draft)
+  const passwordFile = join(draft, 'password')
+  const data = join(draft, 'data')
+  try {
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    if (identity) for (const path of [draft, passwordFile]) await chown(path, identity.uid, identity.gid)
+    const access = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
+    await run(binaries.initdb, ['-D', data, ...access, '-E', 'UTF8', '--locale=C', '--no-sync'], draft, identity)
+    await rename(data, cluster)
+    return true
+  } catch (cause) {
+    // Another process may have been first.
+    if (await exists(join(cluster, 'PG_VERSION'))) return false
+    throw new Error(`No Postgres cluster could be made in ${cluster}: ${messageOf(cause)}`, { cause })
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+    drafts.delete(draft)
+  }
+}
+
+/** The drafts of this process. A process of a restarted container may find its own id on a draft of its predecessor. */
+const drafts = new Set<string>()
+
+/** Removes the drafts of interrupted starts. */
+async function removeDrafts(cluster: string): Promise<void> {
+  const prefix = `${basename(cluster)}.new.`
+  for (const name of await readdir(dirname(cluster))) {
+    if (!name.startsWith(prefix)) continue
+    const draft = join(dirname(cluster), name)
+    const pid = Number.parseInt(name.slice(prefix.length), 10)
+    const inUse = pid === process.pid ? drafts.has(draft) : isAlive(pid)
+    if (!inUse) await rm(draft, { recursive: true, force: true })
+  }
+}

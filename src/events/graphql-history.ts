@@ -1,0 +1,112 @@
+import { requirePlatform } from '../auth/access.ts'
+import { type Fault, refuseFaults } from '../errors.ts'
+import { builder } from '../graphql/builder.ts'
+import type { Context } from '../graphql/context.ts'
+import { nodesOf } from '../graphql/node.ts'
+import { namesOf, type PageArgs, readPage } from '../graphql/page.ts'
+import { argsOf } from '../graphql/shapes.ts'
+import { admitPlayer } from '../players/player-status.ts'
+import { checkSpan, span } from '../request/common.ts'
+import { shape } from '../request/shape.ts'
+import type { StreamEvent } from './catalogue.ts'
+import { printCursor, readCursor, readEnvironmentId } from './cursor.ts'
+import { kinds, kindsRequest, place, readFilter, scope } from './graphql.ts'
+import { EventInterface, typeNameOf } from './graphql-types.ts'
+import { type HistoryFilter, readEvent, readEvents } from './history.ts'
+
+const historyRequest = shape({
+  ...scope,
+  ...kinds,
+  ...place,
+  ...span,
+})
+
+const [connection, edge] = namesOf('Event')
+const EventConnection = builder.connectionObject({ type: EventInterface, ...connection }, edge)
+
+builder.queryField('events', (t) =>
+  t.connection(
+    {
+      type: EventInterface,
+      description:
+        'The history of a stream, in its order. The cursors are those of the stream: subscribe with `after: pageInfo.endCursor` to continue live. `last` gives the latest.',
+      args: argsOf(historyRequest),
+      resolve: async (_root, args, context) => {
+        const { from, to, ...request } = historyRequest.readInput(args, checkSpan)
+        const page = readEventPage(args)
+        return readHistory(context, { ...(await readFilter(context, request)), from, to }, page)
+      },
+    },
+    EventConnection,
+  ),
+)
+
+builder.prismaObjectField('Player', 'events', (t) =>
+  t.connection(
+    {
+      type: EventInterface,
+      description:
+        "The player's events in the order of the stream: as `Query.events` with its `playerId`, and with the same cursors. `last` gives the latest.",
+      args: argsOf(kindsRequest),
+      resolve: ({ environmentId, id: playerId }, args, context) => {
+        const page = readEventPage(args)
+        const { types, handles } = kindsRequest.readInput(args)
+        const anywhere = { scenarioId: null, nodeId: null, byClient: null, from: null, to: null }
+        return readHistory(context, { ...anywhere, environmentId, playerId, types, handles }, page)
+      },
+    },
+    EventConnection,
+  ),
+)
+
+type AskedPage = PageArgs & ReturnType<typeof readPage>
+
+function readEventPage(args: PageArgs): AskedPage {
+  const faults: Fault[] = []
+  const page = { ...args, ...readPage(args, faults) }
+  refuseFaults(faults)
+  return page
+}
+
+/** A page of a stream. Its cursors are those of the stream. */
+async function readHistory(context: Context, filter: HistoryFilter, { size, backwards, after, before }: AskedPage) {
+  const { environmentId } = filter
+  const cursorOf = (position: bigint) => printCursor(environmentId, position)
+  const positionOf = (path: 'after' | 'before', cursor: string | null = null) =>
+    cursor === null ? null : readCursor(environmentId, cursor, path)
+  const page = { after: positionOf('after', after), before: positionOf('before', before), limit: size + 1, backwards }
+  const { events, end } = await readEvents(context.service.operatorPool, filter, page)
+
+  const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))
+  if (backwards) edges.reverse()
+  const hasMore = events.length > size
+  // For an empty page: a subscription from here misses nothing.
+  const here = after ?? before ?? cursorOf(end)
+  return {
+    edges,
+    pageInfo: {
+      startCursor: edges[0]?.cursor ?? here,
+      endCursor: edges.at(-1)?.cursor ?? here,
+      hasPreviousPage: backwards ? hasMore : page.after !== null,
+      hasNextPage: backwards ? page.before !== null : hasMore,
+    },
+  }
+}
+
+nodesOf('Event', ['name'], loadEvent, typeNameOf)
+
+async function loadEvent(context: Context, [cursor = '']: readonly string[]): Promise<StreamEvent | null> {
+  const caller = await context.caller()
+  const environmentId = readEnvironmentId(cursor)
+  if (environmentId === null) return null
+  const own = caller.kind === 'player' ? caller.playerId : null
+  if (caller.kind === 'player') {
+    await context.service.run(admitPlayer(caller))
+    if (caller.environmentId !== environmentId) return null
+  } else {
+    const { projectId } = await requirePlatform(context, 'viewer')
+    if (!(await context.prisma.environment.findFirst({ where: { id: environmentId, projectId } }))) return null
+  }
+  const event = await readEvent(context.service.operatorPool, environmentId, readCursor(environmentId, cursor))
+  return event && (own === null || own === event.playerId) ? event : null
+}

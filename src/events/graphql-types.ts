@@ -1,0 +1,158 @@
+import { builder } from '../graphql/builder.ts'
+import { globalId } from '../graphql/global-id.ts'
+import { NodeType } from '../graphql/node.ts'
+import { enumType } from '../graphql/shapes.ts'
+import { RawJson } from '../json.ts'
+import { JsonSource } from '../request/source.ts'
+import { RunCauseEnum } from '../scenario/graphql-runs.ts'
+import type { RunCause } from '../scenario/runs.ts'
+import { PriceType } from '../wallet/graphql.ts'
+import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
+import { printCursor } from './cursor.ts'
+
+const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
+  description: 'The kind of an event.',
+  values: {
+    crossing: 'A handle of a node was crossed.',
+    'player.created': 'A player was created by a login.',
+    'run.cancelled': 'A run was cancelled.',
+  },
+})
+
+export const cursorOf = ({ environmentId, position }: StreamEvent): string => printCursor(environmentId, position)
+
+export const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
+  interfaces: [NodeType],
+  description: "An event of an environment's stream. Subscribe with `after` and its cursor to continue from there.",
+  fields: (t) => ({
+    id: t.id({ resolve: (event) => globalId('Event', cursorOf(event)) }),
+    cursor: t.string({ resolve: cursorOf }),
+    type: t.expose('type', { description: 'The kind of event.', type: EventTypeEnum }),
+    occurredAt: t.expose('occurredAt', { type: 'DateTime' }),
+    playerId: t.exposeID('playerId'),
+    scenarioId: t.exposeString('scenarioId', {
+      description: 'The scenario of the run; null for `PLAYER_CREATED`.',
+      nullable: true,
+    }),
+    nodeId: t.exposeString('nodeId', {
+      description: 'The node of the crossed handle; null for an event that is no crossing.',
+      nullable: true,
+    }),
+    runId: t.exposeString('runId', {
+      description: 'The run; null for `PLAYER_CREATED`.',
+      nullable: true,
+    }),
+    handle: t.exposeString('handle', {
+      nullable: true,
+      description: 'The crossed handle; null for an event that is no crossing.',
+    }),
+    byClient: t.exposeBoolean('byClient', {
+      description:
+        'True when a client crossed the handle of a node that the client runs: the service has not verified it.',
+    }),
+    data: t.field({
+      type: 'JSON',
+      description:
+        "The event's data. Each type of event has it as fields, too. Xp and amounts are decimal strings, as Int64.",
+      // A text value cannot contain this member: its quotation marks would be escaped.
+      resolve: (event) => new RawJson(event.data.replace(/"(xp|amount)":(\d+)/g, '"$1":"$2"')),
+    }),
+  }),
+  resolveType: (event) => typeNameOf(event),
+})
+
+// An event's data is JSON text; its integers are read exactly.
+const dataOf = (event: StreamEvent): JsonSource => new JsonSource(event.data)
+const readInt64 = (data: JsonSource, name: string): bigint => data.integer(name) ?? 0n
+const readInt32 = (data: JsonSource, name: string): number => Number(readInt64(data, name))
+const readText = (data: JsonSource, name: string): string => textOf(data, name) ?? ''
+const textOf = (data: JsonSource, name: string) => data.value(name) as string | undefined
+
+export const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A pass reached a higher level.',
+  fields: (t) => ({
+    fromLevel: t.int({ description: 'The level before.', resolve: (event) => readInt32(dataOf(event), 'fromLevel') }),
+    toLevel: t.int({ description: 'The level after.', resolve: (event) => readInt32(dataOf(event), 'toLevel') }),
+    xp: t.field({ type: 'Int64', resolve: (event) => readInt64(dataOf(event), 'xp') }),
+    source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
+  }),
+})
+
+export const MaxLevelEvent = builder.objectRef<StreamEvent>('MaxLevelEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A pass reached its top level, once per player and node.',
+  fields: (t) => ({
+    level: t.int({ resolve: (event) => readInt32(dataOf(event), 'level') }),
+    xp: t.field({ type: 'Int64', resolve: (event) => readInt64(dataOf(event), 'xp') }),
+    source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
+  }),
+})
+
+export const CompleteEvent = builder.objectRef<StreamEvent>('CompleteEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A node crossed `onComplete`.',
+})
+
+export const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'Premium was bought for a pass.',
+  fields: (t) => ({
+    price: t.field({
+      description: 'The paid price.',
+      type: PriceType,
+      resolve: (event) => {
+        const price = new JsonSource(dataOf(event).objectText('price') ?? '{}')
+        return { currency: readText(price, 'currency'), amount: readInt64(price, 'amount') }
+      },
+    }),
+  }),
+})
+
+builder.objectRef<StreamEvent>('HandleCrossedEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'Any other handle of a node was crossed, or a client crossed one.',
+})
+
+export const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A player was created.',
+  fields: (t) => ({
+    nickname: t.string({ nullable: true, resolve: (event) => textOf(dataOf(event), 'nickname') }),
+    provider: t.string({
+      nullable: true,
+      description: 'The provider of its first identity: `custom`, or `custom:` and the name of another provider.',
+      resolve: (event) => textOf(dataOf(event), 'provider'),
+    }),
+  }),
+})
+
+builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A run was cancelled.',
+  fields: (t) => ({
+    cause: t.field({
+      description: 'The cause of the cancellation.',
+      type: RunCauseEnum,
+      resolve: (event) => readText(dataOf(event), 'cause') as RunCause,
+    }),
+  }),
+})
+
+export function typeNameOf({ type, handle, byClient }: StreamEvent): string {
+  if (type === 'player.created') return 'PlayerCreatedEvent'
+  if (type === 'run.cancelled') return 'RunCancelledEvent'
+  if (byClient) return 'HandleCrossedEvent'
+  switch (handle) {
+    case 'onLevelUp':
+      return 'LevelUpEvent'
+    case 'onMaxLevel':
+      return 'MaxLevelEvent'
+    case 'onComplete':
+      return 'CompleteEvent'
+    case 'onPremiumPurchase':
+      return 'PremiumPurchaseEvent'
+    default:
+      return 'HandleCrossedEvent'
+  }
+}

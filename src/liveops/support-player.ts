@@ -1,0 +1,110 @@
+import { askOwner, type IdentityRef, removeIdentity } from '../auth/identities.ts'
+import { RefreshTokens } from '../auth/refresh-tokens.ts'
+import type { Command } from '../commit/command.ts'
+import { type Group, LATER } from '../commit/group.ts'
+import { Refusal } from '../errors.ts'
+import { askStatus, type Status, setStatus } from '../players/player-status.ts'
+import type { StorageValues } from '../players/requests.ts'
+import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
+import { Erasures } from './erase.ts'
+import { act, type Recorded, type SupportCall } from './support-action.ts'
+
+/** Bans a player, from the next call on, on every instance, with any token. */
+export const banPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'ban', 'banned')
+
+export const unbanPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'unban', 'active')
+
+/**
+ * Deletes a player permanently. Erases its name, picture, storage and sessions. The books stay, and so do its
+ * identities: by them a login answers that the player is deleted (spec 7.1).
+ */
+export const deletePlayer = (call: SupportCall): Command<Recorded> =>
+  changeStatus(call, 'delete', 'deleted', (group) => {
+    group.of(Erasures).add(call.player)
+    group.of(RefreshTokens).revokeAll(call.player)
+  })
+
+function changeStatus(
+  call: SupportCall,
+  name: string,
+  status: Status,
+  more?: (group: Group) => void,
+): Command<Recorded> {
+  return act(call, {
+    name,
+    decide(player, group) {
+      const before = askStatus(player).value?.status ?? null
+      setStatus(player, status)
+      more?.(group)
+      return { outcome: {}, before: { status: before }, after: { status } }
+    },
+  })
+}
+
+/**
+ * Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. The player can log
+ * in again.
+ */
+export function endSessions(call: SupportCall): Command<Recorded> {
+  return act(call, {
+    name: 'end_sessions',
+    decide(_player, group) {
+      group.of(RefreshTokens).revokeAll(call.player)
+      return { outcome: {}, before: null, after: null }
+    },
+  })
+}
+
+/**
+ * Removes an identity from a player, so that its subject is free. Ends all logins of the player, as a login does not
+ * record its identity. Runs in the lane of logins, whose locks it takes.
+ */
+export function unlinkIdentity(
+  call: SupportCall,
+  { provider, subject }: Omit<IdentityRef, 'environmentId'>,
+): Command<Recorded> {
+  const ref = { environmentId: call.player.environmentId, provider, subject }
+  const command = act(call, {
+    name: 'unlink_identity',
+    decide(_player, group) {
+      if (askOwner(group, ref)?.playerId !== call.player.playerId) throw new Refusal('notFound')
+      removeIdentity(group, ref)
+      group.of(RefreshTokens).revokeAll(call.player)
+      return { outcome: {}, before: { provider, subject }, after: null }
+    },
+  })
+  return {
+    lane: 'logins',
+    locks: true,
+    decide(group) {
+      // The subject is locked before the player, as a login does.
+      askOwner(group, ref)
+      return group.waits ? LATER : command.decide(group)
+    },
+  }
+}
+
+/** Merges values into the player's storage, within the limits of spec 8. */
+export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<Recorded> {
+  const command = act(call, {
+    name: 'set_storage',
+    ask: askKeys,
+    decide(player) {
+      putWithinLimits(player, values)
+      const keys = [...values.keys()]
+      return { outcome: {}, before: null, after: { keys } }
+    },
+  })
+  return { ...command, bytes: bytesOf(values) }
+}
+
+export function deletePlayerStorage(call: SupportCall, keys: readonly string[]): Command<Recorded> {
+  return act(call, {
+    name: 'delete_storage',
+    ask: askKeys,
+    decide(player) {
+      removeValues(player, keys)
+      return { outcome: {}, before: { keys }, after: null }
+    },
+  })
+}

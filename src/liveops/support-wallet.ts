@@ -1,0 +1,78 @@
+import { roleIncludes } from '../auth/callers.ts'
+import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
+import type { Command } from '../commit/command.ts'
+import { Refusal } from '../errors.ts'
+import { MAX_INT64 } from '../json.ts'
+import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
+import { type Action, type KeyedCall, once, type Recorded } from './support-action.ts'
+
+/** A balance that an operator changed. */
+export interface Moved extends Recorded {
+  /** The balance after the change. */
+  readonly balance: bigint
+  /** The row of the ledger. Missing in answers that an earlier version stored. */
+  readonly entryId?: string
+}
+
+/** An unknown currency is mostly a typing mistake. */
+export class UnknownCurrency extends Refusal {
+  readonly nearest: readonly string[]
+
+  constructor(currency: string, nearest: readonly string[]) {
+    const message = `\`${currency}\` ${unknownMessage(nearest)}. To credit it all the same, send \`allowNew: true\`.`
+    super('unknownCurrency', { faults: [{ path: 'currency', message }] })
+    this.nearest = nearest
+  }
+}
+
+export interface MoneyInput {
+  readonly currency: string
+  /** 1 or more. */
+  readonly amount: bigint
+}
+
+/**
+ * Credits a player. With rules, refuses an unknown currency unless the call says that it is new, and an amount above
+ * the limit unless the caller is an admin.
+ */
+export const creditWallet = (
+  call: KeyedCall,
+  input: MoneyInput & { readonly allowNew?: boolean },
+  rules: CreditRules | null = null,
+): Command<Moved> =>
+  moveMoney(call, 'credit_wallet', input, input.amount, () => {
+    if (rules && !rules.isKnown && !input.allowNew) throw new UnknownCurrency(input.currency, rules.nearest)
+    const limit = rules?.creditLimit ?? null
+    if (limit === null || input.amount <= limit || roleIncludes(call.caller.role, 'admin')) return
+    const message = `The amount is above ${limit}, the largest that an operator can credit. An admin can credit more.`
+    throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
+  })
+
+/** Refuses an amount above the balance. */
+export const debitWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
+  moveMoney(call, 'debit_wallet', input, -input.amount)
+
+function moveMoney(
+  call: KeyedCall,
+  name: 'credit_wallet' | 'debit_wallet',
+  { currency }: MoneyInput,
+  amount: bigint,
+  check?: () => void,
+): Command<Moved> {
+  const action: Action<Moved> = {
+    name,
+    ask: askWallet,
+    decide(player, group, auditId) {
+      check?.()
+      const before = balanceOf(player, currency)
+      const balance = before + amount
+      if (balance < 0n) throw new Refusal('insufficientFunds')
+      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
+      // The player can read its ledger: the operator's reason stays in the audit log.
+      const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
+      const { entryId } = move(group, player, currency, amount, cause)
+      return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }
+    },
+  }
+  return once(call, action, { currency, amount })
+}

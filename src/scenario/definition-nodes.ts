@@ -1,0 +1,192 @@
+import { kindOf, MAX_INT64, RawJson } from '../json.ts'
+import { MAX_ASSET, MAX_HANDLE, MAX_ID, MAX_LEVEL, MAX_LEVELS, MAX_REWARDS, MAX_TYPE } from '../request/limits.ts'
+import {
+  edgeKey,
+  HANDLE,
+  type LevelNode,
+  type Node,
+  type PassNode,
+  REPEATS,
+  type Repeat,
+  type Reward,
+  type Tier,
+  type TierKey,
+  TRACKS,
+  tierKey,
+} from './definition.ts'
+import { type RawValue, type Reader, stringOf } from './definition-reader.ts'
+import { type BroughtTier, checkHandle } from './definition-rules.ts'
+
+export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[]): Node {
+  const node = reader.object(source)
+  const id = reader.text(node('id'), MAX_ID)
+  const type = reader.text(node('type'), MAX_TYPE)
+  const dataValue = node('data')
+  const dataText = dataValue.raw ?? '{}'
+  const base = { id, data: new RawJson(dataText) }
+  const data = reader.object({ path: dataValue.path, raw: dataText })
+  switch (type) {
+    case 'start':
+      return { ...base, type }
+    case 'reward':
+      return { ...base, type, rewards: readRewards(reader, data('rewards')), repeat: readRepeat(reader, id, data) }
+    case 'battle-pass':
+      return { ...base, type, ...readPass(reader, data) }
+    case 'battle-pass-level':
+      return { ...base, type, ...readLevelNode(reader, data, brought) }
+    default:
+      return { ...base, type: 'client', clientType: type }
+  }
+}
+
+/** Without a value, `setRepeats` decides. */
+function readRepeat(reader: Reader, nodeId: string, data: (name: string) => RawValue): Repeat {
+  const source = data('repeat')
+  const text = stringOf(source)
+  const repeat = REPEATS.find((known) => known === text)
+  if (repeat) return repeat
+  if (source.raw !== undefined) reader.lateFault(source.path, `must be one of ${REPEATS.join(', ')}`)
+  reader.openRepeats.add(nodeId)
+  return 'always'
+}
+
+function readRewards(reader: Reader, source: RawValue, min = 1): Reward[] {
+  return reader.list(source, { min, max: MAX_REWARDS }).map((entry) => {
+    const reward = reader.object(entry)
+    const currency = reward('currency')
+    const itemId = reward('itemId')
+    const amount = reader.integer(reward('amount'), 1n, MAX_INT64) ?? 1n
+    if ((currency.raw === undefined) === (itemId.raw === undefined)) {
+      if (entry.raw !== undefined && kindOf(entry.raw) === 'object')
+        reader.fault(entry.path, 'must have exactly one of currency and itemId')
+      return { currency: null, itemId: null, amount }
+    }
+    return {
+      currency: currency.raw === undefined ? null : reader.text(currency, MAX_ASSET),
+      itemId: itemId.raw === undefined ? null : reader.text(itemId, MAX_ASSET),
+      amount,
+    }
+  })
+}
+
+function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNode, 'id' | 'data' | 'type'> {
+  const levels = readLevels(reader, data('levels'))
+  const known = new Set(levels.map(({ level }) => level))
+  const areLevelsRead = levels.length > 0
+  const premium = data('premium').raw === undefined ? null : readPrice(reader, data('premium'))
+  const tiers = new Map<TierKey, Tier>()
+  for (const source of reader.list(data('tiers'), { min: 0, max: TRACKS.length * MAX_LEVELS })) {
+    const tier = readTier(reader, source)
+    if (!tier) continue
+    const { level, track } = tier
+    if (areLevelsRead && !known.has(level))
+      reader.fault(`${source.path}.level`, `names no level of this pass: ${level}`)
+    if (tiers.has(tierKey(level, track))) reader.fault(source.path, `repeats the ${track} tier of level ${level}`)
+    if (track === 'premium' && !premium) reader.fault(source.path, 'is a premium tier of a pass without premium')
+    tiers.set(tierKey(level, track), tier)
+  }
+
+  const startsAt = reader.dateTime(data('startsAt'))
+  const endsAt = reader.dateTime(data('endsAt'))
+  const claimUntil = reader.dateTime(data('claimUntil')) ?? endsAt
+  if (startsAt && endsAt && startsAt >= endsAt) reader.fault(data('endsAt').path, 'must be after startsAt')
+  if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil)
+    reader.fault(data('claimUntil').path, 'must be after startsAt')
+  if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
+  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil }
+}
+
+/** The levels in order; none when one of them is unreadable, so that no tier is blamed for it. */
+function readLevels(reader: Reader, source: RawValue): { level: number; xp: bigint }[] {
+  const levels: { level: number; xp: bigint }[] = []
+  let areAllNamed = true
+  let lastLevel: bigint | undefined
+  let lastXp: bigint | undefined
+  for (const entry of reader.list(source, { min: 1, max: MAX_LEVELS })) {
+    const member = reader.object(entry)
+    const level = reader.integer(member('level'), 1n, BigInt(MAX_LEVEL))
+    const xp = reader.integer(member('xp'), 0n, MAX_INT64)
+    if (level !== undefined && lastLevel !== undefined && level <= lastLevel)
+      reader.fault(`${entry.path}.level`, 'must be higher than the level before it')
+    if (xp !== undefined && lastXp !== undefined && xp <= lastXp)
+      reader.fault(`${entry.path}.xp`, 'must be more than the xp of the level before it')
+    lastLevel = level ?? lastLevel
+    lastXp = xp ?? lastXp
+    if (level === undefined) areAllNamed = false
+    else levels.push({ level: Number(level), xp: xp ?? 0n })
+  }
+  return areAllNamed ? levels : []
+}
+
+function readTier(reader: Reader, source: RawValue): Tier | undefined {
+  const tier = reader.object(source)
+  const level = reader.integer(tier('level'), 1n, BigInt(MAX_LEVEL))
+  const trackText = stringOf(tier('track'))
+  const track = TRACKS.find((known) => known === trackText)
+  if (!track) reader.unfit(tier('track'), `must be one of ${TRACKS.join(', ')}`)
+  const rewards = readRewards(reader, tier('rewards'), 0)
+  return level === undefined || !track ? undefined : { level: Number(level), track, rewards }
+}
+
+function readPrice(reader: Reader, source: RawValue): { currency: string; amount: bigint } {
+  const price = reader.object(reader.object(source)('price'))
+  return {
+    currency: reader.text(price('currency'), MAX_ASSET),
+    amount: reader.integer(price('amount'), 0n, MAX_INT64) ?? 0n,
+  }
+}
+
+function readLevelNode(
+  reader: Reader,
+  data: (name: string) => RawValue,
+  brought: BroughtTier[],
+): Omit<LevelNode, 'id' | 'data' | 'type'> {
+  const numberValue = data('levelNumber')
+  // A number or a decimal string: level editors write both.
+  const number = reader.integer(
+    { ...numberValue, raw: stringOf(numberValue) ?? numberValue.raw },
+    1n,
+    BigInt(MAX_LEVEL),
+  )
+  const levelNumber = Number(number ?? 0)
+  const passNodeId = reader.text(data('passNodeId'), MAX_ID)
+  const rewardsValue = data('rewards')
+  if (rewardsValue.raw !== undefined) {
+    const rewards = reader.object(rewardsValue)
+    for (const track of TRACKS) {
+      const source = rewards(track)
+      if (source.raw === undefined) continue
+      const tier = { level: levelNumber, track, rewards: readRewards(reader, source, 0) }
+      brought.push({ path: source.path, passNodeId, tier })
+    }
+  }
+  return { levelNumber, passNodeId }
+}
+
+export function readEdges(
+  reader: Reader,
+  values: readonly RawValue[],
+  nodes: ReadonlyMap<string, Node>,
+): Map<string, string[]> {
+  const edges = new Map<string, Set<string>>()
+  for (const source of values) {
+    const edge = reader.object(source)
+    const from = reader.text(edge('from'), MAX_ID)
+    const handle = reader.text(edge('handle'), MAX_HANDLE)
+    const to = reader.text(edge('to'), MAX_ID)
+    if (from !== '' && !nodes.has(from)) reader.fault(`${source.path}.from`, `names no node: "${from}"`)
+    if (to !== '' && !nodes.has(to)) reader.fault(`${source.path}.to`, `names no node: "${to}"`)
+    if (nodes.get(to)?.type === 'start') reader.fault(`${source.path}.to`, 'leads back into the start')
+    const node = nodes.get(from)
+    const isName = HANDLE.test(handle)
+    if (handle !== '' && !isName)
+      reader.lateFault(`${source.path}.handle`, 'must be a letter, then letters, digits, _, . or -')
+    if (node && isName) checkHandle(reader, `${source.path}.handle`, node, handle)
+    if (from === '' || handle === '' || to === '') continue
+    const key = edgeKey(from, handle)
+    const targets = edges.get(key) ?? new Set()
+    if (targets.has(to)) reader.fault(source.path, 'repeats an edge')
+    edges.set(key, targets.add(to))
+  }
+  return new Map([...edges].map(([key, targets]) => [key, [...targets]]))
+}

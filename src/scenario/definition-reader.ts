@@ -1,0 +1,124 @@
+import type { Fault } from '../errors.ts'
+import { elements, isCleanText, kindOf, members, readInt } from '../json.ts'
+import { parseMoment } from '../request/moment.ts'
+
+/** More than a person reads. The last fault says how many there are. */
+const MAX_FAULTS = 100
+
+/** A value of the document: its path and its raw text, which is undefined when the value is absent or null. */
+export interface RawValue {
+  readonly path: string
+  readonly raw: string | undefined
+  /** The value is inside a faulty value, which is reported once. */
+  readonly isMoot?: boolean
+}
+
+/** Collects faults and reads on with stand-ins, so that one pass finds them all. */
+export class Reader {
+  readonly faults: Fault[] = []
+  readonly notices: Fault[] = []
+  /** Reward nodes without a `repeat`. */
+  readonly openRepeats = new Set<string>()
+  private readonly isStored: boolean
+
+  constructor(isStored: boolean) {
+    this.isStored = isStored
+  }
+
+  get reported(): readonly Fault[] {
+    const { length } = this.faults
+    if (length <= MAX_FAULTS) return this.faults
+    return [...this.faults.slice(0, MAX_FAULTS), { path: '', message: `and ${length - MAX_FAULTS} more faults` }]
+  }
+
+  fault(path: string, message: string): void {
+    this.faults.push({ path, message })
+  }
+
+  notice(path: string, message: string): void {
+    this.notices.push({ path, message })
+  }
+
+  /** A fault by a rule that is newer than some stored definitions. */
+  lateFault(path: string, message: string): void {
+    if (!this.isStored) this.fault(path, message)
+  }
+
+  /** Reports an absent or unfit value. */
+  unfit({ path, raw, isMoot }: RawValue, message: string): void {
+    if (!isMoot) this.fault(path, raw === undefined ? 'is required' : message)
+  }
+
+  /** The members of an object as places. When it is no object, every member is absent and moot. */
+  object(source: RawValue): (name: string) => RawValue {
+    const { path, raw } = source
+    const isObject = raw !== undefined && kindOf(raw) === 'object'
+    if (!isObject) this.unfit(source, 'must be an object')
+    const found = isObject ? members(raw) : new Map<string, string>()
+    return (name) => {
+      const value = found.get(name)
+      return {
+        path: path === '' ? name : `${path}.${name}`,
+        raw: value === 'null' ? undefined : value,
+        isMoot: !isObject,
+      }
+    }
+  }
+
+  list(source: RawValue, { min, max }: { min: number; max: number }): RawValue[] {
+    const { path, raw } = source
+    if (raw === undefined && min === 0 && !source.isMoot) return []
+    if (raw === undefined || kindOf(raw) !== 'array') {
+      this.unfit(source, 'must be a list')
+      return []
+    }
+    const places = elements(raw).map((element, index) => ({
+      path: `${path}[${index}]`,
+      raw: element === 'null' ? undefined : element,
+    }))
+    if (places.length < min || places.length > max) {
+      this.fault(path, `must have ${min} to ${max} entries`)
+      return places.slice(0, max)
+    }
+    return places
+  }
+
+  text(source: RawValue, max: number): string {
+    const { path } = source
+    const value = stringOf(source)
+    if (value === undefined) {
+      this.unfit(source, 'must be a string')
+      return ''
+    }
+    const length = [...value].length
+    if (!isCleanText(value)) this.fault(path, 'must not contain NUL or a lone surrogate')
+    else if (length < 1 || length > max) this.fault(path, `must be 1 to ${max} characters`)
+    return value
+  }
+
+  integer(source: RawValue, min: bigint, max: bigint): bigint | undefined {
+    const { path, raw } = source
+    const value = raw === undefined ? undefined : readInt(raw)
+    if (value === undefined) {
+      this.unfit(source, 'must be an integer')
+    } else if (value < min || value > max) {
+      this.fault(path, `must be ${min} to ${max}`)
+      return undefined
+    }
+    return value
+  }
+
+  /** An RFC 3339 date-time with its offset; null when absent. */
+  dateTime(source: RawValue): Date | null {
+    if (source.raw === undefined) return null
+    const text = stringOf(source)
+    const date = text === undefined ? undefined : parseMoment(text)
+    if (!date) this.unfit(source, 'must be a date and time with an offset, such as 2026-12-01T00:00:00Z')
+    return date ?? null
+  }
+}
+
+/** The decoded string; undefined for another kind of value. */
+export function stringOf({ raw }: RawValue): string | undefined {
+  return raw !== undefined && kindOf(raw) === 'string' ? JSON.parse(raw) : undefined
+}

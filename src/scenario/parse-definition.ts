@@ -1,0 +1,82 @@
+import type { Fault } from '../errors.ts'
+import { depthExceeds, isCleanText } from '../json.ts'
+import { MAX_DEPTH, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../request/limits.ts'
+import type { Definition, Node } from './definition.ts'
+import { readEdges, readNode } from './definition-nodes.ts'
+import { Reader } from './definition-reader.ts'
+import { addTiers, type BroughtTier, checkCycles, checkLevelNode, setRepeats } from './definition-rules.ts'
+
+export type ParsedDefinition =
+  | { readonly ok: true; readonly definition: Definition; readonly notices: readonly Fault[] }
+  | { readonly ok: false; readonly faults: readonly Fault[] }
+
+export interface Validation {
+  /** Every reason why publishing would refuse the text. */
+  readonly faults: readonly Fault[]
+  /** Notes for the designer about a text without faults. */
+  readonly notices: readonly Fault[]
+}
+
+export function validateDefinition(text: string): Validation {
+  const parsed = parseDefinition(text)
+  return parsed.ok ? { faults: [], notices: parsed.notices } : { faults: parsed.faults, notices: [] }
+}
+
+/**
+ * Parses and validates a definition's text. A stored text was published under the rules of its time, so later rules do
+ * not apply to it.
+ */
+export function parseDefinition(text: string, { isStored = false } = {}): ParsedDefinition {
+  if (depthExceeds(text, MAX_DEPTH))
+    return { ok: false, faults: [{ path: '', message: `must not nest deeper than ${MAX_DEPTH}` }] }
+  try {
+    JSON.parse(text)
+  } catch {
+    return { ok: false, faults: [{ path: '', message: 'must be JSON' }] }
+  }
+  // Inside a string of a client's data it would be valid JSON, but text that cannot be stored.
+  if (!isCleanText(text))
+    return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }
+  const reader = new Reader(isStored)
+  const definition = readDefinition(reader, text.trim())
+  if (reader.faults.length > 0) return { ok: false, faults: reader.reported }
+  return { ok: true, definition, notices: reader.notices }
+}
+
+function readDefinition(reader: Reader, text: string): Definition {
+  const scenario = reader.object({ path: '', raw: text })
+  const name = reader.text(scenario('name'), MAX_NAME)
+  const start = reader.text(scenario('start'), MAX_ID)
+  const nodeValues = reader.list(scenario('nodes'), { min: 1, max: MAX_NODES })
+  const edgeValues = reader.list(scenario('edges'), { min: 0, max: MAX_EDGES })
+
+  const nodes = new Map<string, Node>()
+  const paths = new Map<string, string>()
+  const brought: BroughtTier[] = []
+  for (const source of nodeValues) {
+    const node = readNode(reader, source, brought)
+    if (node.id === '') continue
+    if (nodes.has(node.id)) reader.fault(`${source.path}.id`, `repeats the id of ${paths.get(node.id)}`)
+    else paths.set(node.id, source.path)
+    nodes.set(node.id, node)
+  }
+  const edges = readEdges(reader, edgeValues, nodes)
+  addTiers(reader, nodes, brought)
+
+  const definition = {
+    name,
+    start,
+    nodes,
+    edges,
+  }
+  if (start !== '' && !nodes.has(start)) reader.fault('start', `names no node: "${start}"`)
+  for (const node of nodes.values()) {
+    const path = paths.get(node.id) ?? ''
+    if (node.type === 'start' && start !== '' && node.id !== start)
+      reader.fault(path, 'has type start, but is not where the scenario starts')
+    if (node.type === 'battle-pass-level') checkLevelNode(reader, path, node, nodes)
+  }
+  checkCycles(reader, definition, paths)
+  setRepeats(reader, definition, paths)
+  return definition
+}
