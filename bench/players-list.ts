@@ -147,9 +147,9 @@ async function deepPlace(pool: Pool, search: PlayerSearch, page: Partial<PlayerP
   if (search.text != null) return null
   const found: ListPosition[] = []
   for (let after: ListPosition | null = null; found.length < 20_000; ) {
-    const { places, stoppedAt } = await searchPlayers(pool, search, { after, limit: 1_000, sortBy, direction })
-    found.push(...places)
-    after = stoppedAt ?? (places.length === 1_000 ? (places.at(-1) ?? null) : null)
+    const { positions, stoppedAt } = await searchPlayers(pool, search, { after, limit: 1_000, sortBy, direction })
+    found.push(...positions)
+    after = stoppedAt ?? (positions.length === 1_000 ? (positions.at(-1) ?? null) : null)
     if (!after) break
   }
   return found.length < 2 * PAGE ? null : (found[found.length >> 1] ?? null)

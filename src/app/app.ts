@@ -1,15 +1,14 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { createAccessWatch } from '../auth/access-watch.ts'
-import { createEndedAccess, purgeEndedAccess } from '../auth/ended-access.ts'
+import { createEndedAccess } from '../auth/ended-access.ts'
 import { createTokens, type TokenKey, type Tokens } from '../auth/tokens.ts'
 import { createWebhook } from '../auth/webhook.ts'
 import type { Lane } from '../commit/command.ts'
 import { createGroupCommit, type GroupCommit } from '../commit/group-commit.ts'
 import { createMemory } from '../commit/memory.ts'
-import { expiring } from '../commit/table.ts'
 import type { Config } from '../config.ts'
 import { pendingMigrations } from '../db/migrate.ts'
 import { createPool } from '../db/pool.ts'
@@ -17,22 +16,20 @@ import { createPrisma } from '../db/prisma.ts'
 import { publishTo } from '../events/append.ts'
 import { createLocalBus } from '../events/bus.ts'
 import { createRedisBus } from '../events/redis-bus.ts'
-import { purgeOldEvents } from '../events/retention.ts'
 import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
 import { readPersistedOperations } from '../graphql/persisted-operations.ts'
 import { createGraphql } from '../graphql/yoga.ts'
 import { docsRoutes } from '../http/docs.ts'
 import { createHealth } from '../http/health.ts'
-import { inTurn } from '../http/in-turn.ts'
 import { type PlayableDemo, playRoutes } from '../http/play.ts'
 import type { Route } from '../http/route.ts'
-import { createWayIn, lacksHost, type WayIn } from '../http/way-in.ts'
+import { createWayIn, lacksHost } from '../http/way-in.ts'
 import { createFolding } from '../insight/fold.ts'
-import { rollUpHours } from '../insight/hours.ts'
-import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
 import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
 import { routes } from '../routes.ts'
 import { schema } from '../schema.ts'
+import { createHousekeeping } from './housekeeping.ts'
+import { listenOn, openServer, takePath } from './http-server.ts'
 import { type Logger, rateLimited } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createService, type Service } from './service.ts'
@@ -72,7 +69,6 @@ const DRAIN_MS = 10_000
  */
 const OPERATORS_SHARE = 0.3
 const GROUPS_SHARE = 0.3
-const PURGE_EVERY_MS = 10 * 60_000
 
 /**
  * Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faulty files that the configuration
@@ -206,9 +202,8 @@ export async function createApp({
   })
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
-    request.url = pathOf(request.url)
     if (stopping) response.setHeader('connection', 'close')
-    const isGraphql = isGraphqlPath(request.url) && !lacksHost(request)
+    const isGraphql = isGraphqlPath(request.url ?? '') && !lacksHost(request)
     void (isGraphql ? graphql : wayIn).serve(request, response)
   }
 
@@ -219,7 +214,7 @@ export async function createApp({
     socket.once('close', () => connections.delete(socket))
   })
   server.on('upgrade', (request, socket, head) => {
-    request.url = pathOf(request.url)
+    takePath(request)
     graphql.upgrade(request, socket, head)
   })
   const metricsWay = createWay(health.metricsRoutes)
@@ -227,25 +222,7 @@ export async function createApp({
 
   const folding = createFolding({ pool, onError: warn })
 
-  /** Jobs that remove old rows. Each removes a bounded number and returns how many; hours are added to their days. */
-  const purges: Record<string, (from: Pool) => Promise<number>> = {
-    'expired secrets of providers': purgeExpiredSecrets,
-    'players whose access ended': purgeEndedAccess,
-    'hours of old figures': rollUpHours,
-    'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
-  }
-  for (const table of expiring) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
-
-  async function purge(): Promise<void> {
-    for (const [what, removeSome] of Object.entries(purges)) {
-      try {
-        while ((await removeSome(pool)) > 0) log.debug(`${what} were removed`)
-      } catch (error) {
-        log.warn({ err: String(error) }, `${what} could not be removed; the next round tries again`)
-      }
-    }
-  }
-  let purging: NodeJS.Timeout | undefined
+  const housekeeping = createHousekeeping({ pool, config, log })
 
   return {
     service,
@@ -256,7 +233,7 @@ export async function createApp({
     metrics,
     async listen() {
       if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
-      purging = setInterval(purge, PURGE_EVERY_MS).unref()
+      housekeeping.start()
       folding.start()
       await ended.start()
       return listenOn(server, config.port, config.host)
@@ -264,7 +241,7 @@ export async function createApp({
     async stop() {
       stopping = true
       if (server.listening) await delay(config.shutdownGraceMs)
-      clearInterval(purging)
+      housekeeping.stop()
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
       // Browsers and balancers open connections ahead. Node counts only those as idle that have had an answer.
@@ -290,36 +267,6 @@ export async function createApp({
       await pool.end()
     },
   }
-}
-
-/**
- * Requests that Node cannot read are answered by the way in, too: a missing host, a faulty head, one that is too slow.
- */
-function openServer(
-  { serveError, serveExpectation }: WayIn,
-  serve: (request: IncomingMessage, response: ServerResponse) => void,
-): Server {
-  const limits = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false }
-  return createServer(limits, inTurn(serve))
-    .on('clientError', serveError)
-    .on('checkExpectation', inTurn(serveExpectation))
-}
-
-function listenOn(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
-}
-
-/** The path of a request. A proxy may send the whole address, which every server must accept (RFC 9112, 3.2.2). */
-function pathOf(url = ''): string {
-  if (url[0] === '/' || !/^https?:/.test(url) || !URL.canParse(url)) return url
-  const { pathname, search } = new URL(url)
-  return pathname + search
 }
 
 function isGraphqlPath(url: string): boolean {

@@ -202,9 +202,7 @@ let goodHost: string | undefined
 /** What is wrong with a request before it is looked for: its target is no path, or its host none. */
 function faultOf(request: IncomingMessage): Refusal | undefined {
   const { url = '', headers } = request
-  // The whole address is a proxy's form of it, which every server takes (RFC 9112, 3.2.2).
-  if (url[0] !== '/' && !(/^https?:/.test(url) && URL.canParse(url)))
-    return invalidRequest({ path: 'target', message: 'must be a path' })
+  if (url[0] !== '/') return invalidRequest({ path: 'target', message: 'must be a path' })
   const { host } = headers
   if (host === goodHost && host !== undefined) return undefined
   if (host === undefined ? lacksHost(request) : /[/?#@\\]/.test(host) || !URL.canParse(`http://${host}`))

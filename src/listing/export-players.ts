@@ -45,9 +45,9 @@ export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIte
 
 async function* pagesOf(pool: Pool, { caller, search }: Export, first: FoundPlayers): AsyncGenerator<string> {
   for (let found = first; ; ) {
-    const { places, stoppedAt } = found
-    if (places.length > 0) yield await linesOf(pool, search, places)
-    const after = stoppedAt ?? (places.length === PAGE ? places.at(-1) : undefined)
+    const { positions, stoppedAt } = found
+    if (positions.length > 0) yield await linesOf(pool, search, positions)
+    const after = stoppedAt ?? (positions.length === PAGE ? positions.at(-1) : undefined)
     if (!after) return
     await requireKey(pool, caller)
     found = await searchPlayers(pool, search, { after, limit: PAGE })
@@ -59,7 +59,7 @@ async function requireKey(pool: Pool, { keyId }: PlatformCaller): Promise<void> 
   if (rows.length === 0) throw new Refusal('invalidToken')
 }
 
-async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, places: ListPosition[]): Promise<string> {
+async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, positions: ListPosition[]): Promise<string> {
   const { rows } = await pool.query<Row>({
     name: 'export-players',
     text: `SELECT p.id, p.status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,
@@ -68,13 +68,13 @@ async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, places
            ORDER BY i.provider COLLATE "C", i.subject COLLATE "C"), '[]')
          FROM identities i WHERE i.environment_id = p.environment_id AND i.player_id = p.id) AS identities,
         s.level, s.xp, s.premium_owned
-      FROM unnest($2::uuid[]) WITH ORDINALITY AS k(id, place)
+      FROM unnest($2::uuid[]) WITH ORDINALITY AS k(id, position)
       CROSS JOIN LATERAL (SELECT * FROM players p WHERE p.environment_id = $1 AND p.id = k.id LIMIT 1) p
       LEFT JOIN LATERAL (
         SELECT * FROM passes s WHERE s.environment_id = $1 AND s.player_id = k.id AND s.scenario_id = $3 AND s.node_id = $4 LIMIT 1
       ) s ON true
-      ORDER BY k.place`,
-    values: [environmentId, places.map(({ id }) => id), pass?.scenarioId ?? null, pass?.nodeId ?? null],
+      ORDER BY k.position`,
+    values: [environmentId, positions.map(({ id }) => id), pass?.scenarioId ?? null, pass?.nodeId ?? null],
   })
   return rows.map((row) => `${print(lineOf(row, Boolean(pass)))}\n`).join('')
 }

@@ -72,7 +72,7 @@ builder.queryFields((t) => ({
   players: t.connection(
     {
       type: PlayerType,
-      description: `The players of an environment, by default the newest first. A page ends early, with \`hasNextPage\` and an \`endCursor\` to go on from, when ${MAX_ROWS.toLocaleString('en')} players were looked at for it; it can be empty then. Pages go on behind a place, not behind a player: one that moves past it meanwhile, by a login or a level, may be met twice or not at all.`,
+      description: `The players of an environment, by default the newest first. A page continues behind a position, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. A page ends early when ${MAX_ROWS.toLocaleString('en')} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')
@@ -84,23 +84,23 @@ builder.queryFields((t) => ({
         const pool = context.service.operatorPool
         const search = searchOf(filter, environmentId)
         const found = await searchPlayers(pool, search, { after, limit: size + 1, sortBy, direction })
-        const places = found.places.slice(0, size)
-        const ids = places.map(({ id }) => id)
+        const positions = found.positions.slice(0, size)
+        const ids = positions.map(({ id }) => id)
         // The requested fields of the players are read together.
         const query = queryFromInfo({ context, info, typeName: 'Player', paths: [['edges', 'node'], ['nodes']] })
         const rows = await context.prisma.player.findMany({ ...query, where: { environmentId, id: { in: ids } } })
         const byId = new Map(rows.map((row) => [row.id, row]))
-        const players = places.flatMap((place) => {
-          const row = byId.get(place.id)
-          return row ? [{ row, place }] : []
+        const players = positions.flatMap((position) => {
+          const row = byId.get(position.id)
+          return row ? [{ row, position }] : []
         })
-        const page = forwardPage(players, { size, after }, ({ place }) => printPosition(sortBy, place))
+        const page = forwardPage(players, { size, after }, ({ position }) => printPosition(sortBy, position))
         // The next page begins behind the last player, or where the search stopped before the page was full.
-        const next = found.places.length > size ? null : found.stoppedAt
+        const next = found.positions.length > size ? null : found.stoppedAt
         const pageInfo = {
           ...page.pageInfo,
           endCursor: next ? printPosition(sortBy, next) : page.pageInfo.endCursor,
-          hasNextPage: next !== null || found.places.length > size,
+          hasNextPage: next !== null || found.positions.length > size,
         }
         const about: AboutList = {
           count: once(() => countPlayers(pool, search, sortBy)),
@@ -119,11 +119,11 @@ builder.queryFields((t) => ({
       fields: (t) => ({
         totalCount: t.field({
           type: 'Count',
-          description: `The length of the whole list, counted up to ${MAX_COUNT.toLocaleString('en')}. A lower bound where \`totalCountIsExact\` is false.`,
+          description: `The number of players in the whole list, counted up to ${MAX_COUNT.toLocaleString('en')}. When \`totalCountIsExact\` is false, there may be more.`,
           resolve: async (connection) => (await aboutOf(connection).count()).count,
         }),
         totalCountIsExact: t.boolean({
-          description: 'False when there may be more than were counted.',
+          description: 'False when there may be more players than `totalCount`.',
           resolve: async (connection) => (await aboutOf(connection).count()).isExact,
         }),
         nicknameSearch: t.field({
@@ -156,12 +156,12 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 const printPosition = (sortBy: PlayerSort, { id, at }: ListPosition): string =>
   printCursor(LISTS[sortBy], sortBy === 'created' ? id : `${at ?? ''}~${id}`)
 
-/** The place of a cursor; undefined for a cursor of a list in another order. */
+/** The position of a cursor; undefined for a cursor of a list in another order. */
 function readPosition(sortBy: PlayerSort, cursor: string): ListPosition | undefined {
-  const place = readCursor(LISTS[sortBy], cursor)
-  if (place === undefined) return undefined
-  if (sortBy === 'created') return isUuid(place) ? { id: place, at: null } : undefined
-  const [at = '', id = ''] = place.split('~', 2)
+  const position = readCursor(LISTS[sortBy], cursor)
+  if (position === undefined) return undefined
+  if (sortBy === 'created') return isUuid(position) ? { id: position, at: null } : undefined
+  const [at = '', id = ''] = position.split('~', 2)
   if (!isUuid(id)) return undefined
   if (sortBy === 'level') return /^\d{1,7}$/.test(at) ? { id, at } : undefined
   if (at === '') return { id, at: null }

@@ -30,8 +30,8 @@ export interface PlayerSearch extends PlayerFilter {
 
 /** A page of what a search finds. */
 export interface FoundPlayers {
-  readonly places: ListPosition[]
-  /** The place where the search stopped before the page was full: more players may follow. Null when none follow. */
+  readonly positions: ListPosition[]
+  /** The position where the search stopped before the page was full: more players may follow. Null when none follow. */
   readonly stoppedAt: ListPosition | null
 }
 
@@ -75,26 +75,26 @@ export async function nicknameSearchOf(pool: Pool, text: string): Promise<Nickna
 /** Finds the players of a page, in the order of the list. */
 export async function searchPlayers(pool: Pool, search: PlayerSearch, page: PlayerPage): Promise<FoundPlayers> {
   const text = await textOf(pool, search)
-  const places: ListPosition[] = []
+  const positions: ListPosition[] = []
   for (const part of partsOf(page, search)) {
     const list = new ListPart(search, part, text?.searched ?? null)
-    const found = await findPart(pool, list, text, { ...page, limit: page.limit - places.length })
-    places.push(...found.places)
-    if (found.stoppedAt || places.length === page.limit) return { places, stoppedAt: found.stoppedAt }
+    const found = await findPart(pool, list, text, { ...page, limit: page.limit - positions.length })
+    positions.push(...found.positions)
+    if (found.stoppedAt || positions.length === page.limit) return { positions, stoppedAt: found.stoppedAt }
   }
-  return { places, stoppedAt: null }
+  return { positions, stoppedAt: null }
 }
 
 async function findPart(pool: Pool, list: ListPart, text: Text | null, page: PlayerPage): Promise<FoundPlayers> {
-  if (text?.isFew) return { places: (await collect(pool, list, text, page)) ?? [], stoppedAt: null }
+  if (text?.isFew) return { positions: (await collect(pool, list, text, page)) ?? [], stoppedAt: null }
   const begun = await follow(pool, list, text, page, FIRST_ROWS)
   if (!begun.stoppedAt) return begun
-  const isLikelyFull = begun.places.length * MAX_ROWS >= page.limit * FIRST_ROWS
+  const isLikelyFull = begun.positions.length * MAX_ROWS >= page.limit * FIRST_ROWS
   const collected = isLikelyFull ? null : await collect(pool, list, text, page)
-  if (collected) return { places: collected, stoppedAt: null }
-  const rest = { ...page, after: begun.stoppedAt, limit: page.limit - begun.places.length }
-  const { places, stoppedAt } = await follow(pool, list, text, rest, MAX_ROWS - FIRST_ROWS)
-  return { places: [...begun.places, ...places], stoppedAt }
+  if (collected) return { positions: collected, stoppedAt: null }
+  const rest = { ...page, after: begun.stoppedAt, limit: page.limit - begun.positions.length }
+  const { positions, stoppedAt } = await follow(pool, list, text, rest, MAX_ROWS - FIRST_ROWS)
+  return { positions: [...begun.positions, ...positions], stoppedAt }
 }
 
 /** The matches among the next rows in the order of the list, and the last of these rows if the page is not full. */
@@ -105,14 +105,14 @@ async function follow(
   page: PlayerPage,
   most: number,
 ): Promise<FoundPlayers> {
-  const { rows } = await pool.query<{ places: ListPosition[]; stopped_at: ListPosition | null }>(
+  const { rows } = await pool.query<{ positions: ListPosition[]; stopped_at: ListPosition | null }>(
     `${withAll(text?.asked, `page AS MATERIALIZED (${list.selectNext(page, most)})`)}
-     SELECT (SELECT coalesce(json_agg(page), '[]') FROM page) AS places,
+     SELECT (SELECT coalesce(json_agg(page), '[]') FROM page) AS positions,
        CASE WHEN (SELECT count(*) FROM page) < ${page.limit}
          THEN (SELECT row_to_json(stop) FROM (${list.selectStop(page, most)}) stop) END AS stopped_at`,
   )
-  const { places = [], stopped_at: stoppedAt = null } = rows[0] ?? {}
-  return { places, stoppedAt }
+  const { positions = [], stopped_at: stoppedAt = null } = rows[0] ?? {}
+  return { positions, stoppedAt }
 }
 
 /** The page from the first source with few rows, sorted as a whole. Null when there is no such source. */
@@ -128,10 +128,10 @@ async function collect(
     (source) => `WHEN ${isFew(list, source)} THEN (
       SELECT coalesce(json_agg(q), '[]') FROM (${list.selectAll(source, page, FEW)}) q)`,
   )
-  const { rows } = await pool.query<{ places: ListPosition[] | null }>(
-    `${withAll(text?.asked, text?.named(FEW_NAMED + 1))} SELECT CASE ${pages.join('\n')} END AS places`,
+  const { rows } = await pool.query<{ positions: ListPosition[] | null }>(
+    `${withAll(text?.asked, text?.named(FEW_NAMED + 1))} SELECT CASE ${pages.join('\n')} END AS positions`,
   )
-  return rows[0]?.places ?? null
+  return rows[0]?.positions ?? null
 }
 
 function isFew(list: ListPart, source: Source): string {

@@ -34,7 +34,7 @@ export interface PlayerFilter {
   readonly levelTo?: number | null
 }
 
-/** A place in a list: a player, and its sort key beside the id. Null for a list by id, and without a login. */
+/** A position in a list: a player, and its sort key beside the id. Null for a list by id, and without a login. */
 export interface ListPosition {
   readonly id: string
   readonly at: string | null
@@ -42,7 +42,7 @@ export interface ListPosition {
 
 /** A page of a list of players. Default: the newest, the latest login or the highest level first. */
 export interface PlayerPage {
-  /** The page begins after this place. */
+  /** The page begins after this position. */
   readonly after: ListPosition | null
   readonly limit: number
   readonly sortBy?: PlayerSort
@@ -204,7 +204,7 @@ export class ListPart {
     return conditions.every((condition) => condition === meets) && (part !== 'level' || alias === 's')
   }
 
-  /** The first `most` rows of a source, after a place of the list when the source has the list's order. */
+  /** The first `most` rows of a source, after a position of the list when the source has the list's order. */
   private take(source: Source, most: number, page: PlayerPage | null): string {
     const { alias, order, meets, rows } = source
     if (order === null || alias === 'f') return `(${rows}) ${alias}`
@@ -245,7 +245,7 @@ export class ListPart {
     return this.select(source, page, this.join(source, this.take(source, most, page)))
   }
 
-  /** The place of the last of these rows; no row when there are fewer. */
+  /** The position of the last of these rows; no row when there are fewer. */
   selectStop(page: PlayerPage, most: number): string {
     const { alias } = this.ordered
     return `SELECT ${ID[alias]} AS id, ${KEYS[this.part].text} AS at FROM ${this.take(this.ordered, most, page)}

@@ -200,8 +200,8 @@ test('nicknames are found by their beginning where the role may not create exten
     await migrate(role.pool)
     const find = async (text: string) => {
       const search = { environmentId: ENVIRONMENT, text }
-      const { places } = await searchPlayers(role.pool, search, { after: null, limit: 2 })
-      return [await nicknameSearchOf(role.pool, text), places.map(({ id }) => id)]
+      const { positions } = await searchPlayers(role.pool, search, { after: null, limit: 2 })
+      return [await nicknameSearchOf(role.pool, text), positions.map(({ id }) => id)]
     }
     const enable = async () => (await role.pool.query('SELECT enable_nickname_search() AS enabled')).rows[0].enabled
     expect([await find('seÑor'), await find('dragon'), await enable()]).toEqual([

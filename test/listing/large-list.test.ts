@@ -76,10 +76,10 @@ const searchOf = (asked: Partial<PlayerSearch>): PlayerSearch => ({
 async function all(search: PlayerSearch, page: Partial<PlayerPage>): Promise<string[]> {
   const found: string[] = []
   for (let after: ListPosition | null = null; ; ) {
-    const { places, stoppedAt } = await searchPlayers(game.app.pool, search, { ...page, after, limit: 900 })
-    expect(places.length).toBeLessThanOrEqual(900)
-    found.push(...places.map(({ id }) => id))
-    after = stoppedAt ?? (places.length === 900 ? (places.at(-1) ?? null) : null)
+    const { positions, stoppedAt } = await searchPlayers(game.app.pool, search, { ...page, after, limit: 900 })
+    expect(positions.length).toBeLessThanOrEqual(900)
+    found.push(...positions.map(({ id }) => id))
+    after = stoppedAt ?? (positions.length === 900 ? (positions.at(-1) ?? null) : null)
     if (!after) return found
   }
 }

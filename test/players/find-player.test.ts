@@ -50,14 +50,14 @@ afterAll(() => game?.stop())
 async function pages(search: Omit<PlayerSearch, 'environmentId'>, size: number, most: number): Promise<string[]> {
   const found: string[] = []
   for (let after: string | null = null; found.length < most; ) {
-    const { places, stoppedAt } = await searchPlayers(
+    const { positions, stoppedAt } = await searchPlayers(
       game.app.pool,
       { environmentId: game.environmentId, ...search },
       { after: after === null ? null : { id: after, at: null }, limit: size },
     )
-    found.push(...places.map(({ id }) => id))
-    if (!stoppedAt && places.length < size) break
-    after = (stoppedAt ?? places.at(-1))?.id ?? null
+    found.push(...positions.map(({ id }) => id))
+    if (!stoppedAt && positions.length < size) break
+    after = (stoppedAt ?? positions.at(-1))?.id ?? null
   }
   return found
 }

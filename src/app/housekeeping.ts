@@ -1,0 +1,48 @@
+import type { Pool } from 'pg'
+import { purgeEndedAccess } from '../auth/ended-access.ts'
+import { expiring } from '../commit/table.ts'
+import type { Config } from '../config.ts'
+import { purgeOldEvents } from '../events/retention.ts'
+import { rollUpHours } from '../insight/hours.ts'
+import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
+import type { Logger } from './log.ts'
+
+export interface HousekeepingOptions {
+  readonly pool: Pool
+  readonly config: Config
+  readonly log: Logger
+}
+
+const PURGE_EVERY_MS = 10 * 60_000
+
+/** Removes old rows every ten minutes. */
+export function createHousekeeping({ pool, config, log }: HousekeepingOptions) {
+  /** Jobs that remove old rows. Each removes a bounded number and returns how many; hours are added to their days. */
+  const purges: Record<string, (from: Pool) => Promise<number>> = {
+    'expired secrets of providers': purgeExpiredSecrets,
+    'players whose access ended': purgeEndedAccess,
+    'hours of old figures': rollUpHours,
+    'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
+  }
+  for (const table of expiring) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
+
+  async function purge(): Promise<void> {
+    for (const [what, removeSome] of Object.entries(purges)) {
+      try {
+        while ((await removeSome(pool)) > 0) log.debug(`${what} were removed`)
+      } catch (error) {
+        log.warn({ err: String(error) }, `${what} could not be removed; the next round tries again`)
+      }
+    }
+  }
+
+  let timer: NodeJS.Timeout | undefined
+  return {
+    start(): void {
+      timer = setInterval(purge, PURGE_EVERY_MS).unref()
+    },
+    stop(): void {
+      clearInterval(timer)
+    },
+  }
+}
