@@ -80,7 +80,7 @@ test('players that were there before are found by their nickname in any letter c
   for (const text of ['éva ὀδυσσεύς', 'Éva Ὀδυσ', 'e\u0301VA'])
     expect(
       await searchPlayers(pool, { environmentId: ENVIRONMENT, text, status: null }, { after: null, limit: 2 }),
-    ).toEqual({ places: [{ id: PLAYER, at: null }], stoppedAt: null })
+    ).toEqual({ positions: [{ id: PLAYER, at: null }], stoppedAt: null })
 })
 
 test('keys that were there before tell who made and who revoked them, as far as the audit log knows', async () => {
