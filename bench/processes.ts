@@ -10,6 +10,8 @@ import { until } from '../test/support/until.ts'
 
 /** What `npm start` gives to the service, and the benchmark to every server. */
 export const NODE_OPTIONS = '--max-semi-space-size=64'
+/** The limit of players counts each call, and one hot player never exceeds it. */
+const RATE_LIMITS = 'player=1000000000/s'
 
 const cleanUps: (() => unknown)[] = []
 
@@ -30,7 +32,7 @@ export interface Server {
 
 /** The service as `npm start` runs it, once it serves. */
 export async function startInstance({ env }: World, others: Readonly<Record<string, string>> = {}): Promise<Server> {
-  const service: Service = spawnService({ ...env, NODE_OPTIONS, ...others })
+  const service: Service = spawnService({ ...env, NODE_OPTIONS, RATE_LIMITS, ...others })
   onEnd(() => stopService(service))
   await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined)
   if (service.exit) throw new Error(`the service ended:\n${service.output}`)

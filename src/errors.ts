@@ -44,6 +44,7 @@ export const REFUSALS = {
   payloadTooLarge: [413, 'payload too large'],
   expectationFailed: [417, 'expectation failed'],
   idempotencyKeyReused: [422, 'idempotency key reused'],
+  rateLimited: [429, 'rate limited'],
   headersTooLarge: [431, 'headers too large'],
   internalError: [500, 'internal error'],
   customAuthInvalidResponse: [502, 'custom auth invalid response'],
@@ -59,22 +60,39 @@ export interface Fault {
   readonly message: string
 }
 
+/** The rate limit that a refused call has exceeded: so many calls in so many seconds. */
+export interface ExceededLimit {
+  readonly name: string
+  readonly calls: number
+  readonly seconds: number
+  /** When the next call can succeed. At least 1. */
+  readonly retryAfterSeconds: number
+}
+
 /** Thrown by operations for a refused request. Each surface renders it in its own form. */
 export class Refusal extends Error {
   readonly kind: RefusalKind
   readonly faults: readonly Fault[]
   /** Details for the log, such as the name of the provider. Answers do not contain them. */
   readonly about: Readonly<Record<string, string>>
+  /** Set for `rate limited`. */
+  readonly limit: ExceededLimit | undefined
 
   constructor(
     kind: RefusalKind,
-    options: { faults?: readonly Fault[]; about?: Readonly<Record<string, string>>; cause?: unknown } = {},
+    options: {
+      faults?: readonly Fault[]
+      about?: Readonly<Record<string, string>>
+      limit?: ExceededLimit
+      cause?: unknown
+    } = {},
   ) {
     super(REFUSALS[kind][1], { cause: options.cause })
     this.name = 'Refusal'
     this.kind = kind
     this.faults = options.faults ?? []
     this.about = options.about ?? {}
+    this.limit = options.limit
   }
 
   /** Whether the log warns of it: something is away, or a webhook breaks its contract. */
@@ -84,6 +102,11 @@ export class Refusal extends Error {
 
   get status(): number {
     return REFUSALS[this.kind][0]
+  }
+
+  /** Seconds after which a caller should try again; undefined when another attempt cannot help. */
+  get retryAfterSeconds(): number | undefined {
+    return this.limit?.retryAfterSeconds ?? (this.status === 503 ? 1 : undefined)
   }
 
   /** Whether answers contain the faults: a 400 names all of them, a 412 the current version. */

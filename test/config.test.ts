@@ -68,6 +68,22 @@ describe('what is not set', () => {
   })
 })
 
+describe('rate limits', () => {
+  it('keep their defaults but for those that are named', () => {
+    const { rateLimits } = readConfig({ RATE_LIMITS: ' login=5/s, player = 100/h ,operator=off' })
+    expect(rateLimits).toEqual({
+      login: { calls: 5, seconds: 1 },
+      sdk_key: { calls: 120_000, seconds: 60 },
+      player: { calls: 100, seconds: 3_600 },
+      operator: null,
+    })
+  })
+
+  it('can be turned off', () => {
+    expect(Object.values(readConfig({ RATE_LIMITS: 'off' }).rateLimits)).toEqual([null, null, null, null])
+  })
+})
+
 describe('where the database is', () => {
   it.each([
     'postgres://tierway:hunter2@[::1]:5432/tierway',
@@ -113,6 +129,13 @@ describe('faults of the configuration', () => {
     ],
     ['WEBHOOK_PRIVATE_ADDRESSES must be one of allow, deny', { WEBHOOK_PRIVATE_ADDRESSES: 'true' }],
     ['MAX_BODY_BYTES must be a whole number from 1024 to 67108864', { MAX_BODY_BYTES: '1000' }],
+    ['RATE_LIMITS must be off, or a list such as login=1000/m,player=off; "100" is no entry', { RATE_LIMITS: '100' }],
+    ['RATE_LIMITS must be off, or a list', { RATE_LIMITS: 'xp=3/s' }],
+    ['RATE_LIMITS must be off, or a list', { RATE_LIMITS: 'player=3/d' }],
+    ['RATE_LIMITS must be off, or a list', { RATE_LIMITS: 'player=3/s,' }],
+    ['RATE_LIMITS must name player once', { RATE_LIMITS: 'player=3/s, player=off' }],
+    ['RATE_LIMITS must allow 1 to 1000000000 calls for login', { RATE_LIMITS: 'login=0/s' }],
+    ['TRUSTED_PROXIES must be a whole number from 0 to 10', { TRUSTED_PROXIES: 'all' }],
     ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: '*' }],
     ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: 'https://a.example.com/, https://b.example.com' }],
     ['METRICS_TOKEN must have at least 16 characters', { METRICS_TOKEN: 'short' }],

@@ -19,7 +19,7 @@ beforeAll(async () => {
   player = await game.player()
   const wayIn = createWayIn({
     routes: [playerPost('/sdk/v1/player/rename', renameCall)],
-    context: { service: game.app.service, maxBodyBytes: 2 ** 20 },
+    context: { service: game.app.service, maxBodyBytes: 2 ** 20, trustedProxies: 0 },
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     allowedOrigins: [],

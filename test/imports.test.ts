@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 const LEVELS = {
   /** What studios and games run, too: it rests on nothing of ours. */
   sdk: /^(sdk|client)\//,
-  ground: /^(errors|json|app\/metrics)\.ts$|^request\//,
+  ground: /^(errors|json|app\/metrics)\.ts$|^(request|rate-limits)\//,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
   features:
     /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql|key-ring\.ts)/,

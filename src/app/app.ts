@@ -26,6 +26,7 @@ import type { Route } from '../http/route.ts'
 import { createWayIn, lacksHost } from '../http/way-in.ts'
 import { createFolding } from '../insight/fold.ts'
 import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
+import { createRateLimits } from '../rate-limits/rate-limits.ts'
 import { routes } from '../routes.ts'
 import { schema } from '../schema.ts'
 import { createHousekeeping } from './housekeeping.ts'
@@ -152,6 +153,12 @@ export async function createApp({
     },
   })
   const secrets = createSecrets(secretsKeys)
+  const rateLimits = createRateLimits({
+    settings: config.rateLimits,
+    redisUrl: config.redisUrl,
+    onLimited: (limit) => metrics.rateLimited.inc({ limit }),
+    onError: (error) => warn(error, 'Redis cannot count logins: this instance counts its own meanwhile'),
+  })
   const service = createService({
     pool,
     operatorPool,
@@ -159,6 +166,7 @@ export async function createApp({
     webhook,
     secrets,
     tokens,
+    rateLimits,
     log,
   })
 
@@ -174,7 +182,7 @@ export async function createApp({
   const createWay = (routes: readonly Route[]) =>
     createWayIn({
       routes,
-      context: { service, maxBodyBytes: config.maxBodyBytes },
+      context: { service, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies },
       log,
       metrics,
       allowedOrigins: config.allowedOrigins,
@@ -261,6 +269,7 @@ export async function createApp({
       await folding.stop()
       await subscriptions.close()
       await bus.close()
+      await rateLimits.close()
       await prisma.$disconnect()
       await operatorPool.end()
       await groupPool.end()

@@ -78,6 +78,12 @@ export function createMetrics() {
       registers,
     }),
     eventsSent: new Counter({ name: 'tierway_events_sent_total', help: 'Events sent to subscribers.', registers }),
+    rateLimited: new Counter({
+      name: 'tierway_rate_limited_total',
+      help: 'Calls that were refused because of a rate limit.',
+      labelNames: ['limit'],
+      registers,
+    }),
     sockets: new Gauge({ name: 'tierway_sockets', help: 'WebSockets that are open.', registers }),
   }
 }

@@ -7,6 +7,7 @@ import type { Lane } from '../commit/command.ts'
 import type { GroupCommit } from '../commit/group-commit.ts'
 import { type BeginStorageAnswer, createStorageAnswers } from '../players/storage-answers.ts'
 import type { Secrets } from '../providers/secrets.ts'
+import type { RateLimits } from '../rate-limits/rate-limits.ts'
 import type { Logger } from './log.ts'
 
 /**
@@ -25,6 +26,7 @@ export interface Service {
   readonly secrets: Secrets
   readonly webhook: Webhook
   readonly tokens: Tokens
+  readonly rateLimits: RateLimits
   /** Logs what went wrong when the call is answered all the same. */
   readonly warn: (message: string, detail: unknown) => void
 
@@ -35,7 +37,8 @@ export interface Service {
   readonly previewScenario: PreviewScenario
 }
 
-export interface ServiceOptions extends Pick<Service, 'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens'> {
+export interface ServiceOptions
+  extends Pick<Service, 'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens' | 'rateLimits'> {
   readonly engines: Readonly<Record<Lane, GroupCommit>>
   readonly log: Logger
 }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { AuditDenied } from '../audit/denied.ts'
 import { type Fault, invalidRequest, Refusal, type RefusalKind } from '../errors.ts'
+import type { RateLimits } from '../rate-limits/rate-limits.ts'
 import { operatorName } from '../request/common.ts'
 import { optional, shape } from '../request/shape.ts'
 import { type ClientRef, type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from './callers.ts'
@@ -16,6 +17,7 @@ interface Registry {
   readonly tokens: Tokens
   readonly pool: Pool
   readonly auditDenied: AuditDenied
+  readonly rateLimits: RateLimits
 }
 
 /** The credentials that came with a call. */
@@ -24,6 +26,8 @@ export interface Credentials {
   readonly sdkKey: string | null | undefined
   /** The person who acts with a platform key, as the call names it, unchecked. Ignored for players. */
   readonly operator?: unknown
+  /** The client's address, by which logins are limited. */
+  readonly address: () => string
 }
 
 /** A call whose credentials are looked at when they are asked for. */
@@ -32,6 +36,8 @@ export interface Access {
   readonly caller: () => Caller | Promise<Caller>
   /** The environment of the SDK key. Refuses a call with a missing or invalid key. */
   readonly client: () => Promise<ClientRef>
+  readonly address: () => string
+  readonly rateLimits: RateLimits
   readonly auditDenied: AuditDenied
   /** The refusal for a credential of the wrong kind: the only difference between the surfaces (decisions 10). */
   readonly wrongKind: RefusalKind
@@ -52,6 +58,8 @@ export function accessOf(registry: Registry, credentials: Credentials, wrongKind
       return caller
     },
     client: () => findClient(registry.pool, sdkKey),
+    address: credentials.address,
+    rateLimits: registry.rateLimits,
     auditDenied: registry.auditDenied,
     wrongKind,
   }
@@ -93,10 +101,21 @@ function withOperator(caller: PlatformCaller, sent: unknown): PlatformCaller {
  */
 export function requirePlayer(access: Access, action?: string): PlayerCaller | Promise<PlayerCaller> {
   const attempt = action === undefined ? undefined : { action, target: 'players' }
-  const check = (caller: Caller) =>
-    caller.kind === 'player' ? caller : deny(access, caller, access.wrongKind, attempt)
+  const check = (caller: Caller) => {
+    if (caller.kind !== 'player') return deny(access, caller, access.wrongKind, attempt)
+    access.rateLimits.countPlayer(caller.playerId)
+    return caller
+  }
   const caller = access.caller()
   return caller instanceof Promise ? caller.then(check) : check(caller)
+}
+
+/** The game client that calls without a player: a login, refresh or logout. */
+export async function requireClient(access: Access): Promise<ClientRef> {
+  await access.rateLimits.countLogin(access.address())
+  const client = await access.client()
+  await access.rateLimits.countLoginOf(client.keyId)
+  return client
 }
 
 /** The player that calls with an SDK key beside its token. Both must be of one environment. */
@@ -104,7 +123,7 @@ export async function requireLink(
   access: Access,
   action: string,
 ): Promise<{ client: ClientRef; player: PlayerCaller }> {
-  const client = await access.client()
+  const client = await requireClient(access)
   const player = await requirePlayer(access, action)
   if (player.environmentId !== client.environmentId) throw new Refusal('invalidToken')
   return { client, player }
@@ -122,6 +141,7 @@ export async function requirePlatform(
 ): Promise<PlatformCaller> {
   const caller = await access.caller()
   if (caller.kind !== 'platform') return deny(access, caller, access.wrongKind, attempt)
+  access.rateLimits.countOperator(caller.keyId)
   const isOwn = projectId === undefined || caller.projectId === projectId
   return isOwn && roleIncludes(caller.role, role) ? caller : deny(access, caller, 'forbidden', attempt)
 }

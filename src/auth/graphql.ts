@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { builder } from '../graphql/builder.ts'
 import { inputOf } from '../graphql/shapes.ts'
-import { requireLink } from './access.ts'
+import { requireClient, requireLink } from './access.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
 import { endSession } from './refresh-tokens.ts'
@@ -40,7 +40,7 @@ builder.mutationFields((t) => ({
     description: "Logs in through the studio's webhook. Requires the SDK key.",
     args: inputOf('LoginCustomInput', loginCustomRequest),
     resolve: async (_root, { input }, context) =>
-      loginCustom(context.service, await context.client(), loginCustomRequest.readInput(input)),
+      loginCustom(context.service, await requireClient(context), loginCustomRequest.readInput(input)),
   }),
   linkCustom: t.field({
     type: LinkCustomPayload,
@@ -57,14 +57,14 @@ builder.mutationFields((t) => ({
     description: 'Exchanges a refresh token for a new pair. Requires the SDK key.',
     args: inputOf('RefreshTokensInput', refreshRequest),
     resolve: async (_root, { input }, context) =>
-      refreshTokens(context.service, await context.client(), refreshRequest.readInput(input).refreshToken),
+      refreshTokens(context.service, await requireClient(context), refreshRequest.readInput(input).refreshToken),
   }),
   logout: t.field({
     type: LogoutPayload,
     description: 'Ends the login that a refresh token came from. Requires the SDK key.',
     args: inputOf('LogoutInput', refreshRequest),
     resolve: async (_root, { input }, context) => {
-      const { environmentId } = await context.client()
+      const { environmentId } = await requireClient(context)
       await context.service.run(endSession(environmentId, refreshRequest.readInput(input).refreshToken))
       return { done: true }
     },

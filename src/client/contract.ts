@@ -254,6 +254,7 @@ export type RefusalCode =
   | 'payload_too_large'
   | 'expectation_failed'
   | 'idempotency_key_reused'
+  | 'rate_limited'
   | 'headers_too_large'
   | 'internal_error'
   | 'custom_auth_invalid_response'

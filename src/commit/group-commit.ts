@@ -35,6 +35,8 @@ export interface GroupCommit {
 
 /** The default of `deadlineMs`. */
 export const DEADLINE_MS = 5_000
+/** A queue whose calls wait for this share of their deadline takes no more: later calls would miss their own. */
+const FULL_AT = 0.8
 const MAX_RETRIES = 20
 const RECONNECT_MS = 100
 /** A second group from memory starts beside the first only when this many players wait: larger groups cost less. */
@@ -65,6 +67,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** Neither way may use all connections while the other has calls. */
   const most = memory ? Math.max(1, connections - 1) : connections
   let closed = false
+  /** How long the call waited that a group took last, in milliseconds. */
+  let waitMs = 0
 
   const queue = createQueue({ maxBatch, isExclusive: !readOnly, isRemembered })
 
@@ -78,7 +82,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   function run<Outcome>(command: Command<Outcome>): Promise<Outcome> {
-    if (closed || queue.size >= maxQueue) return Promise.reject(new Refusal('unavailable'))
+    if (closed || isFull()) return Promise.reject(new Refusal('unavailable'))
     return new Promise<Outcome>((resolve, reject) => {
       const player = memory && command.player ? memory.player(command.player) : undefined
       queue.add({
@@ -94,6 +98,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       wake()
     })
   }
+
+  /** A call that cannot be answered in time is refused at once, so that the calls before it are answered in time. */
+  const isFull = (): boolean => queue.size >= maxQueue || (queue.size > maxBatch && waitMs > FULL_AT * deadlineMs)
 
   /** Starts groups. With a single connection, this way goes first. */
   function wake(first: Way = 'memory'): void {
@@ -123,6 +130,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
           do {
             await new Promise(setImmediate)
             const lines = queue.take(way)
+            const [first] = lines[0]?.taken ?? []
+            if (first) waitMs = performance.now() - (first.deadline - deadlineMs)
             if (lines.length > 0) await runLines(client, way, lines)
             // Other users of the pool get their turn, however much there is to commit.
           } while (queue.ready(way) > 0 && pool.waitingCount === 0 && !keepsOtherWaiting(way))

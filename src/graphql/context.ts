@@ -14,6 +14,8 @@ export interface ServerContext {
   /** Aborts when an operation over a WebSocket was answered. */
   readonly closed?: AbortSignal
   readonly authorization?: string | null
+  /** The client's address. */
+  readonly address?: () => string
   readonly sdkKey?: string | null
   /** The person that the parameters of a WebSocket connection name, unchecked. */
   readonly operator?: unknown

@@ -83,7 +83,11 @@ export function refusalError(refusal: Refusal, at?: unknown): GraphQLError {
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
   return createGraphQLError(refusal.message, {
     ...(at instanceof GraphQLError && { nodes: at.nodes, source: at.source, positions: at.positions, path: at.path }),
-    extensions: { code: refusal.code.toUpperCase(), ...(refusal.hasDetails && { details }) },
+    extensions: {
+      code: refusal.code.toUpperCase(),
+      ...(refusal.hasDetails && { details }),
+      ...(refusal.limit && { retryAfter: refusal.limit.retryAfterSeconds }),
+    },
   })
 }
 

@@ -24,6 +24,7 @@ export interface ServeOptions {
   readonly count: (found: FoundDocument) => void
   readonly tidy: TidyErrors
   /** The context of queries and mutations. */
+  readonly addressOf: (request: IncomingMessage) => () => string
   readonly contextOf: (request: IncomingMessage, response: ServerResponse, requestId: string) => Context
 }
 
@@ -34,7 +35,7 @@ const ALLOWED = [
     'access-control-allow-headers',
     'authorization, content-type, last-event-id, x-operator, x-request-id, x-sdk-key',
   ],
-  ...['access-control-expose-headers', 'x-request-id'],
+  ...['access-control-expose-headers', 'retry-after, x-request-id'],
   ...['vary', 'origin'],
 ]
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
@@ -90,7 +91,7 @@ export function createServe(options: ServeOptions) {
   async function handOver(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     for (let at = 0; at < call.headers.length; at += 2)
       response.setHeader(call.headers[at] ?? '', call.headers[at + 1] ?? '')
-    await yoga.handle(request, response, { requestId: call.requestId })
+    await yoga.handle(request, response, { requestId: call.requestId, address: options.addressOf(request) })
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {

@@ -13,6 +13,7 @@ import { type AccessWatch, expiryOf, type Watched } from '../auth/access-watch.t
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
+import { clientAddress } from '../rate-limits/client-address.ts'
 import type { Context, ServerContext } from './context.ts'
 import { refusalError, type TidyErrors } from './failures.ts'
 import { type Beating, Heartbeat } from './heartbeat.ts'
@@ -63,9 +64,12 @@ class Connection implements Beating {
   expiresAt = Number.POSITIVE_INFINITY
   pingAt = 0
   isAlive = true
+  /** The client's address. */
+  readonly address: () => string
 
-  constructor(socket: WebSocket, outlet: Outlet) {
+  constructor(socket: WebSocket, outlet: Outlet, address: () => string) {
     this.socket = socket
+    this.address = address
     this.outlet = outlet
   }
 }
@@ -99,7 +103,7 @@ export function createSocketServer(options: SocketOptions) {
       const authorization = readAuthorization(connectionParams)
       const sdkKey = readText(connectionParams?.sdkKey)
       const operator = connectionParams?.operator
-      const access = accessOf(service, { authorization, sdkKey, operator }, 'forbidden')
+      const access = accessOf(service, { authorization, sdkKey, operator, address: extra.address }, 'forbidden')
       try {
         if (sdkKey !== null) hold(extra, { kind: 'client', keyId: (await access.client()).keyId })
         if (authorization === null) return true
@@ -136,6 +140,7 @@ export function createSocketServer(options: SocketOptions) {
         authorization: readAuthorization(connectionParams),
         sdkKey: readText(connectionParams?.sdkKey),
         operator: connectionParams?.operator,
+        address: extra.address,
         params,
         socket: extra.socket,
         closed: answered.signal,
@@ -188,15 +193,18 @@ export function createSocketServer(options: SocketOptions) {
     const path = request.url?.split('?', 1)[0]
     if (path !== '/graphql') refuse(socket, '404 Not Found')
     else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
-    else wss.handleUpgrade(request, socket, head, (opened) => open(opened, socket as Socket))
+    else
+      wss.handleUpgrade(request, socket, head, (opened) =>
+        open(opened, socket as Socket, clientAddress(request, config.trustedProxies)),
+      )
   }
 
-  function open(socket: WebSocket, connection: Socket): void {
+  function open(socket: WebSocket, connection: Socket, address: string): void {
     metrics.sockets.inc()
     // A protocol error ends the client's socket; ws closes it by itself.
     socket.on('error', () => undefined)
     const outlet = new Outlet(socket, connection)
-    const extra = new Connection(socket, outlet)
+    const extra = new Connection(socket, outlet, () => address)
     heartbeat.add(extra)
     socket.on('pong', () => {
       extra.isAlive = true

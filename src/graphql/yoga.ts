@@ -12,6 +12,7 @@ import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/operator-header.ts'
 import { closedOf } from '../http/respond.ts'
 import { isJson } from '../json.ts'
+import { clientAddress } from '../rate-limits/client-address.ts'
 import { schema } from '../schema.ts'
 import type { Context, ServerContext } from './context.ts'
 import { documentLimits } from './document-limits.ts'
@@ -46,6 +47,7 @@ interface Call {
   readonly authorization: string | null
   readonly sdkKey: string | null
   readonly operator: unknown
+  readonly address: () => string
   readonly lastEventId: string | null
   readonly requestId: string | undefined
   readonly isSocket: boolean
@@ -82,8 +84,8 @@ export async function createGraphql(options: GraphqlOptions) {
   const live = createLive({ metrics, mask: maskError, tidy })
 
   /** What resolvers work with, for one call. */
-  function createContext({ authorization, sdkKey, operator, lastEventId, requestId, isSocket, closed }: Call): Context {
-    const access = accessOf(service, { authorization, sdkKey, operator }, 'forbidden')
+  function createContext({ lastEventId, requestId, isSocket, closed, ...credentials }: Call): Context {
+    const access = accessOf(service, credentials, 'forbidden')
     let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
     const beginStorageAnswer = async () => {
       const caller = await access.caller()
@@ -129,13 +131,15 @@ export async function createGraphql(options: GraphqlOptions) {
       live.plugin,
       streams.plugin,
     ],
-    context: ({ request, authorization, sdkKey, operator, requestId, res, closed }) =>
+    context: ({ request, authorization, sdkKey, operator, address, requestId, res, closed }) =>
       createContext({
         authorization: authorization ?? request?.headers.get('authorization') ?? null,
         sdkKey: sdkKey ?? request?.headers.get('x-sdk-key') ?? null,
         operator: operator ?? decodeName(request?.headers.get('x-operator')),
+        address: address ?? (() => ''),
         lastEventId: request?.headers.get('last-event-id') || null,
         requestId,
+        // An operation over a WebSocket has no request of its own.
         isSocket: request === undefined,
         closed: () => closed ?? (res ? closedOf(res) : new AbortController().signal),
       }),
@@ -154,17 +158,21 @@ export async function createGraphql(options: GraphqlOptions) {
     findDocument,
   })
 
-  const contextOf = ({ headers }: IncomingMessage, response: ServerResponse, requestId: string) =>
-    createContext({
+  const addressOf = (request: IncomingMessage) => () => clientAddress(request, config.trustedProxies)
+  const contextOf = (request: IncomingMessage, response: ServerResponse, requestId: string) => {
+    const { headers } = request
+    return createContext({
       authorization: headers.authorization ?? null,
       sdkKey: headers['x-sdk-key']?.toString() ?? null,
       operator: operatorHeader(headers),
+      address: addressOf(request),
       lastEventId: null,
       requestId,
       isSocket: false,
       closed: () => closedOf(response),
     })
-  const serve = createServe({ yoga, config, log, metrics, documents, find, count, tidy, contextOf })
+  }
+  const serve = createServe({ yoga, config, log, metrics, documents, find, count, tidy, contextOf, addressOf })
 
   return {
     serve,

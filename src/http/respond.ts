@@ -16,8 +16,6 @@ export interface Reply {
 export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
 export const NO_STORE = ['cache-control', 'no-store'] as const
 const JSON_HEADERS = [...JSON_TYPE, ...NO_STORE]
-/** Seconds after which a client should try again when the service is unavailable. */
-const RETRY_AFTER = ['retry-after', '1'] as const
 
 export function json(body: Json, status = 200): Reply {
   return { status, body: print(body), headers: JSON_HEADERS }
@@ -41,5 +39,23 @@ export function refusalReply(refusal: Refusal, requestId: string): Reply {
   const details = refusal.faults.map(({ path, message }) => ({ path, message }))
   const body = { error: refusal.message, code: refusal.code, requestId, ...(refusal.hasDetails && { details }) }
   const reply = json(body, refusal.status)
-  return refusal.status === 503 ? { ...reply, headers: [...reply.headers, ...RETRY_AFTER] } : reply
+  return { ...reply, headers: [...reply.headers, ...retryHeaders(refusal)] }
+}
+
+/**
+ * `Retry-After`, and the exceeded limit as the draft of the HTTPAPI working group writes it
+ * (draft-ietf-httpapi-ratelimit-headers-10): `RateLimit-Policy: "player";q=3000;w=60` and `RateLimit: "player";r=0;t=1`.
+ */
+export function retryHeaders({ limit, retryAfterSeconds }: Refusal): string[] {
+  if (retryAfterSeconds === undefined) return []
+  const headers = ['retry-after', String(retryAfterSeconds)]
+  if (!limit) return headers
+  const { name, calls, seconds } = limit
+  headers.push(
+    'ratelimit-policy',
+    `"${name}";q=${calls};w=${seconds}`,
+    'ratelimit',
+    `"${name}";r=0;t=${retryAfterSeconds}`,
+  )
+  return headers
 }

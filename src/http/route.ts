@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Service } from '../app/service.ts'
-import { type Access, accessOf, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
+import { type Access, accessOf, requireClient, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import { type Fault, refuseFaults } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { PlayerCall } from '../players/player-call.ts'
+import { clientAddress } from '../rate-limits/client-address.ts'
 import type { Fields, RequestOf, Shape } from '../request/shape.ts'
 import { type JsonSource, type Source, withMember } from '../request/source.ts'
 import { readBody, readJson } from './body.ts'
@@ -15,6 +16,8 @@ import { closedOf, json, NO_STORE, noContent, type Reply } from './respond.ts'
 export interface RestContext {
   readonly service: Service
   readonly maxBodyBytes: number
+  /** Proxies before the service that append to `X-Forwarded-For`. */
+  readonly trustedProxies: number
 }
 
 /** One line of the contents page: method, path, caller and handler. */
@@ -36,12 +39,14 @@ export interface Route {
  * A call's credentials. A value that is no string was sent several times; of these headers Node allows that for the SDK
  * key alone.
  */
-export function accessFor({ service }: RestContext, { headers }: IncomingMessage): Access {
+export function accessFor({ service, trustedProxies }: RestContext, request: IncomingMessage): Access {
+  const { headers } = request
   const { authorization, 'x-sdk-key': sdkKey } = headers
   const credentials = {
     authorization,
     sdkKey: typeof sdkKey === 'string' ? sdkKey : null,
     operator: operatorHeader(headers),
+    address: () => clientAddress(request, trustedProxies),
   }
   return accessOf(service, credentials, 'invalidToken')
 }
@@ -115,7 +120,7 @@ export function clientPost<F extends Fields>(
     method: 'POST',
     path,
     async respond(context, request) {
-      const client = await accessFor(context, request).client()
+      const client = await requireClient(accessFor(context, request))
       const input = shape.read(await readSource(context, request))
       return reply(await handler({ client, input, service: context.service }))
     },

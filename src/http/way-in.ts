@@ -22,7 +22,7 @@ export interface WayInOptions {
 
 const ALLOWED_HEADERS =
   'authorization, content-type, idempotency-key, if-match, if-none-match, x-operator, x-request-id, x-sdk-key'
-const EXPOSED_HEADERS = 'etag, retry-after, x-request-id'
+const EXPOSED_HEADERS = 'etag, ratelimit, ratelimit-policy, retry-after, x-request-id'
 
 /** The handlers of a path, by method. */
 interface Endpoint {

@@ -38,6 +38,7 @@ const EVERY_CALL: readonly RefusalKind[] = [
   'invalidRequest',
   'invalidToken',
   'payloadTooLarge',
+  'rateLimited',
   'internalError',
   'unavailable',
 ]
@@ -119,6 +120,14 @@ export const VERSION_TAG: Schema = {
     'The version in quotation marks, such as `"4"`. Send it as `If-Match` to publish over this version only.',
   schema: { type: 'string' },
 }
+const RATE_LIMIT: Schema = {
+  description: 'The exceeded limit: calls that are left, and seconds to wait, such as `"player";r=0;t=1`.',
+  schema: { type: 'string' },
+}
+const RATE_LIMIT_POLICY: Schema = {
+  description: 'The exceeded limit: calls in seconds, such as `"player";q=3000;w=60`.',
+  schema: { type: 'string' },
+}
 const RETRY_AFTER: Schema = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } }
 
 export function operation({
@@ -163,7 +172,11 @@ export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
       status,
       {
         description: found.map((kind) => `\`${REFUSALS[kind][1]}\``).join(', '),
-        headers: { 'X-Request-Id': REQUEST_ID, ...(status === 503 && { 'Retry-After': RETRY_AFTER }) },
+        headers: {
+          'X-Request-Id': REQUEST_ID,
+          ...((status === 429 || status === 503) && { 'Retry-After': RETRY_AFTER }),
+          ...(status === 429 && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
+        },
         content: {
           'application/json': { schema: ref('Error'), examples: Object.fromEntries(found.map(errorExample)) },
         },

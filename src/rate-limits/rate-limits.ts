@@ -1,0 +1,101 @@
+import { Redis } from 'ioredis'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { Refusal } from '../errors.ts'
+import { Buckets } from './buckets.ts'
+import type { RateLimit, RateLimitName, RateLimitSettings } from './settings.ts'
+
+/** The limits of calls. Each method counts one call, and refuses it with `rate limited` when it is one too many. */
+export interface RateLimits {
+  /** A login, link, refresh or logout, before its SDK key is looked up. Shared by all instances through Redis. */
+  countLogin(address: string): Promise<void>
+  /** The same by its SDK key. */
+  countLoginOf(sdkKeyId: string): Promise<void>
+  /** A call of a player, of this instance alone: a shared count would cost a round trip. */
+  countPlayer(playerId: string): void
+  /** A call of a platform key, of this instance alone. */
+  countOperator(keyId: string): void
+  close(): Promise<void>
+}
+
+export interface RateLimitsOptions {
+  readonly settings: RateLimitSettings
+  /** Without Redis, each instance counts logins by itself. */
+  readonly redisUrl: string | null
+  /** Called for each refused call. */
+  readonly onLimited?: (name: RateLimitName) => void
+  /** Called when Redis cannot count. The instance counts in memory meanwhile. */
+  readonly onError?: (error: unknown) => void
+}
+
+const PREFIX = 'tierway:limits'
+/** A login does not wait longer for Redis. */
+const REDIS_TIMEOUT_MS = 250
+
+export function createRateLimits({
+  settings,
+  redisUrl,
+  onLimited = () => {},
+  onError = () => {},
+}: RateLimitsOptions): RateLimits {
+  const isShared = redisUrl !== null && (settings.login !== null || settings.sdk_key !== null)
+  const redis = isShared
+    ? new Redis(redisUrl, {
+        connectTimeout: 2_000,
+        commandTimeout: REDIS_TIMEOUT_MS,
+        enableOfflineQueue: false,
+        maxRetriesPerRequest: 0,
+        retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1_000),
+      })
+    : undefined
+  redis?.on('error', onError)
+
+  function refuse(name: RateLimitName, { calls, seconds }: RateLimit, waitMs: number): never {
+    onLimited(name)
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
+    throw new Refusal('rateLimited', { limit: { name, calls, seconds, retryAfterSeconds } })
+  }
+
+  /** Counts in this process, in constant time. */
+  function local(name: RateLimitName): (key: string) => void {
+    const limit = settings[name]
+    if (limit === null) return () => {}
+    const buckets = new Buckets(limit)
+    return (key) => {
+      const waitMs = buckets.take(key, performance.now())
+      if (waitMs > 0) refuse(name, limit, waitMs)
+    }
+  }
+
+  /** Counts in Redis, and in this process while Redis cannot. */
+  function shared(name: RateLimitName): (key: string) => Promise<void> {
+    const limit = settings[name]
+    if (limit === null) return async () => {}
+    const options = { keyPrefix: `${PREFIX}:${name}`, points: limit.calls, duration: limit.seconds }
+    const insurance = new RateLimiterMemory(options)
+    const limiter = redis && new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
+    return async (key) => {
+      try {
+        await (limiter ? limiter.consume(key).catch((error) => insured(error, key)) : insurance.consume(key))
+      } catch (error) {
+        if (error instanceof RateLimiterRes) refuse(name, limit, error.msBeforeNext)
+        throw error
+      }
+    }
+
+    function insured(error: unknown, key: string) {
+      if (error instanceof RateLimiterRes) throw error
+      onError(error)
+      return insurance.consume(key)
+    }
+  }
+
+  return {
+    countLogin: shared('login'),
+    countLoginOf: shared('sdk_key'),
+    countPlayer: local('player'),
+    countOperator: local('operator'),
+    async close() {
+      redis?.disconnect()
+    },
+  }
+}
