@@ -24,7 +24,7 @@ import { startProxy } from '../support/proxy.ts'
 import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../support/surfaces.ts'
 import { until } from '../support/until.ts'
 
-// Links as a game client sees them, and what they leave behind. Links that race logins stand in login.test.ts.
+// Links as a game client sees them, and what they leave behind. Links that race logins are in login-races.test.ts.
 
 const LINK = '/sdk/v1/authorization/custom/link'
 const LINKED = [409, 'identity already linked', 'identity_already_linked']

@@ -1,0 +1,395 @@
+import { request } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
+import { createWebhook } from '../../src/auth/webhook.ts'
+import { type Json, print } from '../../src/json.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import { approve, startOperator } from '../support/operator.ts'
+import { flood, httpHead, startRawOperator } from '../support/raw-operator.ts'
+import {
+  buildService,
+  createWorld,
+  type Service,
+  type ServiceAnswer,
+  startService,
+  stopService,
+  type World,
+} from '../support/service.ts'
+import { startStopwatch } from '../support/stopwatch.ts'
+import { until } from '../support/until.ts'
+import {
+  errorsOf,
+  expectTokens,
+  game,
+  INVALID_RESPONSE,
+  MIB,
+  playersOf,
+  provide,
+  refusalOf,
+  startWebhookGame,
+  stopWebhookGame,
+  storageOf,
+  UNAVAILABLE,
+} from './webhook-game.ts'
+
+beforeAll(startWebhookGame)
+afterAll(stopWebhookGame)
+
+describe('an endpoint that answers without end', () => {
+  const approval = '{"subject":"large"}'
+  const LIMIT = 16 * MIB
+  /** Fifty megabytes of nothing, in some 48 KB. */
+  const BOMB = gzipSync(Buffer.alloc(50_000_000, ' '), { level: 9 })
+  const PIECE = Buffer.alloc(65_536, ' ')
+
+  it('is not listened to when it announces more than 16 MiB', async () => {
+    const operator = await startRawOperator((socket) =>
+      socket.write(httpHead('200 OK', [`content-length: ${LIMIT + 1}`])),
+    )
+    await provide('large', operator.url)
+    expect(refusalOf(await game.login({}, { provider: 'large' }))).toEqual(INVALID_RESPONSE)
+    // No body ever comes: whoever waited for it would say `timeout`.
+    expect(await errorsOf('large')).toEqual(['too_large'])
+    expect(operator.hits).toHaveLength(1)
+    await until('its connection is closed', () => operator.open === 0)
+    await operator.close()
+  })
+
+  it('is listened to up to 16 MiB and not a byte more, compressed or not', async () => {
+    const whole = Buffer.alloc(LIMIT, ' ')
+    whole.write(approval)
+    const tooMuch = Buffer.concat([whole, Buffer.from(' ')])
+    const packed = new Map([whole, tooMuch].map((plain) => [plain, gzipSync(plain, { level: 1 })]))
+    const operator = await startOperator(({ customData }, response) => {
+      const { isWhole, isPacked, isChunked } = JSON.parse(customData)
+      const plain = isWhole ? whole : tooMuch
+      const body = (isPacked && packed.get(plain)) || plain
+      response.writeHead(200, {
+        ...(isPacked && { 'content-encoding': 'gzip' }),
+        ...(!isChunked && { 'content-length': body.length }),
+      })
+      response.end(body)
+    })
+    await provide('large', operator.url)
+    for (const isPacked of [false, true]) {
+      for (const isChunked of [false, true]) {
+        expectTokens(await game.login({ isWhole: true, isPacked, isChunked }, { provider: 'large' }))
+        const refused = await game.login({ isWhole: false, isPacked, isChunked }, { provider: 'large' })
+        expect(refusalOf(refused)).toEqual(INVALID_RESPONSE)
+      }
+    }
+    expect(operator.hits).toHaveLength(8)
+    await operator.close()
+  })
+
+  describe('to a service that is measured', () => {
+    let database: TestDatabase
+    let world: World
+    let service: Service
+    let credentials: { sdkKey: string; platformKey: string; projectId: string }
+    const METRICS_TOKEN = 'token of the metrics'
+
+    beforeAll(async () => {
+      await buildService()
+      database = await createDatabase()
+      world = await createWorld(database.url)
+      const { rows } = await world.pool.query('SELECT project_id FROM environments WHERE id = $1', [
+        world.environmentId,
+      ])
+      const projectId = rows[0].project_id
+      credentials = {
+        projectId,
+        sdkKey: (await createSdkKey(world.pool, world.environmentId)).key,
+        platformKey: (await createPlatformKey(world.pool, projectId, 'admin')).key,
+      }
+      service = await startService({ ...world.env, METRICS_TOKEN, WEBHOOK_PRIVATE_ADDRESSES: 'allow' })
+    })
+    afterAll(async () => {
+      await stopService(service)
+      await world?.close()
+      await database?.drop()
+    })
+
+    async function send(
+      method: string,
+      path: string,
+      headers: Record<string, string>,
+      body: Json,
+    ): Promise<ServiceAnswer> {
+      const response = await fetch(`${service.baseUrl}${path}`, { method, headers, body: print(body) })
+      return { status: response.status, headers: response.headers, body: await response.json() }
+    }
+
+    async function setProvider(url: string): Promise<void> {
+      const { platformKey, projectId } = credentials
+      const body = {
+        environment: 'production',
+        authProviders: { custom: { default: { enabled: true, url, secret: 's' } } },
+      }
+      const headers = { authorization: `Bearer ${platformKey}` }
+      const { status } = await send('PUT', `/platform/v1/projects/${projectId}/auth-providers`, headers, body)
+      expect(status).toBe(200)
+    }
+
+    const login = (customData: Json) =>
+      send('POST', '/sdk/v1/authorization/custom', { 'x-sdk-key': credentials.sdkKey }, { customData })
+
+    async function residentBytes(): Promise<number> {
+      const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+      const text = await (await fetch(`${service.baseUrl}/metrics`, { headers })).text()
+      return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])
+    }
+
+    it.each([1, 20])(
+      'keeps its memory when %i at a time send 100 MB, or 48 KB that inflate to 50 MB',
+      async (count) => {
+        const operator = await startOperator(({ customData }, response) => {
+          const { kind } = JSON.parse(customData)
+          if (kind === 'plain') return void response.end(approval)
+          if (kind === 'bomb') return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB)
+          let left = 100_000_000
+          const pour = () => {
+            while (left > 0 && !response.destroyed) {
+              left -= PIECE.length
+              if (!response.write(PIECE)) return
+            }
+            response.end()
+          }
+          response.on('drain', pour)
+          pour()
+        })
+        await setProvider(operator.url)
+        // A process that has not worked yet grows whatever it does.
+        for (const _ of times(20, () => 0)) await Promise.all(times(20, () => login({ kind: 'plain' })))
+        const before = await residentBytes()
+        const peaks: number[] = []
+        for (const kind of ['flood', 'bomb', 'flood', 'bomb']) {
+          const hits = operator.hits.length
+          let peak = before
+          let answers: ServiceAnswer[] | undefined
+          void Promise.all(times(count, (index) => login({ index, kind }))).then((all) => {
+            answers = all
+          })
+          await until('all are answered', async () => {
+            peak = Math.max(peak, await residentBytes())
+            return answers !== undefined
+          })
+          for (const { status, body } of answers ?? [])
+            expect([status, body.error, body.code]).toEqual(INVALID_RESPONSE)
+          // What a busy machine could not read within three seconds is asked for again.
+          expect(operator.hits.length - hits).toBeGreaterThanOrEqual(count)
+          peaks.push(peak)
+        }
+        // One whole body in any form would be more than the first bound, twenty several times the second.
+        const [first = 0, second = 0, ...again] = peaks
+        expect((Math.max(first, second) - before) / MIB).toBeLessThan(count === 1 ? 96 : 256)
+        expect((Math.max(...again) - Math.max(first, second)) / MIB).toBeLessThan(64)
+        await operator.close()
+      },
+    )
+
+    it('keeps its memory, and answers others, when some send all that they can in chunks of a byte', async () => {
+      const chunks = '1\r\n \r\n'.repeat(20_000)
+      // Twelve million and then silence: on no machine are they 16 MiB, which would be another answer.
+      const pieces = 600
+      const operator = await startRawOperator((socket) => {
+        socket.write(httpHead('200 OK', ['transfer-encoding: chunked']))
+        flood(socket, chunks, pieces)
+      })
+      await setProvider(operator.url)
+      const before = await residentBytes()
+      let answers: ServiceAnswer[] | undefined
+      void Promise.all(times(4, (index) => login({ index }))).then((all) => {
+        answers = all
+      })
+      let [peak, others] = [before, 0]
+      await until('all are answered', async () => {
+        peak = Math.max(peak, await residentBytes())
+        others += 1
+        return answers !== undefined
+      })
+      for (const { status, body } of answers ?? []) expect([status, body.error, body.code]).toEqual(UNAVAILABLE)
+      expect((peak - before) / MIB).toBeLessThan(256)
+      // In ten seconds. One that is busy with the chunks alone answers once, at the end.
+      expect(others).toBeGreaterThan(10)
+      await operator.close()
+    })
+  })
+})
+
+describe("an endpoint that hangs is nobody else's trouble", () => {
+  it('leaves a thousand calls of players in play alone while three hundred logins wait for it', async () => {
+    await game.publish('season', season())
+    const players = await Promise.all(times(20, () => game.player()))
+    for (const player of players) await player.start('season')
+    const place = { scenarioId: 'season', nodeId: 'pass' }
+
+    /** How long a thousand calls take, fifty at a time. */
+    async function thousandCalls(): Promise<{ median: number; longest: number }> {
+      const calls: number[] = []
+      let left = 1_000
+      const workers = times(50, async (worker) => {
+        while (left > 0) {
+          left -= 1
+          const elapsed = startStopwatch()
+          const { status } = await (players[worker % 20] ?? expect.fail()).post('/sdk/v1/battlepass/progress', place)
+          calls.push(elapsed())
+          expect(status).toBe(200)
+        }
+      })
+      await Promise.all(workers)
+      calls.sort((a, b) => a - b)
+      return { median: calls[calls.length >> 1] ?? 0, longest: calls.at(-1) ?? 0 }
+    }
+
+    const operator = await startOperator(approve({ subject: 'patient' }))
+    const other = await startOperator(approve({ subject: 'other' }))
+    await provide('hanging', operator.url)
+    await provide('other', other.url)
+    const idle = await thousandCalls()
+
+    const waiting: (() => void)[] = []
+    operator.answer((hit, response) => void waiting.push(() => approve({ subject: 'patient' })(hit, response)))
+    const logins = Promise.all(times(300, (index) => game.login({ index }, { provider: 'hanging' })))
+    await until('three hundred logins wait', () => waiting.length >= 300)
+
+    // Others work now and then. A login that held a connection would hold it at every look.
+    await until('nothing of the database is held', async () => {
+      const { rows } = await game.app.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+           AND backend_type = 'client backend' AND state <> 'idle'`,
+      )
+      return rows.length === 0
+    })
+    const busy = await thousandCalls()
+    expect(busy.median).toBeLessThan(Math.max(250, 4 * idle.median))
+    // One that waited for the webhook would wait for three seconds.
+    expect(busy.longest).toBeLessThan(2_000)
+    expectTokens(await game.login({}, { provider: 'other' }))
+
+    operator.answer(approve({ subject: 'patient' }))
+    for (const release of waiting) release()
+    for (const answer of await logins) expectTokens(answer)
+    expect(await playersOf('patient')).toHaveLength(1)
+    await operator.close()
+    await other.close()
+  })
+
+  it('leaves the answers of others alone while a hundred of its own, whole but for a byte, wait in memory', async () => {
+    const almostAll = Buffer.alloc(16 * MIB - 1, ' ')
+    let begun = 0
+    const operator = await startRawOperator((socket) => {
+      begun += 1
+      socket.write(httpHead('200 OK', [`content-length: ${16 * MIB}`]))
+      socket.write(almostAll)
+    })
+    const other = await startOperator(approve({ subject: 'other' }))
+    await provide('hoarder', operator.url)
+    await provide('neighbour', other.url)
+    const logins = Promise.all(times(100, (index) => game.login({ index }, { provider: 'hoarder' })))
+    await until('all have begun', () => begun >= 100)
+
+    // As long as the first attempts last.
+    const end = performance.now() + 3_000
+    let count = 0
+    for (; performance.now() < end; count += 1) expectTokens(await game.login({}, { provider: 'neighbour' }))
+    expect(other.hits).toHaveLength(count)
+    await operator.close()
+    for (const answer of await logins) expect(refusalOf(answer)).toEqual(UNAVAILABLE)
+    await other.close()
+  })
+
+  it("leaves the answers of other projects alone, however many of its project's providers hoard memory", async () => {
+    const almostAll = Buffer.alloc(16 * MIB - 1, ' ')
+    const hoarder = await startRawOperator((socket) => {
+      socket.write(httpHead('200 OK', [`content-length: ${16 * MIB}`]))
+      socket.write(almostAll)
+    })
+    const long = `{"subject":"other","data":{}${' '.repeat(MIB)}}`
+    const other = await startOperator((_, response) => void response.end(long))
+    const webhook = createWebhook({ allowPrivateAddresses: true })
+    const target = (projectId: string, name: string, url: string) =>
+      webhook.call({ key: `${projectId}/${name}`, projectId, url, secret: 's', replacedSecrets: [] }, '{}')
+    // All of them, two a provider, would be the whole memory for answers.
+    const hoards = Promise.all(times(32, (index) => target('hoarder', String(index % 16), hoarder.url)))
+    await until('all have begun', () => hoarder.hits.length >= 32)
+
+    // As long as the first attempts last.
+    const end = performance.now() + 3_000
+    let count = 0
+    for (; performance.now() < end; count += 1) {
+      const result = await target('neighbour', 'default', other.url)
+      expect(result.kind === 'answered' && result.text === long).toBe(true)
+    }
+    expect(other.hits).toHaveLength(count)
+    await hoarder.close()
+    for (const { kind, attempts } of await hoards) {
+      expect(kind).toBe('unavailable')
+      expect(['timeout', 'overloaded']).toContain(attempts[0]?.error)
+    }
+    await other.close()
+    await webhook.close()
+  })
+
+  it('is asked by five hundred logins at once and no more; another one is free meanwhile', async () => {
+    const waiting: (() => void)[] = []
+    const operator = await startOperator(
+      (hit, response) => void waiting.push(() => approve({ subject: 'crowd' })(hit, response)),
+    )
+    const other = await startOperator(approve({ subject: 'other' }))
+    await provide('crowd', operator.url)
+    await provide('other', other.url)
+    const logins = Promise.all(times(500, (index) => game.login({ index }, { provider: 'crowd' })))
+    await until('five hundred logins wait', () => waiting.length >= 500)
+
+    expect(refusalOf(await game.login({ index: 'one more' }, { provider: 'crowd' }))).toEqual(UNAVAILABLE)
+    // It did not wait for a place.
+    expect(await errorsOf('crowd')).toEqual(['overloaded'])
+    expect(operator.hits.some(({ customData }) => customData.includes('one more'))).toBe(false)
+    expectTokens(await game.login({}, { provider: 'other' }))
+
+    operator.answer(approve({ subject: 'crowd' }))
+    for (const release of waiting) release()
+    for (const each of await logins) expectTokens(each)
+    // Whoever was answered has left room.
+    expectTokens(await game.login({}, { provider: 'crowd' }))
+    await operator.close()
+    await other.close()
+  })
+})
+
+describe('a client that leaves', () => {
+  it('leaves nothing half-written, and logs in when it comes again', async () => {
+    const waiting: (() => void)[] = []
+    const approval = { subject: 'gone', nickname: 'Gone', data: { a: 1, b: 2 } }
+    const operator = await startOperator((hit, response) => void waiting.push(() => approve(approval)(hit, response)))
+    await provide('gone', operator.url)
+    for (const round of times(20, (index) => index)) {
+      const body = print({ customData: { round }, provider: 'gone' })
+      const client = request(`${game.baseUrl}/sdk/v1/authorization/custom`, {
+        method: 'POST',
+        headers: { 'x-sdk-key': game.sdkKey, 'content-length': Buffer.byteLength(body) },
+      })
+      client.on('error', () => undefined).end(body)
+      await until('the endpoint is asked', () => waiting.length > 0)
+      if (round % 2 === 0) client.destroy()
+      waiting.shift()?.()
+      client.destroy()
+    }
+    operator.answer(approve(approval))
+    const { body } = await game.login({}, { provider: 'gone' })
+    const { data } = await game.graphql(body.accessToken, '{ me { playerId nickname } }')
+    const [player, ...others] = await playersOf('gone')
+    expect([others, data.me]).toEqual([[], { playerId: player?.id, nickname: 'Gone' }])
+    expect(await storageOf('gone')).toEqual({ a: '1', b: '2' })
+    const { rows } = await game.app.pool.query(
+      "SELECT * FROM events WHERE type = 'player.created' AND player_id = $1",
+      [player?.id],
+    )
+    expect(rows).toHaveLength(1)
+    await operator.close()
+  })
+})

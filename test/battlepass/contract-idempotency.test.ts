@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { times } from '../support/game.ts'
+import {
+  CLAIM,
+  claimRefused,
+  enter,
+  everything,
+  game,
+  MAX_INT64,
+  PREMIUM,
+  premiumRefused,
+  startPassGame,
+  stopPassGame,
+  XP,
+} from './pass-game.ts'
+
+beforeAll(startPassGame)
+afterAll(stopPassGame)
+
+describe('Idempotency-Key of xp and claim', () => {
+  it('answers the same xp call alike and adds once (spec 4.1)', async () => {
+    const pass = await enter('season')
+    const first = await pass.xp(100, { 'idempotency-key': 'quest 1' })
+    await pass.xp(5)
+    const again = await pass.xp(100, { 'idempotency-key': 'quest 1' })
+    expect(again.text).toBe(first.text)
+    expect((await pass.progress()).xp).toBe(105)
+  })
+
+  it('takes the key from the header or from the body, and is 400 with two that differ', async () => {
+    const { player, place, runId, ...pass } = await enter('season', { wallet: { gems: 950n } })
+    const xp = { ...place, runId, amount: 100, source: 'test' }
+    const claim = { ...place, runId, level: 1, track: 'free' }
+    const inRun = { ...place, runId }
+    for (const [path, body] of Object.entries({ [XP]: xp, [CLAIM]: claim, [PREMIUM]: inRun })) {
+      const keyed = { ...body, idempotencyKey: `${path} key` }
+      const first = await player.post(path, body, { 'idempotency-key': `${path} key` })
+      expect((await player.post(path, keyed)).text).toBe(first.text)
+      expect((await player.post(path, keyed, { 'idempotency-key': `${path} key` })).text).toBe(first.text)
+      const answer = await player.post(path, keyed, { 'idempotency-key': 'another' })
+      expect([answer.status, answer.body.details]).toEqual([
+        400,
+        [{ path: 'idempotencyKey', message: expect.stringContaining('Idempotency-Key') }],
+      ])
+    }
+    expect((await pass.progress()).xp).toBe(100)
+  })
+
+  it('keeps int64 exact in a stored answer', async () => {
+    const pass = await enter('season')
+    const first = await pass.xp(MAX_INT64, { 'idempotency-key': 'all' })
+    expect((await pass.xp(MAX_INT64, { 'idempotency-key': 'all' })).text).toBe(first.text)
+    expect(first.text).toContain('9223372036854775807')
+  })
+
+  it('answers the same claim alike: not as a repeat', async () => {
+    const pass = await enter('season')
+    const first = await pass.claim(1, 'free', { 'idempotency-key': 'claim 1' })
+    expect(first.body.alreadyClaimed).toBe(false)
+    expect((await pass.claim(1, 'free', { 'idempotency-key': 'claim 1' })).text).toBe(first.text)
+    expect((await pass.claim(1, 'free')).body.alreadyClaimed).toBe(true)
+  })
+
+  it.each([
+    ['amount', { amount: 2 }],
+    ['source', { source: 'other' }],
+    ['nodeId', { nodeId: 'unknown' }],
+    ['runId', { runId: '00000000-0000-7000-8000-000000000000' }],
+    ['scenarioId', { scenarioId: 'unknown' }],
+  ])('is 422 with another %s of xp', async (_, change) => {
+    const { player, place, runId } = await enter('season')
+    const body = { ...place, runId, amount: 1, source: 'test' }
+    await player.post(XP, body, { 'idempotency-key': 'k' })
+    const before = await everything(player)
+    const answer = await player.post(XP, { ...body, ...change }, { 'idempotency-key': 'k' })
+    expect([answer.status, answer.body.error]).toEqual([422, 'idempotency key reused'])
+    expect(await everything(player)).toEqual(before)
+  })
+
+  it('is 422 with another track or level of a claim', async () => {
+    const pass = await enter('season')
+    await pass.xp(400)
+    await pass.claim(1, 'free', { 'idempotency-key': 'k' })
+    for (const [level, track] of [
+      [2, 'free'],
+      [1, 'premium'],
+    ] as const) {
+      const { status, body } = await pass.claim(level, track, { 'idempotency-key': 'k' })
+      expect([status, body.code]).toEqual([422, 'idempotency_key_reused'])
+    }
+  })
+
+  it('is scoped by operation and by player', async () => {
+    const [first, second] = [await enter('season'), await enter('season')]
+    for (const pass of [first, second]) {
+      expect((await pass.xp(1, { 'idempotency-key': 'shared' })).body.xp).toBe(1)
+      expect((await pass.claim(1, 'free', { 'idempotency-key': 'shared' })).body.alreadyClaimed).toBe(false)
+    }
+  })
+
+  it('does not store refusals', async () => {
+    const pass = await enter('season')
+    const key = { 'idempotency-key': 'later' }
+    expect((await pass.claim(2, 'free', key)).body).toEqual(claimRefused('level not reached'))
+    await pass.xp(MAX_INT64 - 1n)
+    expect((await pass.claim(2, 'free', key)).body.success).toBe(true)
+    expect((await pass.xp(2, key)).status).toBe(409)
+    expect((await pass.xp(1, key)).status).toBe(200)
+  })
+
+  it.each([
+    ['256 characters', 'k'.repeat(256)],
+    ['none', ''],
+  ])('is 400 with a key of %s', async (_, key) => {
+    const pass = await enter('season')
+    const before = await everything(pass.player)
+    for (const answer of [
+      await pass.xp(1, { 'idempotency-key': key }),
+      await pass.claim(1, 'free', { 'idempotency-key': key }),
+    ]) {
+      expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
+      expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(['idempotencyKey'])
+    }
+    expect(await everything(pass.player)).toEqual(before)
+  })
+
+  it('gives fifty concurrent duplicates the one answer', async () => {
+    const pass = await enter('season')
+    const answers = await Promise.all(times(50, () => pass.xp(100, { 'idempotency-key': 'burst' })))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(await pass.progress()).toMatchObject({ level: 2, xp: 100 })
+    const claims = await Promise.all(times(50, () => pass.claim(2, 'free', { 'idempotency-key': 'burst' })))
+    expect(new Set(claims.map(({ text }) => text)).size).toBe(1)
+    expect(claims[0]?.body.alreadyClaimed).toBe(false)
+  })
+
+  it('lets one of fifty different requests with one key through at once; the others are 422', async () => {
+    const pass = await enter('season')
+    const answers = await Promise.all(times(50, (index) => pass.xp(index + 1, { 'idempotency-key': 'one' })))
+    const [done, ...more] = answers.filter(({ status }) => status === 200)
+    expect(more).toEqual([])
+    expect(answers.filter(({ status }) => status === 422)).toHaveLength(49)
+    expect((await pass.progress()).xp).toBe(done?.body.xp)
+  })
+
+  it('ends after seven days: the same key is a new one then, for xp and for premium', async () => {
+    const pass = await enter('season', { wallet: { gems: 5000n } })
+    const key = { 'idempotency-key': 'weekly' }
+    const age = (days: number) =>
+      game.app.pool.query(
+        'UPDATE idempotency_keys SET created_at = now() - make_interval(days => $2) WHERE player_id = $1',
+        [pass.player.playerId, days],
+      )
+    await pass.xp(1, key)
+    await pass.premium('weekly')
+    await age(6)
+    expect((await pass.xp(1, key)).body.xp).toBe(1)
+    expect((await pass.xp(2, key)).status).toBe(422)
+    expect((await pass.premium('weekly')).body.success).toBe(true)
+    await age(8)
+    expect((await pass.xp(2, key)).body.xp).toBe(3)
+    expect((await pass.xp(2, key)).body.xp).toBe(3)
+    expect((await pass.premium('weekly')).body).toEqual(premiumRefused('premium already owned'))
+  })
+
+  it('takes a key of 255 characters', async () => {
+    expect((await (await enter('season')).xp(1, { 'idempotency-key': 'k'.repeat(255) })).status).toBe(200)
+  })
+})

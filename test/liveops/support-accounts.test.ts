@@ -1,0 +1,474 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Json, print } from '../../src/json.ts'
+import { times } from '../support/game.ts'
+import { ADD_XP, outcomeOfGraphql } from '../support/surfaces.ts'
+import { until } from '../support/until.ts'
+import { codeOf, type LoggedIn, logIn, payload } from './desk.ts'
+import {
+  act,
+  bonus,
+  CLAIM,
+  closeDesk,
+  everything,
+  fresh,
+  game,
+  key,
+  openDesk,
+  other,
+  PREMIUM,
+  PROGRESS,
+  pass,
+  rowsOf,
+  type Seasoned,
+  seasoned,
+  viewer,
+  webhook,
+  XP,
+} from './support-desk.ts'
+
+beforeAll(openDesk)
+afterAll(closeDesk)
+
+const REFRESH = '/sdk/v1/authorization/refresh'
+
+/** Every endpoint that takes a player's token, with a body that is in order. */
+function callsOf({ runId }: Seasoned): Record<string, Json> {
+  return {
+    [PROGRESS]: pass,
+    [XP]: { ...pass, runId, amount: 1, source: 'match' },
+    [CLAIM]: { ...pass, runId, level: 1, track: 'free' },
+    [PREMIUM]: { ...bonus, runId },
+    '/sdk/v1/player/get': {},
+    '/sdk/v1/storage/get': {},
+    '/sdk/v1/storage/set': { values: { a: 1 } },
+    '/sdk/v1/storage/delete': { keys: ['a'] },
+    '/sdk/v1/scenarios/start': { scenarioId: 'season' },
+    '/sdk/v1/scenarios/cross': { scenarioId: 'season', nodeId: 'pass', runId, handle: 'onClick' },
+    '/sdk/v1/scenarios/run': { runId },
+  }
+}
+
+const refresh = ({ refreshToken }: LoggedIn) =>
+  game.request('POST', REFRESH, { body: print({ refreshToken }), headers: { 'x-sdk-key': game.sdkKey } })
+
+const SUBSCRIPTION = 'subscription ($after: String) { events(after: $after) { cursor } }'
+
+describe('a ban', () => {
+  it('counts from the very next call on: REST, GraphQL, login, link and refresh, on every instance', async () => {
+    const player = await seasoned()
+    payload(await act('banPlayer', player))
+    for (const [path, body] of Object.entries(callsOf(player))) {
+      const { status, body: answered } = await player.post(path, body)
+      expect([path, status, answered.error]).toEqual([path, 403, 'player banned'])
+    }
+    expect(codeOf(outcomeOfGraphql(await player.graphql('{ me { id } }')))).toBe('PLAYER_BANNED')
+    const input = { ...pass, runId: player.runId, amount: '1', source: 'x' }
+    expect(codeOf(outcomeOfGraphql(await player.graphql(ADD_XP, { input })))).toBe('PLAYER_BANNED')
+    const elsewhere = await fetch(`${other.baseUrl}${PROGRESS}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${player.token}` },
+      body: print(pass),
+    })
+    expect(elsewhere.status).toBe(403)
+    const customData = { player: player.subject }
+    for (const { status, body } of [
+      await game.login(customData),
+      await game.link(player.token, { player: fresh('subject') }),
+      await refresh(player),
+    ])
+      expect([status, body.error]).toEqual([403, 'player banned'])
+  })
+
+  it('ends with unbanPlayer, from the very next call on, with the same tokens', async () => {
+    const player = await seasoned()
+    payload(await act('banPlayer', player))
+    payload(await act('unbanPlayer', player))
+    for (const [path, body] of Object.entries(callsOf(player))) {
+      if (!path.endsWith('/cross')) expect((await player.post(path, body)).status).toBeLessThan(300)
+    }
+    expect((await refresh(player)).status).toBe(200)
+    expect((await game.login({ player: player.subject })).status).toBe(200)
+  })
+
+  it('takes nothing from the player but its standing', async () => {
+    const player = await seasoned()
+    const { status: _, ...before } = await everything(player)
+    payload(await act('banPlayer', player))
+    const { status, ...after } = await everything(player)
+    expect([status, after]).toEqual(['banned', before])
+  })
+
+  it('may be repeated, and each time is written down', async () => {
+    const player = await seasoned()
+    for (const mutation of ['banPlayer', 'banPlayer', 'unbanPlayer', 'unbanPlayer'] as const)
+      payload(await act(mutation, player))
+    expect((await rowsOf(player)).map(({ before, after }) => [before.status, after.status])).toEqual([
+      ['active', 'banned'],
+      ['banned', 'banned'],
+      ['banned', 'active'],
+      ['active', 'active'],
+    ])
+  })
+
+  it('lets support go on with the account: wallet, storage, premium and tiers', async () => {
+    const player = await seasoned()
+    payload(await act('banPlayer', player))
+    payload(await act('creditWallet', player, { currency: 'gems', amount: 1, idempotencyKey: key() }))
+    payload(await act('setPlayerStorage', player, { values: '{"a":1}' }))
+    payload(await act('grantPremium', player, bonus))
+    payload(await act('resetTier', player, { ...pass, level: 1, track: 'free' }))
+    payload(await act('cancelRun', player, { runId: player.runId }))
+  })
+})
+
+describe('what a player has open', () => {
+  it.each(['banPlayer', 'deletePlayer', 'endSessions'] as const)(
+    'closes within two seconds after %s (4403)',
+    async (mutation) => {
+      const player = await seasoned()
+      const { data } = await player.graphql('{ streamCursor }')
+      const heard = game.subscribe(player.token, SUBSCRIPTION, { after: data.streamCursor })
+      const next = heard.next()
+      const { body } = await player.post(XP, { ...pass, runId: player.runId, amount: 100, source: 'match' })
+      expect([body.leveledUp, await next]).toEqual([true, { cursor: expect.any(String) }])
+      const ended = (async () => {
+        for (;;) await heard.next()
+      })()
+      payload(await act(mutation, player))
+      const started = performance.now()
+      await expect(ended).rejects.toMatchObject({ code: 4403 })
+      // Two seconds, and some for a busy machine.
+      expect(performance.now() - started).toBeLessThan(4_000)
+      await heard.close()
+    },
+  )
+})
+
+describe('endSessions', () => {
+  it('ends every login of the player with its access tokens, and it may log in again (decisions 11.4)', async () => {
+    const player = await seasoned()
+    const second = await logIn(game, player.subject)
+    const bystander = await seasoned()
+    payload(await act('endSessions', player))
+    for (const login of [player, second]) {
+      const { status, body } = await refresh(login)
+      expect([status, body.error]).toEqual([401, 'invalid token'])
+      await until('its access token ends', async () => (await login.post(PROGRESS, pass)).status === 401)
+    }
+    const third = await logIn(game, player.subject)
+    expect(third.playerId).toBe(player.playerId)
+    expect((await refresh(third)).status).toBe(200)
+    expect((await refresh(bystander)).status).toBe(200)
+  })
+
+  it('leaves no login that raced alive, but those that came after: twenty refreshes and twenty logins', async () => {
+    const player = await seasoned()
+    const logins = await Promise.all(times(20, () => logIn(game, player.subject)))
+    const [, ...answers] = await Promise.all([
+      act('endSessions', player),
+      ...logins.map((login) => refresh(login)),
+      ...times(20, () => game.login({ player: player.subject })),
+    ])
+    for (const { status } of answers) expect([200, 401]).toContain(status)
+    // Of one login, either all tokens are ended or none: a login is before the action or after it.
+    const { rows } = await game.app.pool.query<{ tokens: string; ended: string }>(
+      `SELECT count(*) AS tokens, count(revoked_at) AS ended FROM refresh_tokens WHERE player_id = $1 GROUP BY family_id`,
+      [player.playerId],
+    )
+    expect(rows.filter(({ tokens, ended }) => ended !== '0' && ended !== tokens)).toEqual([])
+    expect(rows.filter(({ ended }) => ended !== '0').length).toBeGreaterThanOrEqual(21)
+  })
+})
+
+describe('deletePlayer', () => {
+  const MARKS = ['Zephyrine-Quill', 'zephyrine.example', 'zq-region', 'zq-tongue', 'zq-storage-value', 'zq-storage-key']
+
+  /** Every table in which a text stands. */
+  async function tablesWith(mark: string): Promise<string[]> {
+    const { pool } = game.app
+    const { rows } = await pool.query<{ name: string }>(
+      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
+    )
+    const found = rows.map(async ({ name }) => {
+      const hits = await pool.query(`SELECT 1 FROM "${name}" t WHERE position($1 in t::text) > 0 LIMIT 1`, [mark])
+      return hits.rows.length > 0 ? [name] : []
+    })
+    return (await Promise.all(found)).flat()
+  }
+
+  async function marked(): Promise<LoggedIn> {
+    const [nickname = '', avatar = '', region, language, value = '', storageKey = ''] = MARKS
+    return logIn(
+      game,
+      fresh('marked'),
+      { nickname, avatarUrl: `https://${avatar}/a.png`, data: { [storageKey]: value } },
+      { region, language },
+    )
+  }
+
+  it('leaves nothing of nickname, avatar, region, language and storage anywhere in the database', async () => {
+    const player = await marked()
+    await player.post('/sdk/v1/storage/set', { values: { own: 'zq-storage-value' } })
+    for (const mark of MARKS) expect([mark, await tablesWith(mark)]).not.toEqual([mark, []])
+    expect(await tablesWith('Zephyrine-Quill')).toEqual(['events', 'players'])
+    payload(await act('deletePlayer', player))
+    for (const mark of MARKS) expect([mark, await tablesWith(mark)]).toEqual([mark, []])
+  })
+
+  it('erases its login log, and keeps the identity, by which its next login is told so (spec 7.1)', async () => {
+    const player = await seasoned()
+    const log = `{ loginLog(environment: "production", playerId: "${player.playerId}") { edges { node { outcome } } } }`
+    expect((await game.graphql(viewer.key, log)).data.loginLog.edges).toHaveLength(1)
+    payload(await act('deletePlayer', player))
+    expect((await game.graphql(viewer.key, log)).data.loginLog.edges).toEqual([])
+    for (const { status, body } of [await game.login({ player: player.subject }), await player.post(PROGRESS, pass)])
+      expect([status, body.error]).toEqual([403, 'player deleted'])
+    expect(codeOf(outcomeOfGraphql(await player.graphql('{ me { id } }')))).toBe('PLAYER_DELETED')
+    const { status, body } = await game.link((await game.player()).token, { player: player.subject })
+    expect([status, body.error]).toEqual([409, 'identity already linked'])
+  })
+
+  it('keeps the books: wallet, ledgers, inventory, passes, claims, runs, identities', async () => {
+    const player = await seasoned()
+    const kept = ['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities']
+    const before = await everything(player)
+    payload(await act('deletePlayer', player))
+    const after = await everything(player)
+    for (const table of kept) expect([table, after[table]]).toEqual([table, before[table]])
+    expect(after).toMatchObject({
+      status: 'deleted',
+      nickname: null,
+      avatar_url: null,
+      region: null,
+      language: null,
+      player_storage: null,
+      login_log: null,
+      created_at: before.created_at,
+    })
+  })
+
+  it('writes nothing personal of it any more: a login that is refused leaves who it was out of the login log', async () => {
+    const player = await seasoned()
+    payload(await act('deletePlayer', player))
+    const { status, body } = await game.login({ player: player.subject })
+    expect([status, body.error]).toEqual([403, 'player deleted'])
+    const document = `{ loginLog(environment: "production", playerId: "${player.playerId}") {
+      edges { node { subject outcome attempts { status } } } } }`
+    const { data } = await game.graphql(viewer.key, document)
+    expect(data.loginLog.edges).toEqual([
+      { node: { subject: null, outcome: 'PLAYER_DELETED', attempts: [{ status: 200 }] } },
+    ])
+    const tooLong = { ['k'.repeat(129)]: 1 }
+    const invalid = await game.login({ player: player.subject, answer: { data: tooLong } })
+    expect([invalid.status, invalid.body.error]).toEqual([401, 'custom auth invalid data'])
+    const { rows } = await game.app.pool.query('SELECT count(*) FROM login_log WHERE subject = $1', [player.subject])
+    expect(rows).toEqual([{ count: '0' }])
+  })
+
+  it('erases what the login log has of its subject also where no player is named', async () => {
+    const [player, other] = [await seasoned(), await game.player()]
+    await game.login({ player: player.subject, answer: { data: { ['k'.repeat(129)]: 1 } } })
+    expect((await game.link(other.token, { player: player.subject })).status).toBe(409)
+    const bystander = await seasoned()
+    await game.login({ player: bystander.subject, answer: { data: { ['k'.repeat(129)]: 1 } } })
+    const count = async (subject: string) => {
+      const { rows } = await game.app.pool.query('SELECT count(*) FROM login_log WHERE subject = $1', [subject])
+      return Number(rows[0].count)
+    }
+    expect(await count(player.subject)).toBe(3)
+    payload(await act('deletePlayer', player))
+    expect([await count(player.subject), await count(bystander.subject)]).toEqual([0, 2])
+  })
+
+  it('takes the nickname out of player.created wherever the stream is read, and leaves it without a gap', async () => {
+    const player = await seasoned()
+    const document = `query ($id: String) { events(environment: "production", types: [PLAYER_CREATED], playerId: $id) {
+      edges { node { playerId data } } } }`
+    const read = async () => (await game.graphql(viewer.key, document, { id: player.playerId })).data.events.edges
+    expect(await read()).toEqual([
+      { node: { playerId: player.playerId, data: { nickname: 'Ada', provider: 'custom' } } },
+    ])
+    const { rows: before } = await game.app.pool.query('SELECT environment_id, position FROM streams ORDER BY 1')
+    payload(await act('deletePlayer', player))
+    expect(await read()).toEqual([
+      { node: { playerId: player.playerId, data: expect.objectContaining({ nickname: null }) } },
+    ])
+    const { rows: after } = await game.app.pool.query('SELECT environment_id, position FROM streams ORDER BY 1')
+    expect(after).toEqual(before)
+  })
+
+  it('ends its sessions: no refresh token is good any more', async () => {
+    const player = await seasoned()
+    payload(await act('deletePlayer', player))
+    expect([401, 403]).toContain((await refresh(player)).status)
+    const { rows } = await game.app.pool.query(
+      'SELECT count(*) FROM refresh_tokens WHERE player_id = $1 AND revoked_at IS NULL',
+      [player.playerId],
+    )
+    expect(rows).toEqual([{ count: '0' }])
+  })
+
+  it('is for good: nothing brings the player back', async () => {
+    const player = await seasoned()
+    payload(await act('deletePlayer', player))
+    expect(codeOf(await act('unbanPlayer', player))).toBe('PLAYER_DELETED')
+    expect(codeOf(await act('deletePlayer', player))).toBe('PLAYER_DELETED')
+    expect(await everything(player)).toMatchObject({ status: 'deleted' })
+  })
+
+  it('leaves nothing behind, whatever the player does at the same time: logins, storage, xp, ten rounds', async () => {
+    for (const _ of times(10, () => 0)) {
+      const player = await marked()
+      const runId = await player.start('season')
+      const customData = {
+        player: player.subject,
+        answer: { nickname: 'Zephyrine-Quill', data: { late: 'zq-storage-value' } },
+      }
+      const [done, ...answers] = await Promise.all([
+        act('deletePlayer', player),
+        ...times(5, () => game.login(customData)),
+        ...times(5, () => player.post('/sdk/v1/storage/set', { values: { own: 'zq-storage-value' } })),
+        ...times(5, () => player.post(XP, { ...pass, runId, amount: 1, source: 'match' })),
+      ])
+      payload(done)
+      for (const { status } of answers) expect([200, 204, 403]).toContain(status)
+      const after = await everything(player)
+      expect(after).toMatchObject({ status: 'deleted', nickname: null, avatar_url: null, player_storage: null })
+      const { rows } = await game.app.pool.query(
+        'SELECT count(*) FROM refresh_tokens WHERE player_id = $1 AND revoked_at IS NULL',
+        [player.playerId],
+      )
+      expect(rows).toEqual([{ count: '0' }])
+    }
+    for (const mark of ['Zephyrine-Quill', 'zq-storage-value']) expect(await tablesWith(mark)).toEqual([])
+  })
+})
+
+describe('unlinkIdentity', () => {
+  it('frees the subject: its next login makes a new player, the old one keeps what it has', async () => {
+    const player = await seasoned()
+    const before = await everything(player)
+    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+    const next = await logIn(game, player.subject)
+    expect(next.playerId).not.toBe(player.playerId)
+    const { runs, passes, tier_claims, wallets } = before
+    expect(await everything(player)).toMatchObject({ runs, passes, tier_claims, wallets, identities: null })
+    const { rows } = await game.app.pool.query('SELECT player_id FROM identities WHERE subject = $1', [player.subject])
+    expect(rows).toEqual([{ player_id: next.playerId }])
+  })
+
+  it('ends all logins of the player, whichever identity they came by; those of the identities that remain begin anew', async () => {
+    const player = await seasoned()
+    const other = fresh('subject')
+    expect((await game.link(player.token, { player: other })).status).toBe(204)
+    const second = await logIn(game, other)
+    const bystander = await logIn(game, fresh('subject'))
+    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+    for (const ended of [player, second]) {
+      const { status, body } = await refresh(ended)
+      expect([status, body.error]).toEqual([401, 'invalid token'])
+    }
+    expect((await refresh(bystander)).status).toBe(200)
+    const again = await logIn(game, other)
+    expect([again.playerId, (await refresh(again)).status]).toEqual([player.playerId, 200])
+  })
+
+  it('lets another player link the subject', async () => {
+    const [player, heir] = [await seasoned(), await game.player()]
+    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+    expect((await game.link(heir.token, { player: player.subject })).status).toBe(204)
+    expect((await logIn(game, player.subject)).playerId).toBe(heir.playerId)
+  })
+
+  it('is NOT_FOUND for a subject that is not of the player, and nobody loses it', async () => {
+    const [player, bystander] = [await seasoned(), await seasoned()]
+    const { subject } = bystander
+    const refs = [
+      { provider: 'custom', subject },
+      { provider: 'custom:steam', subject: player.subject },
+      { provider: 'default', subject: player.subject },
+      { provider: 'custom', subject: 'nobody' },
+    ]
+    for (const ref of refs) expect(codeOf(await act('unlinkIdentity', player, ref))).toBe('NOT_FOUND')
+    expect(await rowsOf(player)).toEqual([])
+    expect((await logIn(game, subject)).playerId).toBe(bystander.playerId)
+    expect((await logIn(game, player.subject)).playerId).toBe(player.playerId)
+  })
+
+  it('against twenty logins at once: each is of the old player or of one new one, who is the owner, ten rounds', async () => {
+    for (const round of times(10, (index) => index)) {
+      const player = await logIn(game, fresh('subject'))
+      const asked = webhook.hits.length
+      const logins = Promise.all(times(20, () => logIn(game, player.subject, { nickname: 'Bob', data: { round } })))
+      // First logins of others, with which it may share a transaction.
+      const others = Promise.all(times(10, () => logIn(game, fresh('subject'))))
+      // It comes while they are on their way into the database: in each round after some more of them.
+      await until('webhooks are asked', () => webhook.hits.length >= asked + round)
+      const done = await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject })
+      const [answers] = await Promise.all([logins, others])
+      payload(done)
+      const { rows } = await game.app.pool.query<{ player_id: string }>(
+        'SELECT player_id FROM identities WHERE subject = $1',
+        [player.subject],
+      )
+      const owner = rows[0]?.player_id ?? (await logIn(game, player.subject)).playerId
+      expect([rows.length <= 1, owner === player.playerId]).toEqual([true, false])
+      for (const { playerId } of answers) expect([player.playerId, owner]).toContain(playerId)
+      // Logins that came before it are ended with it, those that came after it are not, in whatever group they met.
+      for (const session of answers)
+        expect((await refresh(session)).status).toBe(session.playerId === owner ? 200 : 401)
+      expect((await logIn(game, player.subject)).playerId).toBe(owner)
+    }
+  })
+
+  it('against logins by an identity that remains: those that began before it are ended, those after it live, ten rounds', async () => {
+    for (const round of times(10, (index) => index)) {
+      const player = await logIn(game, fresh('subject'))
+      const other = fresh('subject')
+      expect((await game.link(player.token, { player: other })).status).toBe(204)
+      const asked = webhook.hits.length
+      const logins = Promise.all(times(20, () => logIn(game, other)))
+      await until('webhooks are asked', () => webhook.hits.length >= asked + round)
+      payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+      await logins
+      // Ids are in the order in which the service decides, also within one transaction.
+      const { rows } = await game.app.pool.query<{ began: string; revoked: boolean }>(
+        `SELECT CASE WHEN t.family_id < a.id THEN 'before' ELSE 'after' END AS began, t.revoked_at IS NOT NULL AS revoked
+         FROM audit_log a JOIN refresh_tokens t ON t.player_id::text = a.target
+         WHERE a.target = $1 AND a.action = 'player.unlink_identity'`,
+        [player.playerId],
+      )
+      expect(rows).toHaveLength(21)
+      for (const { began, revoked } of rows) expect([began, revoked]).toEqual([began, began === 'before'])
+    }
+  })
+
+  it('twice at once takes the identity once', async () => {
+    const player = await seasoned()
+    const input = { provider: 'custom', subject: player.subject }
+    const outcomes = await Promise.all(times(10, () => act('unlinkIdentity', player, input)))
+    expect(outcomes.map(codeOf).sort()).toEqual([...times(9, () => 'NOT_FOUND'), 'ok'])
+    expect(await rowsOf(player)).toHaveLength(1)
+  })
+})
+
+describe('a ban among fifty calls of xp', () => {
+  it('each counts before it or is refused, and nothing counts after it, in ten rounds', async () => {
+    for (const _ of times(10, () => 0)) {
+      const player = await game.player()
+      const runId = await player.start('season')
+      const call = () => player.post(XP, { ...pass, runId, amount: 1, source: 'match' })
+      const [done, ...answers] = await Promise.all([act('banPlayer', player), ...times(50, call)])
+      payload(done)
+      const counted = answers.filter(({ status }) => status === 200).length
+      for (const { status, body } of answers)
+        if (status !== 200) expect([status, body.error]).toEqual([403, 'player banned'])
+      expect((await call()).status).toBe(403)
+      const { rows } = await game.app.pool.query(
+        'SELECT coalesce(sum(amount), 0) AS xp FROM xp_ledger WHERE player_id = $1',
+        [player.playerId],
+      )
+      expect(rows).toEqual([{ xp: String(counted) }])
+    }
+  })
+})

@@ -1,0 +1,487 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { season, tier } from '../support/definitions.ts'
+import { type TestPlayer, times } from '../support/game.ts'
+import { ADD_XP, outcomeOfGraphql, plain } from '../support/surfaces.ts'
+import { codeOf, type Input, payload } from './desk.ts'
+import {
+  act,
+  balances,
+  bonus,
+  CLAIM,
+  closeDesk,
+  everything,
+  game,
+  key,
+  MAX_INT64,
+  NOBODY,
+  openDesk,
+  PREMIUM,
+  PROGRESS,
+  pass,
+  rowsOf,
+  seasoned,
+  XP,
+} from './support-desk.ts'
+
+beforeAll(openDesk)
+afterAll(closeDesk)
+
+const progress = async (player: TestPlayer, at = pass) => (await player.post(PROGRESS, at)).body
+
+async function events({ playerId }: { playerId: string }) {
+  const { rows } = await game.app.pool.query(
+    `SELECT handle, node_id AS "nodeId", data FROM events
+     WHERE player_id = $1 AND type = 'crossing' ORDER BY position`,
+    [playerId],
+  )
+  return rows.map((row) => ({ ...row, data: JSON.parse(row.data) }))
+}
+
+async function xpLedger({ playerId }: { playerId: string }) {
+  const { rows } = await game.app.pool.query<{ amount: string; source: string }>(
+    'SELECT amount, source FROM xp_ledger WHERE player_id = $1 ORDER BY id',
+    [playerId],
+  )
+  return rows.map(({ amount, source }) => [amount, source])
+}
+
+describe('grantXp, by the rules of the game', () => {
+  const grant = (player: TestPlayer, amount: bigint | number, more: Input = {}) =>
+    act('grantXp', player, { ...pass, amount, idempotencyKey: key(), ...more })
+
+  it("has the very outcome of the player's own call: levels, plan, events, rewards, ledger", async () => {
+    const [own, granted] = [await game.player(), await game.player()]
+    const [runId] = [await own.start('season'), await granted.start('season')]
+    for (const amount of [1, 99, 1, 150, 1000, 5]) {
+      const expected = outcomeOfGraphql(
+        await own.graphql(ADD_XP, { input: { ...pass, runId, amount: String(amount), source: 'quest' } }),
+      )
+      const { result } = payload(await grant(granted, amount, { source: 'quest' }))
+      expect({ ok: plain(result) }).toEqual(expected)
+    }
+    expect(await progress(granted)).toEqual(await progress(own))
+    expect(await events(granted)).toEqual(await events(own))
+    expect(await xpLedger(granted)).toEqual(await xpLedger(own))
+    expect(await balances(granted)).toEqual(await balances(own))
+  })
+
+  it('is refused outside the season, past int64, and without an active run; nothing is written', async () => {
+    const player = await game.player()
+    expect(codeOf(await grant(player, 1))).toBe('RUN_NOT_ACTIVE')
+    await player.start('season')
+    await player.start('over')
+    expect(codeOf(await grant(player, 1, { scenarioId: 'over' }))).toBe('SEASON_CLOSED')
+    payload(await grant(player, MAX_INT64))
+    const state = await everything(player)
+    expect(codeOf(await grant(player, 1))).toBe('XP_LIMIT_EXCEEDED')
+    expect(await everything(player)).toEqual(state)
+    expect(await rowsOf(player)).toHaveLength(1)
+  })
+
+  it("is refused in the order of the player's own call: the player, the scenario, the run, the node", async () => {
+    const player = await game.player()
+    expect(codeOf(await grant(player, 1, { scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
+    expect(codeOf(await grant(player, 1, { nodeId: 'nowhere' }))).toBe('RUN_NOT_ACTIVE')
+    await player.start('season')
+    expect(codeOf(await grant(player, 1, { nodeId: 'nowhere' }))).toBe('NODE_NOT_FOUND')
+    expect(codeOf(await grant(player, 1, { nodeId: 'gift' }))).toBe('NODE_NOT_FOUND')
+    payload(await act('banPlayer', player))
+    expect(codeOf(await grant(player, 1))).toBe('PLAYER_BANNED')
+    expect(await rowsOf(player)).toHaveLength(1)
+  })
+
+  it('counts on the pass when it names one of its level nodes', async () => {
+    const player = await game.player()
+    await player.start('season')
+    expect(payload(await grant(player, 120, { nodeId: 'third' })).result).toMatchObject({ level: 2, xp: '120' })
+    expect((await progress(player)).xp).toBe(120)
+  })
+
+  it('and xp of the player at once: every grant counts, each level is crossed once', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    const outcomes = await Promise.all(
+      times(50, () => [
+        grant(player, 5).then(codeOf),
+        player.post(XP, { ...pass, runId, amount: 5, source: 'match' }).then(({ status }) => status),
+      ]).flat(),
+    )
+    expect(outcomes.filter((outcome) => outcome !== 'ok' && outcome !== 200)).toEqual([])
+    expect((await progress(player)).xp).toBe(500)
+    const crossed = (await events(player)).filter(({ handle }) => handle === 'onLevelUp')
+    expect(crossed.map(({ data }) => data.toLevel)).toEqual([2, 3, 4, 5])
+  })
+})
+
+describe('grantTier', () => {
+  const give = (player: TestPlayer, level: number, track: 'free' | 'premium', more: Input = {}) =>
+    act('grantTier', player, { ...pass, level, track, idempotencyKey: key(), ...more })
+
+  it('gives a tier that is not reached, and one whose season is over; the player has it at once', async () => {
+    const player = await game.player()
+    await player.start('season')
+    await player.start('over')
+    const given = payload(await give(player, 5, 'free')).result
+    expect(given).toMatchObject({ success: true, alreadyClaimed: false, granted: [{ amount: '50', currency: 'gold' }] })
+    expect(payload(await give(player, 4, 'free', { scenarioId: 'over' })).result.success).toBe(true)
+    expect((await progress(player)).claimedTiers).toEqual([{ level: 5, track: 'free' }])
+    expect(await balances(player)).toEqual({ gold: '90' })
+  })
+
+  it('needs premium for premium tiers, and says so as a claim does', async () => {
+    const player = await game.player()
+    await player.start('season')
+    const refused = payload(await give(player, 1, 'premium')).result
+    expect(refused).toEqual({ success: false, alreadyClaimed: false, error: 'premium required', granted: [] })
+    expect(payload(await give(player, 9, 'free')).result.error).toBe('tier not found')
+    expect((await progress(player)).claimedTiers).toEqual([])
+    payload(await act('grantPremium', player, pass))
+    expect(payload(await give(player, 1, 'premium')).result).toMatchObject({
+      success: true,
+      granted: [{ itemId: 'skin-1', amount: '1' }],
+    })
+  })
+
+  it('leaves the key of a refusal free: with premium it is given', async () => {
+    const player = await game.player()
+    await player.start('season')
+    const idempotencyKey = key()
+    expect(payload(await give(player, 1, 'premium', { idempotencyKey })).result.error).toBe('premium required')
+    payload(await act('grantPremium', player, pass))
+    expect(payload(await give(player, 1, 'premium', { idempotencyKey })).result).toMatchObject({ success: true })
+  })
+
+  it('answers the original grant to a repeat, whoever claimed first; nothing is granted twice', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    const own = (await player.post(CLAIM, { ...pass, runId, level: 3, track: 'free' })).body
+    const again = payload(await give(player, 3, 'free')).result
+    expect(again).toEqual({
+      success: true,
+      alreadyClaimed: true,
+      error: null,
+      granted: [{ amount: '30', currency: 'gold', itemId: null }],
+    })
+    expect(own).toMatchObject({ success: true, alreadyClaimed: false })
+    const given = payload(await give(player, 5, 'free')).result
+    const late = (await player.post(CLAIM, { ...pass, runId, level: 5, track: 'free' })).body
+    expect([given.alreadyClaimed, late]).toEqual([
+      false,
+      { success: true, alreadyClaimed: true, error: null, granted: [{ amount: 50, currency: 'gold', itemId: null }] },
+    ])
+    expect((await balances(player)).gold).toBe(String(35 + 30 + 50))
+  })
+
+  it('through a level node is the same claim, and the level must be the node’s', async () => {
+    const player = await game.player()
+    await player.start('season')
+    const third = { nodeId: 'third' }
+    expect(codeOf(await give(player, 2, 'free', third))).toBe('INVALID_REQUEST')
+    expect(payload(await give(player, 3, 'free', third)).result).toMatchObject({ success: true, alreadyClaimed: false })
+    expect(payload(await give(player, 3, 'free')).result).toMatchObject({ success: true, alreadyClaimed: true })
+    expect((await events(player)).filter(({ nodeId }) => nodeId === 'third')).toHaveLength(1)
+  })
+
+  it('needs an active run, as a claim does', async () => {
+    const player = await game.player()
+    expect(codeOf(await give(player, 1, 'free'))).toBe('RUN_NOT_ACTIVE')
+    expect(await rowsOf(player)).toEqual([])
+  })
+
+  it('and fifty claims of the player at once: granted once', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    const claims = await Promise.all(
+      times(50, (index) =>
+        index % 2 === 0
+          ? give(player, 3, 'free').then((outcome) => payload(outcome).result)
+          : player.post(CLAIM, { ...pass, runId, level: 3, track: 'free' }).then(({ body }) => body),
+      ),
+    )
+    expect(claims.every(({ success }) => success)).toBe(true)
+    expect(claims.filter(({ alreadyClaimed }) => !alreadyClaimed)).toHaveLength(1)
+    expect((await balances(player)).gold).toBe('65')
+  })
+})
+
+describe('resetTier', () => {
+  const reset = (player: TestPlayer, level: number, track: string, more: Input = {}) =>
+    act('resetTier', player, { ...pass, level, track, ...more })
+
+  it('makes exactly that tier claimable again, and a new claim grants again', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    await player.post(CLAIM, { ...pass, runId, level: 2, track: 'premium' })
+    expect(payload(await reset(player, 2, 'free')).changed).toBe(true)
+    expect((await progress(player)).claimedTiers).toEqual([
+      { level: 1, track: 'free' },
+      { level: 2, track: 'premium' },
+    ])
+    expect((await balances(player)).gold).toBe('35')
+    const again = (await player.post(CLAIM, { ...pass, runId, level: 2, track: 'free' })).body
+    expect(again).toMatchObject({ success: true, alreadyClaimed: false, granted: [{ amount: 20, currency: 'gold' }] })
+    expect((await balances(player)).gold).toBe('55')
+  })
+
+  it('is no change for a tier that is not claimed, and is written down all the same', async () => {
+    const player = await seasoned()
+    const state = await everything(player)
+    expect(payload(await reset(player, 5, 'free')).changed).toBe(false)
+    expect(payload(await reset(player, 2, 'premium')).changed).toBe(false)
+    expect(await everything(player)).toEqual(state)
+    expect((await rowsOf(player)).map(({ before }) => before.claimed)).toEqual([false, false])
+  })
+
+  it('through a level node is of the tier behind it, and of no other', async () => {
+    const player = await seasoned()
+    await player.post(CLAIM, { ...pass, runId: player.runId, level: 3, track: 'free' })
+    expect(codeOf(await reset(player, 2, 'free', { nodeId: 'third' }))).toBe('INVALID_REQUEST')
+    expect(payload(await reset(player, 3, 'free', { nodeId: 'third' })).changed).toBe(true)
+    expect((await progress(player)).claimedTiers).toEqual([
+      { level: 1, track: 'free' },
+      { level: 2, track: 'free' },
+    ])
+  })
+
+  it('is SCENARIO_NOT_FOUND or NODE_NOT_FOUND for a pass that is not there', async () => {
+    const player = await seasoned()
+    expect(codeOf(await reset(player, 2, 'free', { scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
+    expect(codeOf(await reset(player, 2, 'free', { nodeId: 'gift' }))).toBe('NODE_NOT_FOUND')
+    expect(await rowsOf(player)).toEqual([])
+  })
+
+  it('and claims at once: as many grants as there were resets that changed something, and one', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    const [claims, resets] = await Promise.all([
+      Promise.all(times(40, () => player.post(CLAIM, { ...pass, runId, level: 3, track: 'free' }))),
+      Promise.all(times(10, () => reset(player, 3, 'free'))),
+    ])
+    const granted = claims.filter(({ body }) => body.success && !body.alreadyClaimed).length
+    const changed = resets.filter((outcome) => payload(outcome).changed).length
+    const isClaimed = (await progress(player)).claimedTiers.some(({ level }: { level: number }) => level === 3)
+    expect(granted).toBe(changed + (isClaimed ? 1 : 0))
+    expect((await balances(player)).gold).toBe(String(35 + 30 * granted))
+    for (const { body } of claims) expect(body.granted).toEqual([{ amount: 30, currency: 'gold', itemId: null }])
+  })
+})
+
+describe('grantPremium and revokePremium', () => {
+  it('give premium for nothing: no price, no purchase is crossed, premium tiers can be claimed', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    expect(payload(await act('grantPremium', player, pass)).changed).toBe(true)
+    expect(payload(await act('grantPremium', player, pass)).changed).toBe(false)
+    expect((await progress(player)).premiumOwned).toBe(true)
+    expect([await balances(player), (await events(player)).map(({ handle }) => handle)]).toEqual([{}, ['onStart']])
+    expect((await player.post(CLAIM, { ...pass, runId, level: 1, track: 'premium' })).body.success).toBe(true)
+    expect((await player.post(PREMIUM, { ...pass, runId })).body.error).toBe('premium already owned')
+  })
+
+  it('are refused where none is sold, as a purchase is; what an earlier edition sold can be taken back', async () => {
+    const free = { scenarioId: 'unsold', nodeId: 'pass' }
+    expect((await game.publish('unsold', season())).status).toBe(200)
+    const [player, owner] = [await game.player(), await game.player()]
+    payload(await act('grantPremium', owner, free))
+    expect((await game.publish('unsold', season({ price: null, tiers: [tier(1, 'free')] }))).status).toBe(200)
+    expect(await act('grantPremium', player, free)).toEqual({
+      code: 'PREMIUM_NOT_AVAILABLE',
+      message: 'premium not available',
+    })
+    const runId = await player.start('unsold')
+    expect((await player.post(PREMIUM, { ...free, runId })).body.error).toBe('premium not available')
+    expect(await rowsOf(player)).toEqual([])
+    expect((await progress(player, free)).premiumOwned).toBe(false)
+    expect(payload(await act('revokePremium', owner, free)).changed).toBe(true)
+  })
+
+  it('need no run', async () => {
+    const player = await game.player()
+    expect(payload(await act('grantPremium', player, pass)).changed).toBe(true)
+    expect(payload(await act('revokePremium', player, pass)).changed).toBe(true)
+    expect(payload(await act('revokePremium', player, pass)).changed).toBe(false)
+    expect(await progress(player)).toEqual({ level: 1, xp: 0, premiumOwned: false, claimedTiers: [] })
+  })
+
+  it('is not taken back while premium tiers are claimed; once they are reset it is, and can be bought again', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    await player.post(CLAIM, { ...pass, runId, level: 3, track: 'premium' })
+    const state = await everything(player)
+    expect(await act('revokePremium', player, pass)).toEqual({
+      code: 'PREMIUM_TIERS_CLAIMED',
+      message: 'premium tiers claimed',
+    })
+    expect(await everything(player)).toEqual(state)
+    expect(await rowsOf(player)).toEqual([])
+    payload(await act('resetTier', player, { ...pass, level: 3, track: 'premium' }))
+    expect(payload(await act('revokePremium', player, pass)).changed).toBe(true)
+    expect((await player.post(CLAIM, { ...pass, runId, level: 3, track: 'premium' })).body.error).toBe(
+      'premium required',
+    )
+    payload(await act('creditWallet', player, { currency: 'gems', amount: 900, idempotencyKey: key() }))
+    expect((await player.post(PREMIUM, { ...pass, runId })).body).toMatchObject({ success: true, error: null })
+    expect((await balances(player)).gems).toBe('0')
+  })
+
+  it('keep xp and claims of the pass', async () => {
+    const player = await seasoned()
+    payload(await act('revokePremium', player, pass))
+    expect(await progress(player)).toMatchObject({
+      xp: 250,
+      level: 3,
+      premiumOwned: false,
+      claimedTiers: [{ level: 1 }, { level: 2 }],
+    })
+  })
+
+  it('taken back while premium claims arrive: no claim without premium is left, in thirty rounds', async () => {
+    for (const _ of times(30, () => 0)) {
+      const player = await game.player()
+      const runId = await player.start('season')
+      payload(await act('grantPremium', player, pass))
+      const [revoked, claimed] = await Promise.all([
+        act('revokePremium', player, pass),
+        player.post(CLAIM, { ...pass, runId, level: 1, track: 'premium' }),
+      ])
+      const both = [codeOf(revoked), claimed.body.error]
+      expect([
+        ['ok', 'premium required'],
+        ['PREMIUM_TIERS_CLAIMED', null],
+      ]).toContainEqual(both)
+    }
+  })
+})
+
+describe('resetPass', () => {
+  it('puts the pass back to its beginning, with its ledger balanced; what was granted stays', async () => {
+    const player = await seasoned()
+    const money = await balances(player)
+    expect(payload(await act('resetPass', player, pass)).changed).toBe(true)
+    expect(await progress(player)).toEqual({ level: 1, xp: 0, premiumOwned: false, claimedTiers: [] })
+    expect(await xpLedger(player)).toEqual([
+      ['250', 'match'],
+      ['-250', 'support:reset'],
+    ])
+    expect(await balances(player)).toEqual(money)
+  })
+
+  it('lets levels be crossed, tiers claimed, premium bought and the pass completed once more', async () => {
+    const player = await game.player({ wallet: { gems: 1900n } })
+    const runId = await player.start('season')
+    const play = async () => {
+      const { body: added } = await player.post(XP, { ...pass, runId, amount: 400, source: 'match' })
+      const { body: bought } = await player.post(PREMIUM, { ...pass, runId })
+      const document = `mutation ($input: ClaimAllInput!) { claimAll(input: $input) { claimed { level track } } }`
+      const { data } = await player.graphql(document, { input: { ...pass, runId } })
+      return [added.level, added.maxLevel, bought.success, data.claimAll.claimed.length]
+    }
+    expect(await play()).toEqual([5, true, true, 10])
+    const first = (await events(player)).slice(1)
+    expect(first.map(({ handle }) => handle)).toEqual([
+      'onLevelUp',
+      'onComplete',
+      'onMaxLevel',
+      'onPremiumPurchase',
+      'onComplete',
+    ])
+    payload(await act('resetPass', player, pass))
+    expect(await play()).toEqual([5, true, true, 10])
+    expect((await events(player)).slice(1)).toEqual([...first, ...first])
+    expect(await balances(player)).toEqual({ gems: '0', gold: '310' })
+  })
+
+  it('is no change for a pass that nobody played, and touches no other pass', async () => {
+    const player = await seasoned()
+    await player.post(XP, { ...bonus, runId: player.runId, amount: 120, source: 'match' })
+    payload(await act('resetPass', player, pass))
+    expect(await progress(player, bonus)).toMatchObject({ xp: 120, level: 2 })
+    const untouched = await game.player()
+    expect(payload(await act('resetPass', untouched, pass)).changed).toBe(false)
+    expect(await xpLedger(untouched)).toEqual([])
+  })
+
+  it('through a level node is of the pass behind it', async () => {
+    const player = await seasoned()
+    expect(payload(await act('resetPass', player, { ...pass, nodeId: 'third' })).changed).toBe(true)
+    expect(await progress(player)).toMatchObject({ xp: 0, claimedTiers: [] })
+    expect(await rowsOf(player)).toMatchObject([{ before: { nodeId: 'pass' } }])
+  })
+
+  it('twice leaves nothing to take the second time', async () => {
+    const player = await seasoned()
+    expect(payload(await act('resetPass', player, pass)).changed).toBe(true)
+    expect(payload(await act('resetPass', player, pass)).changed).toBe(false)
+    expect(await xpLedger(player)).toHaveLength(2)
+  })
+
+  it('among fifty grants of xp: what came before it is gone, what came after it counts', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    const calls = await Promise.all([
+      ...times(25, () => player.post(XP, { ...pass, runId, amount: 10, source: 'match' }).then(({ status }) => status)),
+      act('resetPass', player, pass).then((outcome) => (payload(outcome).changed ? 200 : 0)),
+      ...times(25, () => player.post(XP, { ...pass, runId, amount: 10, source: 'match' }).then(({ status }) => status)),
+    ])
+    expect(new Set(calls)).toEqual(new Set([200]))
+    const taken = (await xpLedger(player)).filter(([, source]) => source === 'support:reset')
+    expect(taken).toHaveLength(1)
+    expect((await progress(player)).xp).toBe(250 + 500 + Number(taken[0]?.[0]))
+  })
+})
+
+describe('cancelRun', () => {
+  it('ends the run as it stands, and lets the player start another on the pass as it is', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    payload(await act('cancelRun', player, { runId }))
+    const run = (await player.post('/sdk/v1/scenarios/run', { runId })).body
+    expect(run).toMatchObject({ runId, status: 'cancelled', active: [], cause: 'cancelled by support' })
+    const { rows } = await game.app.pool.query(
+      `SELECT run_id, data FROM events WHERE player_id = $1 AND type = 'run.cancelled'`,
+      [player.playerId],
+    )
+    expect(rows).toEqual([{ run_id: runId, data: '{"cause":"cancelled by support"}' }])
+    const refused = await player.post(XP, { ...pass, runId, amount: 1, source: 'match' })
+    expect([refused.status, refused.body.error]).toEqual([409, 'run not active'])
+    const next = (await player.post('/sdk/v1/scenarios/start', { scenarioId: 'season' })).body
+    expect([next.resumed, next.runId === runId, next.plan.crossed]).toEqual([
+      false,
+      false,
+      [{ nodeId: 'start', handle: 'onStart' }],
+    ])
+    const { body } = await player.post(XP, { ...pass, runId: next.runId, amount: 50, source: 'match' })
+    expect(body).toMatchObject({ xp: 300, level: 4 })
+  })
+
+  it('keeps the last plan of the run', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    const { plan } = (await player.post('/sdk/v1/scenarios/run', { runId })).body
+    payload(await act('cancelRun', player, { runId }))
+    expect((await player.post('/sdk/v1/scenarios/run', { runId })).body.plan).toEqual(plan)
+  })
+
+  it('is RUN_NOT_FOUND for a run that is not of the player, RUN_NOT_ACTIVE for one that has ended', async () => {
+    const [player, bystander] = [await seasoned(), await seasoned()]
+    for (const runId of [bystander.runId, NOBODY, 'no id'])
+      expect(codeOf(await act('cancelRun', player, { runId }))).toBe('RUN_NOT_FOUND')
+    payload(await act('cancelRun', player, { runId: player.runId.toUpperCase() }))
+    expect(codeOf(await act('cancelRun', player, { runId: player.runId }))).toBe('RUN_NOT_ACTIVE')
+    expect(await rowsOf(player)).toMatchObject([{ before: { runId: player.runId } }])
+    expect((await bystander.post(XP, { ...pass, runId: bystander.runId, amount: 1, source: 'match' })).status).toBe(200)
+  })
+
+  it('among starts at once: one run is active in the end, and no other was started while it was', async () => {
+    const player = await seasoned()
+    const [done, ...starts] = await Promise.all([
+      act('cancelRun', player, { runId: player.runId }),
+      ...times(20, () => player.post('/sdk/v1/scenarios/start', { scenarioId: 'season' })),
+    ])
+    payload(done)
+    const started = new Set(starts.map(({ body }) => body.runId))
+    started.delete(player.runId)
+    expect(started.size).toBeLessThanOrEqual(1)
+    expect(starts.filter(({ body }) => !body.resumed)).toHaveLength(started.size)
+  })
+})

@@ -1,0 +1,409 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createProject } from '../../src/projects/projects.ts'
+import { generateSecretsKey, type SecretsKey } from '../../src/providers/secrets.ts'
+import { times } from '../support/game.ts'
+import { approve, startOperator, status } from '../support/operator.ts'
+import {
+  auditRows,
+  bearer,
+  blocks,
+  custom,
+  expectSignedWith,
+  game,
+  get,
+  lines,
+  MIB,
+  operator,
+  path,
+  provider,
+  put,
+  putAt,
+  rawBlocks,
+  second,
+  secretsKey,
+  sql,
+  startLogged,
+  startOperators,
+  startSettings,
+  stopOperators,
+  stopSettings,
+} from './settings-game.ts'
+
+beforeAll(startSettings)
+afterAll(stopSettings)
+beforeEach(startOperators)
+afterEach(stopOperators)
+
+/** Runs an instance with other keys for as long as `use` takes. */
+async function withKeys<T>(keys: readonly SecretsKey[], use: (baseUrl: string) => Promise<T>): Promise<T> {
+  const { baseUrl, stop } = await startLogged(keys)
+  try {
+    return await use(baseUrl)
+  } finally {
+    await stop()
+  }
+}
+
+async function loginAt(baseUrl: string, body: object, sdkKey = game.sdkKey) {
+  const headers = { 'x-sdk-key': sdkKey }
+  const options = { method: 'POST', headers, body: JSON.stringify(body) }
+  const response = await fetch(`${baseUrl}/sdk/v1/authorization/custom`, options)
+  const text = await response.text()
+  return { status: response.status, error: JSON.parse(text).error as string | undefined, text }
+}
+
+describe('a change', () => {
+  it('counts for the very next login on another instance, a hundred times of a hundred (spec 4.3)', async () => {
+    for (const index of times(100, (round) => round)) {
+      const secret = `secret number ${index}`
+      expect((await put(custom({ default: provider({ secret }) }))).status).toBe(200)
+      expect((await loginAt(second.baseUrl, { customData: { player: 'ada' } })).status).toBe(200)
+      expectSignedWith(secret, operator.hits.at(-1))
+    }
+    expect(operator.hits).toHaveLength(100)
+    expect(lines.join('')).not.toContain('secret number')
+  })
+
+  it('of the flag, the URL or the map counts for the very next login on both instances (spec 5)', async () => {
+    const moved = await startOperator()
+    const login = async (name: string) =>
+      Promise.all(
+        [game.baseUrl, second.baseUrl].map((baseUrl) =>
+          loginAt(baseUrl, { customData: { player: 'ada' }, ...(name !== 'default' && { provider: name }) }),
+        ),
+      )
+    const expectBoth = async (name: string, code: number, error?: string) => {
+      expect((await login(name)).map((answer) => [answer.status, answer.error])).toEqual(times(2, () => [code, error]))
+    }
+    try {
+      await expectBoth('default', 401, 'custom auth disabled')
+      for (const _ of times(5, (index) => index)) {
+        await put(custom({ default: provider(), studio: provider() }))
+        await expectBoth('default', 200)
+        await expectBoth('studio', 200)
+        await put(custom({ default: { enabled: false, url: operator.url }, studio: provider({ url: moved.url }) }))
+        const before = operator.hits.length
+        await expectBoth('default', 401, 'custom auth disabled')
+        await expectBoth('studio', 200)
+        expect(operator.hits).toHaveLength(before)
+        await put(custom({ default: { enabled: true, url: operator.url } }))
+        await expectBoth('default', 200)
+        await expectBoth('studio', 401, 'custom auth disabled')
+        await put(custom({}))
+        await expectBoth('default', 401, 'custom auth disabled')
+      }
+      expect(moved.hits).toHaveLength(10)
+    } finally {
+      await moved.close()
+    }
+  })
+
+  it('never reaches a URL with the secret of another, however many logins are under way', async () => {
+    const others = await startOperator()
+    const sides = [
+      [operator, 'the first secret'],
+      [others, 'the second secret'],
+    ] as const
+    try {
+      await put(custom({ default: provider({ secret: sides[0][1] }) }))
+      const logins = times(100, async (index) => {
+        const baseUrl = index % 2 === 0 ? game.baseUrl : second.baseUrl
+        return (await loginAt(baseUrl, { customData: { player: 'ada' } })).status
+      })
+      for (const index of times(30, (round) => round)) {
+        const [{ url }, secret] = sides[index % 2 === 0 ? 1 : 0]
+        expect((await put(custom({ default: { enabled: true, url, secret } }))).status).toBe(200)
+        logins.push(loginAt(second.baseUrl, { customData: { player: 'ada' } }).then(({ status: code }) => code))
+      }
+      expect(new Set(await Promise.all(logins))).toEqual(new Set([200]))
+      for (const [{ hits }, secret] of sides) for (const hit of hits) expectSignedWith(secret, hit)
+      expect(operator.hits.length + others.hits.length).toBe(130)
+    } finally {
+      await others.close()
+    }
+  })
+
+  it('leaves one audit row with who, what and where; no change leaves none', async () => {
+    await put(custom({ default: provider() }))
+    await put(custom({ default: provider() }))
+    await put(blocks({}))
+    await put(custom({ default: provider({ secret: 'another one' }) }))
+    await put(custom({ default: { enabled: false, url: operator.url } }))
+    await put(custom({}))
+    await put(custom({}))
+    const rows = await auditRows()
+    expect(rows).toHaveLength(4)
+    for (const row of rows) {
+      const { project_id, environment_id, action, target, reason } = row
+      expect([project_id, environment_id, action, target, reason]).toEqual([
+        game.projectId,
+        game.environmentId,
+        'auth_providers.set',
+        'production',
+        null,
+      ])
+      expect(row.actor).toMatch(/^platform_key:[0-9a-f-]{36}$/)
+    }
+    const [id] = await sql("SELECT id FROM platform_keys WHERE 'platform_key:' || id = $1", [rows[0]?.actor])
+    expect(id).toBeDefined()
+    const shown = (enabled: boolean) => ({
+      enabled,
+      url: operator.url,
+      hasSecret: true,
+      updatedAt: expect.any(String),
+      replacedSecretsExpireAt: [],
+    })
+    const none = { custom: {}, google: null, apple: null }
+    const one = (enabled: boolean, more: object = {}) => ({
+      ...none,
+      custom: { default: { ...shown(enabled), ...more } },
+    })
+    expect(rows.map(({ before, after }) => [JSON.parse(before), JSON.parse(after)])).toEqual([
+      [none, one(true, { secretChanged: true })],
+      [one(true), one(true, { secretChanged: true })],
+      [one(true), one(false)],
+      [one(false), none],
+    ])
+    for (const secret of [operator.secret, 'another one']) expect(JSON.stringify(rows)).not.toContain(secret)
+  })
+
+  it('of a secret of google or apple is in the audit log, but not the secret', async () => {
+    await put(rawBlocks({ google: '{"clientId":"a","clientSecret":"hidden-1"}' }))
+    await put(rawBlocks({ google: '{"clientId":"a","clientSecret":"hidden-2"}' }))
+    await put(rawBlocks({ google: '{"clientId":"b","clientSecret":"hidden-3"}' }))
+    await put(rawBlocks({ google: '{"clientId":"c"}' }))
+    const rows = await auditRows()
+    expect(rows.map(({ after }) => /secrets?Changed/.test(after))).toEqual([true, true, true, false])
+    expect(JSON.stringify(rows)).not.toContain('hidden')
+  })
+
+  it('and its audit row are written together or not at all', async () => {
+    await put(custom({ default: provider() }))
+    const before = await get()
+    await sql('ALTER TABLE audit_log ADD CONSTRAINT nothing_more CHECK (false) NOT VALID')
+    try {
+      const answer = await put(custom({ default: provider({ enabled: false }), more: provider() }))
+      expect([answer.status, answer.body.error]).toEqual([500, 'internal error'])
+    } finally {
+      await sql('ALTER TABLE audit_log DROP CONSTRAINT nothing_more')
+    }
+    expect((await get()).text).toBe(before.text)
+    expect(await auditRows()).toHaveLength(1)
+  })
+
+  it('of the same thing twice at once is one change, twenty times', async () => {
+    for (const round of times(20, (index) => index)) {
+      const body = custom({ default: provider({ secret: `round ${round}` }) })
+      const answers = await Promise.all([put(body), putAt(second.baseUrl, body), put(body)])
+      expect(answers.map(({ status: code }) => code)).toEqual([200, 200, 200])
+      expect(await auditRows()).toHaveLength(round + 1)
+    }
+  })
+})
+
+describe('secrets at rest (decisions 6)', () => {
+  const stored = () => sql('SELECT name, secret, settings FROM auth_providers')
+
+  it('are encrypted, those of google and apple too', async () => {
+    await put(blocks({ custom: { default: provider() }, apple: { teamId: 't', privateKey: 'apple-private' } }))
+    const text = JSON.stringify(await stored())
+    for (const secret of [operator.secret, 'apple-private']) {
+      expect(text).not.toContain(secret)
+      expect(text).not.toContain(Buffer.from(secret).toString('base64url').slice(0, -1))
+    }
+    for (const { secret } of await stored())
+      expect(secret).toMatch(new RegExp(`^v1\\.${secretsKey.kid}\\.[\\w-]{16}\\.[\\w-]+$`))
+  })
+
+  it('are sealed anew for each provider and each time, though the secret is one', async () => {
+    const body = custom(Object.fromEntries(times(20, (index) => [`p${index}`, provider()])))
+    await put(body)
+    const before = (await stored()).map(({ secret }) => secret)
+    expect(new Set(before.map((secret) => secret.split('.')[2])).size).toBe(20)
+    expect(new Set(before.map((secret) => secret.split('.')[3])).size).toBe(20)
+  })
+
+  const OF = 'SELECT secret FROM auth_providers WHERE'
+  it.each([
+    ['under another name', 'moved', "UPDATE auth_providers SET name = 'moved' WHERE name = 'default'"],
+    ['of another provider', 'default', `UPDATE auth_providers SET secret = (${OF} name = 'other')`],
+    ['of the block of google', 'default', `UPDATE auth_providers SET secret = (${OF} kind = 'google')`],
+    ['that was cut', 'default', 'UPDATE auth_providers SET secret = left(secret, -1)'],
+    ['that is plain text', 'default', "UPDATE auth_providers SET secret = 'hunter2'"],
+    ['that is empty', 'default', "UPDATE auth_providers SET secret = ''"],
+    ['that is gone', 'default', 'UPDATE auth_providers SET secret = NULL'],
+  ])('do not open %s: the provider is one that does not answer, and signs nothing', async (_what, name, tamper) => {
+    await put(
+      blocks({
+        custom: { default: provider(), other: provider({ secret: 'another' }) },
+        google: { secret: 'hunter2' },
+      }),
+    )
+    await sql(tamper)
+    const lookedAt = lines.length
+    for (const baseUrl of [game.baseUrl, second.baseUrl]) {
+      const answer = await loginAt(baseUrl, { customData: { player: 'ada' }, provider: name })
+      expect([answer.status, answer.error]).toEqual([503, 'custom auth unavailable'])
+      for (const told of [operator.secret, 'hunter2', 'another', 'v1.']) expect(answer.text).not.toContain(told)
+    }
+    expect(operator.hits).toEqual([])
+    const told = lines.slice(lookedAt).join('')
+    expect(told).toContain('could not be opened')
+    for (const secret of [operator.secret, 'hunter2', 'another']) expect(told).not.toContain(secret)
+    expect((await get()).status).toBe(200)
+    // Whoever sends the secret again mends it.
+    const mended = await put(custom({ [name]: provider() }))
+    expect(mended.status).toBe(200)
+    expect((await game.login({ player: 'ada' }, { provider: name })).status).toBe(200)
+    expectSignedWith(operator.secret, operator.hits[0])
+  })
+
+  it('do not open in another environment, nor in another project', async () => {
+    await put(custom({ default: provider() }))
+    await sql('UPDATE auth_providers SET environment_id = $1', [game.stagingId])
+    const answer = await loginAt(second.baseUrl, { customData: { player: 'ada' } }, game.stagingSdkKey)
+    expect([answer.status, answer.error]).toEqual([503, 'custom auth unavailable'])
+
+    const other = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
+    await sql('UPDATE auth_providers SET environment_id = $1', [game.environmentId])
+    expect((await game.login({ player: 'ada' })).status).toBe(200)
+    const project = async (id: string) =>
+      sql('UPDATE environments SET project_id = $1, name = $2 WHERE id = $3', [id, 'production', game.environmentId])
+    await sql("UPDATE environments SET name = 'aside' WHERE project_id = $1", [other.projectId])
+    await project(other.projectId)
+    try {
+      const moved = await loginAt(second.baseUrl, { customData: { player: 'ada' } })
+      expect([moved.status, moved.error]).toEqual([503, 'custom auth unavailable'])
+    } finally {
+      await project(game.projectId)
+    }
+    expect((await game.login({ player: 'ada' })).status).toBe(200)
+    expect(operator.hits).toHaveLength(2)
+  })
+
+  it('stay readable under a new key in front, which then seals; without their own key a login is no 500', async () => {
+    await put(custom({ default: provider(), other: provider() }))
+    const fresh = generateSecretsKey()
+    const login = { customData: { player: 'ada' } }
+    const [before] = await sql("SELECT secret FROM auth_providers WHERE name = 'default'")
+    await withKeys([fresh, secretsKey], async (baseUrl) => {
+      expect((await loginAt(baseUrl, login)).status).toBe(200)
+      expectSignedWith(operator.secret, operator.hits[0])
+      // Kept secrets stay under their key; those that are sent come under the new one, and nothing has changed.
+      const response = await putAt(
+        baseUrl,
+        custom({ default: { enabled: true, url: operator.url }, other: provider() }),
+      )
+      expect(response.status).toBe(200)
+      const rows = await sql('SELECT name, secret FROM auth_providers ORDER BY name')
+      expect(rows[0]).toEqual({ name: 'default', secret: before?.secret })
+      expect(rows[1]?.secret).toMatch(new RegExp(`^v1\\.${fresh.kid}\\.`))
+      expect(await auditRows()).toHaveLength(1)
+      expect((await loginAt(baseUrl, { ...login, provider: 'other' })).status).toBe(200)
+      expectSignedWith(operator.secret, operator.hits[1])
+    })
+    await withKeys([fresh], async (baseUrl) => {
+      expect((await loginAt(baseUrl, { ...login, provider: 'other' })).status).toBe(200)
+      const lost = await loginAt(baseUrl, login)
+      expect([lost.status, lost.error]).toEqual([503, 'custom auth unavailable'])
+      expect(operator.hits).toHaveLength(3)
+      expect((await putAt(baseUrl, custom({ default: provider() }))).status).toBe(200)
+      expect((await loginAt(baseUrl, login)).status).toBe(200)
+      expectSignedWith(operator.secret, operator.hits[3])
+    })
+    const unknown = await game.login({ player: 'ada' })
+    expect([unknown.status, unknown.body.error]).toEqual([503, 'custom auth unavailable'])
+    expect(lines.join('')).not.toContain(operator.secret)
+  })
+
+  it('are in no log, no answer, no metric and no table, whatever happens to them', async () => {
+    const secrets = times(12, (index) => `tell-nobody-${index}-`.padEnd(40, 'x'))
+    const [first = '', next = '', faulty = '', wrong = '', google = '', apple = '', ...others] = secrets
+    const [unread = '', nowhere = '', player = '', graphql = '', failed = '', viewer = ''] = others
+    const heard: string[] = []
+    const { baseUrl, stop } = await startLogged([secretsKey])
+    const send = async (method: string, to: string, headers: Record<string, string>, body?: unknown) => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      const response = await fetch(baseUrl + to, { method, headers, body: text })
+      heard.push(`${JSON.stringify([...response.headers])} ${await response.text()}`)
+      return response.status
+    }
+    const admin = bearer(game.platformKey)
+    const write = (body: unknown, headers = admin) => send('PUT', path(), headers, body)
+    const login = () =>
+      send('POST', '/sdk/v1/authorization/custom', { 'x-sdk-key': game.sdkKey }, { customData: { player: 'ada' } })
+    const query = (text: string, input: object) =>
+      send('POST', '/graphql', { ...admin, 'content-type': 'application/json' }, { query: text, variables: { input } })
+    const SET = `mutation ($input: SetAuthProvidersInput!) { setAuthProviders(input: $input) {
+      authProviders { custom { name url hasSecret updatedAt } google apple } } }`
+    const TEST = `mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) {
+      status error attempts { status error } } }`
+    try {
+      // What succeeds.
+      const settings = blocks({
+        custom: { default: provider({ secret: first }) },
+        google: { clientSecret: google },
+        apple: { keys: [{ privateKey: apple }] },
+      })
+      expect(await write(settings)).toBe(200)
+      expect(await login()).toBe(200)
+      expect(await write(custom({ default: provider({ secret: next }) }))).toBe(200)
+      expect(await login()).toBe(200)
+      expect(await query(SET, { ...custom({ graphql: provider({ secret: graphql }) }, 'staging'), reason: 'x' })).toBe(
+        200,
+      )
+      await query(TEST, { environment: 'production', customData: '{"player":"ada"}' })
+      // What is refused.
+      expect(await write(custom({ default: { enabled: 1, url: 'ftp://x', secret: faulty } }))).toBe(400)
+      expect(await write(custom({ default: provider({ secret: [wrong] }) }))).toBe(400)
+      expect(await write(custom({ default: provider({ secret: wrong.repeat(20) }) }))).toBe(400)
+      expect(await write(`${JSON.stringify(custom({ default: provider({ secret: unread }) }))}}`)).toBe(400)
+      expect(await write(JSON.stringify(custom({ default: provider({ secret: unread }) })).padEnd(MIB + 1))).toBe(413)
+      expect(await write(custom({ default: provider({ secret: nowhere }) }, 'nowhere'))).toBe(404)
+      expect(await write(custom({ default: provider({ secret: player }) }), bearer((await game.player()).token))).toBe(
+        401,
+      )
+      expect(await write(custom({ default: provider({ secret: viewer }) }), bearer(await game.key('viewer')))).toBe(403)
+      await query(SET, { ...custom({ Bad: { enabled: true, url: 'x', secret: graphql } }), reason: '' })
+      await query(SET, {
+        environment: 'production',
+        authProviders: `{"custom":{"a":{"secret":"${graphql}"}`,
+        reason: 'x',
+      })
+      // What fails on either side of the service.
+      for (const code of [401, 302, 500]) {
+        operator.answer(status(code))
+        expect(await login()).not.toBe(200)
+      }
+      operator.answer(approve(`{"subject":"ada","data":{"${'x'.repeat(129)}":1}}`))
+      expect(await login()).toBe(401)
+      await sql('ALTER TABLE auth_providers ADD CONSTRAINT nothing_more CHECK (false) NOT VALID')
+      expect(await write(custom({ default: provider({ secret: failed }) }))).toBe(500)
+      await sql('ALTER TABLE auth_providers DROP CONSTRAINT nothing_more')
+      await sql("UPDATE auth_providers SET name = 'moved' WHERE name = 'default'")
+      await send(
+        'POST',
+        '/sdk/v1/authorization/custom',
+        { 'x-sdk-key': game.sdkKey },
+        { customData: {}, provider: 'moved' },
+      )
+      // What is read.
+      for (const to of [path(), `${path()}?environment=production`, '/metrics']) {
+        expect(await send('GET', to, admin)).toBe(200)
+      }
+      await query('{ authProviders { environment custom { name url hasSecret } google apple } }', {})
+    } finally {
+      await sql('ALTER TABLE auth_providers DROP CONSTRAINT IF EXISTS nothing_more')
+      await stop()
+    }
+    const tables = await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    for (const { tablename } of tables) {
+      for (const { row } of await sql(`SELECT t::text AS row FROM "${tablename}" t`)) heard.push(`${tablename} ${row}`)
+    }
+    expect(lines.length).toBeGreaterThan(0)
+    for (const secret of ['tell-nobody', ...secrets]) {
+      expect(lines.filter((line) => line.includes(secret))).toEqual([])
+      expect(heard.filter((text) => text.includes(secret))).toEqual([])
+    }
+  })
+})

@@ -1,0 +1,337 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createProject } from '../../src/projects/projects.ts'
+import { type Answer, times } from '../support/game.ts'
+import {
+  auditRows,
+  bearer,
+  custom,
+  game,
+  get,
+  MIB,
+  namesOf,
+  opened,
+  operator,
+  path,
+  provider,
+  put,
+  rawBlocks,
+  sql,
+  startOperators,
+  startSettings,
+  stopOperators,
+  stopSettings,
+  titled,
+} from './settings-game.ts'
+
+beforeAll(startSettings)
+afterAll(stopSettings)
+beforeEach(startOperators)
+afterEach(stopOperators)
+
+const pathsOf = ({ body }: Answer): string[] => body.details.map(({ path: at }: { path: string }) => at)
+
+describe('what is refused (decisions 6)', () => {
+  const NAME_RULE = "a provider's name must match ^[a-z0-9][a-z0-9_-]{0,31}$ and not be google, apple, device"
+  const NO_URL = 'must be an absolute http or https URL'
+  const CREDENTIALS = 'must not contain credentials'
+  const CONTROL = 'must not contain whitespace or control characters'
+  const LENGTH = 'must be 1 to 2048 characters'
+  const UNCLEAN = 'must not contain NUL or a lone surrogate'
+
+  const refused = (rows: [value: unknown, message: string][]): [title: string, value: unknown, message: string][] =>
+    rows.map(([value, message]) => [...titled(value), message])
+
+  /** Nothing was written by a request that was refused. */
+  afterEach(async () => {
+    expect(await sql('SELECT * FROM auth_providers')).toEqual([])
+    expect(await auditRows()).toEqual([])
+  })
+
+  it.each([
+    ...['google', 'apple', 'device', 'Default', '-x', '_x', '', 'a'.repeat(33), 'ä', 'а', '😀', 'a.b', 'a b', ' a'],
+    ...['a\n', 'a\0', '\ud800', '__proto__', 'toString', 'custom:a', 'a/b', '１'],
+  ])('the name %j, naming the rule', async (name) => {
+    const answer = await put(`{"environment":"production","authProviders":{"custom":{${JSON.stringify(name)}:
+      {"enabled":true,"url":"https://a.example","secret":"s"}}}}`)
+    expect([answer.status, answer.body.error, answer.body.details]).toEqual([
+      400,
+      'invalid request',
+      [{ path: `authProviders.custom.${name}`, message: NAME_RULE }],
+    ])
+  })
+
+  it.each(
+    refused([
+      ['ftp://a.example', NO_URL],
+      ['file:///etc/passwd', NO_URL],
+      ['javascript:alert(1)', NO_URL],
+      ['data:application/json,{}', NO_URL],
+      ['ws://a.example', NO_URL],
+      ['a.example', NO_URL],
+      ['login', NO_URL],
+      ['/login', NO_URL],
+      ['?login', NO_URL],
+      ['//a.example/login', NO_URL],
+      ['http:a.example', NO_URL],
+      ['http:/a.example', NO_URL],
+      ['http:\\\\a.example', NO_URL],
+      ['http://', NO_URL],
+      ['http://?a', NO_URL],
+      ['https://a.example:99999', NO_URL],
+      ['https://a..%00.example', NO_URL],
+      ['https://user@a.example', CREDENTIALS],
+      ['https://user:password@a.example', CREDENTIALS],
+      ['https://:password@a.example', CREDENTIALS],
+      ['https://a.example@b.example', CREDENTIALS],
+      ['https://a.example/a b', CONTROL],
+      [' https://a.example', CONTROL],
+      ['https://a.example ', CONTROL],
+      ['https://a.example/\n', CONTROL],
+      ['https://a.example/\r\nX-A: b', CONTROL],
+      ['ht\ntps://a.example', CONTROL],
+      ['https://a.example/\t', CONTROL],
+      ['https://a.example/\u001b', CONTROL],
+      ['https://a.example/\u007f', CONTROL],
+      ['https://a.example/\u0085', CONTROL],
+      ['https://a.example/\u009f', CONTROL],
+      ['https://a.example/\u00a0', CONTROL],
+      ['https://a.example/\u2028', CONTROL],
+      ['https://a.example/\0', UNCLEAN],
+      ['https://a.example/\ud800', UNCLEAN],
+      [`https://a.example/${'a'.repeat(2031)}`, LENGTH],
+      [`https://a.example/${'😀'.repeat(2031)}`, LENGTH],
+      ['', LENGTH],
+      [5, 'must be a string'],
+      [true, 'must be a string'],
+      [['https://a.example'], 'must be a string'],
+      [{}, 'must be a string'],
+      [null, 'is required'],
+      [undefined, 'is required'],
+    ]),
+  )('the URL %s', async (_title, url, message) => {
+    const answer = await put(custom({ default: provider({ url }) }))
+    expect([answer.status, answer.body.details]).toEqual([400, [{ path: 'authProviders.custom.default.url', message }]])
+  })
+
+  it.each(
+    refused([
+      ['', 'must be 1 to 512 characters'],
+      ['s'.repeat(513), 'must be 1 to 512 characters'],
+      ['😀'.repeat(513), 'must be 1 to 512 characters'],
+      ['a\0b', UNCLEAN],
+      ['\ud800', UNCLEAN],
+      [5, 'must be a string'],
+      [false, 'must be a string'],
+      [['s'], 'must be a string'],
+      [{}, 'must be a string'],
+      [null, 'is required while none is stored'],
+      [undefined, 'is required while none is stored'],
+    ]),
+  )('the secret %s', async (_title, secret, message) => {
+    const answer = await put(custom({ default: provider({ secret }) }))
+    const details = [{ path: 'authProviders.custom.default.secret', message }]
+    expect([answer.status, answer.body.details]).toEqual([400, details])
+  })
+
+  it.each([
+    [1, 'must be true or false'],
+    ['true', 'must be true or false'],
+    [[], 'must be true or false'],
+    [null, 'is required'],
+    [undefined, 'is required'],
+  ])('enabled: %j', async (enabled, message) => {
+    const answer = await put(custom({ default: provider({ enabled }) }))
+    const details = [{ path: 'authProviders.custom.default.enabled', message }]
+    expect([answer.status, answer.body.details]).toEqual([400, details])
+  })
+
+  it.each([
+    ['{}', ['environment', 'authProviders']],
+    ['{"environment":null,"authProviders":null}', ['environment', 'authProviders']],
+    ['{"environment":5,"authProviders":[]}', ['environment', 'authProviders']],
+    ['{"environment":"","authProviders":"{}"}', ['environment', 'authProviders']],
+    ['{"environment":"a\\u0000","authProviders":1}', ['environment', 'authProviders']],
+    [
+      '{"environment":"production","authProviders":{"custom":[],"google":"x","apple":1}}',
+      ['authProviders.custom', 'authProviders.google', 'authProviders.apple'],
+    ],
+    [
+      '{"environment":"production","authProviders":{"custom":{"a":[],"b":"x","c":1,"d":true}}}',
+      ['a', 'b', 'c', 'd'].map((name) => `authProviders.custom.${name}`),
+    ],
+    ['[]', ['']],
+    ['null', ['']],
+    ['"x"', ['']],
+    ['', ['']],
+    ['{"environment":"production","authProviders":{}', ['']],
+    [`{"environment":"production","authProviders":${'{"a":'.repeat(64)}1${'}'.repeat(64)}}`, ['']],
+  ])('the body %s', async (body, paths) => {
+    const answer = await put(body)
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
+    expect(pathsOf(answer)).toEqual(paths)
+  })
+
+  it('bodies over 1 MiB', async () => {
+    const body = rawBlocks({ google: '{}' })
+    expect((await put(body.padEnd(MIB + 1))).status).toBe(413)
+    expect((await put(rawBlocks({}).padEnd(MIB))).status).toBe(200)
+  })
+
+  it('an environment that is not there, and only then', async () => {
+    const unknown = await put(custom({}, 'nowhere'))
+    expect([unknown.status, unknown.body.error]).toEqual([404, 'environment not found'])
+    expect((await get('?environment=nowhere')).body.error).toBe('environment not found')
+    expect((await put(custom({ Bad: {} }, 'nowhere'))).status).toBe(400)
+    // Another project's is not there either.
+    await createProject(game.app.pool, { name: 'Other', environments: ['elsewhere'] })
+    expect((await put(custom({}, 'elsewhere'))).body.error).toBe('environment not found')
+    expect((await get('?environment=elsewhere')).body.error).toBe('environment not found')
+  })
+
+  it('so many faults that no answer could carry them, without a 500', async () => {
+    const names = times(90_000, (index) => `"${index.toString(36)}.":1`)
+    const answer = await put(`{"environment":"production","authProviders":{"custom":{${names}}}}`)
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
+    expect(answer.body.details.length).toBeGreaterThan(0)
+  })
+})
+
+describe('how much there may be', () => {
+  it('is five hundred custom providers', async () => {
+    const all = (count: number) => custom(Object.fromEntries(times(count, (index) => [`p${index}`, provider()])))
+    const tooMany = await put(all(501))
+    expect([tooMany.status, tooMany.body.details]).toEqual([
+      400,
+      [{ path: 'authProviders.custom', message: 'must have at most 500 providers' }],
+    ])
+    expect(await sql('SELECT * FROM auth_providers')).toEqual([])
+    const taken = await put(all(500))
+    expect([taken.status, namesOf(taken).length]).toEqual([200, 500])
+  })
+
+  it('is 16 KiB of google and apple each, with the secrets that stay', async () => {
+    const block = (name: string, bytes: number): string => {
+      const empty = `{"${name}":"é"}`
+      return empty.replace('é', `é${'x'.repeat(bytes - Buffer.byteLength(empty))}`)
+    }
+    const fault = (kind: string) => ({
+      path: `authProviders.${kind}`,
+      message: 'must have at most 16384 bytes, with what stays stored of it',
+    })
+    const tooLong = await put(rawBlocks({ google: block('a', 16_384), apple: block('a', 16_385) }))
+    expect([tooLong.status, tooLong.body.details]).toEqual([400, [fault('apple')]])
+    expect(await sql('SELECT * FROM auth_providers')).toEqual([])
+
+    expect((await put(rawBlocks({ google: block('token', 16_384) }))).status).toBe(200)
+    const before = await opened('google')
+    const both = await put(rawBlocks({ google: '{"other":1}', apple: '{}' }))
+    expect([both.status, both.body.details]).toEqual([400, [fault('google')]])
+    expect([await opened('google'), (await get()).body.authProviders.apple]).toEqual([before, null])
+  })
+})
+
+describe('every fault at once (decisions 2)', () => {
+  it('of all parts and all providers, and nothing is written', async () => {
+    await put(custom({ kept: provider() }))
+    const answer = await put({
+      environment: 'production',
+      authProviders: {
+        custom: {
+          kept: { enabled: false, url: 'ftp://x' },
+          Bad: provider({ enabled: 'yes' }),
+          fresh: { enabled: true, url: operator.url },
+          other: [],
+          good: provider(),
+        },
+        google: 1,
+      },
+    })
+    expect(answer.status).toBe(400)
+    expect(pathsOf(answer).sort()).toEqual([
+      'authProviders.custom.Bad',
+      'authProviders.custom.Bad.enabled',
+      'authProviders.custom.fresh.secret',
+      'authProviders.custom.kept.url',
+      'authProviders.custom.other',
+      'authProviders.google',
+    ])
+    expect(namesOf(await get())).toEqual(['kept'])
+    expect(await auditRows()).toHaveLength(1)
+    expect((await game.login({ player: 'ada' }, { provider: 'kept' })).status).toBe(200)
+  })
+
+  it('of the environment, too', async () => {
+    const answer = await put({ environment: 5, authProviders: { custom: { Bad: provider() }, apple: 'x' } })
+    expect(answer.status).toBe(400)
+    expect(pathsOf(answer).sort()).toEqual(['authProviders.apple', 'authProviders.custom.Bad', 'environment'])
+  })
+
+  it.each([
+    ['a wrong flag and a wrong URL', { enabled: 'yes', url: 'ftp://x', secret: 's' }, ['enabled', 'url']],
+    ['no flag and a wrong URL', { url: 'https://user@a.example', secret: 's' }, ['enabled', 'url']],
+    ['no flag and no secret', { url: 'https://a.example' }, ['enabled', 'secret']],
+    ['a wrong URL and no secret', { enabled: true, url: 'ftp://x' }, ['url', 'secret']],
+    ['all three wrong', { enabled: 1, url: 1, secret: 1 }, ['enabled', 'url', 'secret']],
+    ['nothing', {}, ['enabled', 'url', 'secret']],
+  ])('of one provider: %s', async (_what, settings, names) => {
+    const answer = await put(custom({ a: settings }))
+    expect(answer.status).toBe(400)
+    expect(pathsOf(answer).sort()).toEqual(names.map((name) => `authProviders.custom.a.${name}`).sort())
+  })
+})
+
+describe('who may call (decisions 1)', () => {
+  it('viewers read, admins write, players and clients do neither', async () => {
+    const player = await game.player()
+    for (const [credentials, read, written] of [
+      [await game.key('viewer'), 200, 403],
+      [await game.key('operator'), 200, 403],
+      [await game.key('admin'), 200, 200],
+      [player.token, 401, 401],
+      [game.sdkKey, 401, 401],
+      [`${game.platformKey}x`, 401, 401],
+      ['twplat_', 401, 401],
+    ] as const) {
+      for (const query of ['', '?environment=production']) {
+        const answer = await get(query, bearer(credentials))
+        expect(answer.status).toBe(read)
+        if (read === 401) expect(answer.body.error).toBe('invalid token')
+      }
+      const answer = await put(custom({}), bearer(credentials))
+      expect(answer.status).toBe(written)
+      if (written !== 200) expect(answer.body.error).toBe(written === 401 ? 'invalid token' : 'forbidden')
+    }
+    for (const headers of [{}, { authorization: game.platformKey }, { 'x-sdk-key': game.sdkKey }] as const) {
+      expect((await get('', headers as Record<string, string>)).body.error).toBe('invalid token')
+      expect((await put(custom({}), headers as Record<string, string>)).body.error).toBe('invalid token')
+    }
+  })
+
+  it('nobody calls for another project, and who may not is told before anything is read', async () => {
+    const other = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
+    for (const projectId of [other.projectId, '00000000-0000-0000-0000-000000000000', 'x', "'"]) {
+      const elsewhere = path().replace(game.projectId, projectId)
+      const headers = bearer(game.platformKey)
+      for (const answer of [
+        await game.request('GET', elsewhere, { headers }),
+        await game.request('PUT', elsewhere, { headers, body: JSON.stringify(custom({ a: provider() })) }),
+        await game.request('PUT', elsewhere, { headers, body: '[' }),
+      ]) {
+        expect([answer.status, answer.body.error]).toEqual([403, 'forbidden'])
+      }
+    }
+    expect((await put('[', bearer(await game.key('viewer')))).status).toBe(403)
+    expect((await put('[', bearer('twplat_x'))).status).toBe(401)
+    expect(await sql('SELECT * FROM auth_providers')).toEqual([])
+  })
+
+  it('a key that was revoked does neither, from the very next call on', async () => {
+    const key = await game.key('admin')
+    expect((await put(custom({ a: provider() }), bearer(key))).status).toBe(200)
+    const [{ actor }] = (await auditRows()) as [{ actor: string }]
+    await sql("UPDATE platform_keys SET revoked_at = now() WHERE 'platform_key:' || id = $1", [actor])
+    for (const answer of [await put(custom({}), bearer(key)), await get('', bearer(key))])
+      expect([answer.status, answer.body.error]).toEqual([401, 'invalid token'])
+    expect(namesOf(await get())).toEqual(['a'])
+  })
+})
