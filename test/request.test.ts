@@ -4,6 +4,7 @@ import { Refusal } from '../src/errors.ts'
 import { members, readInt } from '../src/json.ts'
 import { flag, int32, int64, object, optional, shape, text, texts } from '../src/request/shape.ts'
 import { InputSource, JsonSource } from '../src/request/source.ts'
+import { resetModules } from './support/fresh-modules.ts'
 
 /** The faults that a request is refused with. */
 function faultsOf(read: () => unknown) {
@@ -100,11 +101,11 @@ describe('a shape', () => {
 describe('a limit that is changed in its one place', () => {
   afterEach(() => {
     vi.doUnmock('../src/request/limits.ts')
-    vi.resetModules()
+    resetModules()
   })
 
   it('changes REST, GraphQL, openapi.json and the JSON Schema of definitions', async () => {
-    vi.resetModules()
+    resetModules()
     vi.doMock('../src/request/limits.ts', async (original) => ({
       ...(await original<object>()),
       MAX_ID: 5,

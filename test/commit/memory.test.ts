@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import { readProgress } from '../../src/battlepass/read-progress.ts'
@@ -11,6 +11,7 @@ import { createPool } from '../../src/db/pool.ts'
 import { askStatus } from '../../src/players/player-status.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
+import { resetModules } from '../support/fresh-modules.ts'
 import { times } from '../support/game.ts'
 import type { World } from '../support/service.ts'
 
@@ -59,7 +60,7 @@ describe('a change by others counts on the next call of a player who is remember
     await world.publish('unseen', ladder(100))
     const { runId, ...player } = await world.player('unseen')
     // An instance that has seen no scenario yet.
-    vi.resetModules()
+    resetModules()
     const fresh = {
       ...(await import('../../src/commit/group-commit.ts')),
       ...(await import('../../src/commit/memory.ts')),
