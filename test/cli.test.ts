@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startCommandLine } from './support/command-line.ts'
 import { type Game, generateKeys, type Keys, startGame } from './support/game.ts'
+import { buildService } from './support/service.ts'
 import { until } from './support/until.ts'
 
 const NOWHERE = '00000000-0000-7000-8000-000000000000'
@@ -15,6 +16,7 @@ let game: Game
 let dataDir: string
 let keys: Keys
 beforeAll(async () => {
+  await buildService()
   game = await startGame()
   keys = await generateKeys()
   dataDir = await mkdtemp(join(tmpdir(), 'tierway-cli-'))

@@ -13,6 +13,7 @@ import {
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { printedSchema, schema } from '../src/schema.ts'
+import { buildService } from './support/service.ts'
 
 const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
 const fields = types
@@ -224,6 +225,7 @@ describe('the schema (decisions 9)', () => {
   })
 
   it('is built without a database', async () => {
+    await buildService()
     let connections = 0
     const database = createServer((socket) => {
       connections += 1
@@ -231,7 +233,7 @@ describe('the schema (decisions 9)', () => {
     }).listen(0, '127.0.0.1')
     await once(database, 'listening')
     const { port } = database.address() as AddressInfo
-    const child = spawn(process.execPath, ['--import', 'tsx', '--eval', "await import('./src/schema.ts')"], {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', "await import('./dist/schema.js')"], {
       cwd: new URL('..', import.meta.url),
       env: {
         PATH: process.env.PATH,

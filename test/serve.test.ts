@@ -4,13 +4,16 @@ import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { clusterOf, removeDataDir } from './support/data-dir.ts'
+import { buildService } from './support/service.ts'
 import { until } from './support/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+
+beforeAll(buildService)
 
 let dataDir: string
 let services: Service[]
@@ -36,7 +39,7 @@ interface Service {
 
 /** A service on the test's folder, with the embedded Postgres. */
 function spawnHere(env: Record<string, string> = {}): Service {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+  const child = spawn(process.execPath, ['dist/server.js'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, TIERWAY_DATA_DIR: dataDir, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

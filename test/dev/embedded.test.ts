@@ -5,15 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 import { removeDataDir } from '../support/data-dir.ts'
+import { buildService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
 
 let dataDir: string
 let processes: ChildProcess[]
+
+beforeAll(buildService)
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'tierway-embedded-'))
@@ -38,11 +41,11 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-const embedded = JSON.stringify(new URL('../../src/dev/embedded.ts', import.meta.url).href)
+const embedded = JSON.stringify(new URL('../../dist/dev/embedded.js', import.meta.url).href)
 
 /** Another process that runs this source. */
 function run(source: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source], {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   processes.push(child)

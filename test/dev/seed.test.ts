@@ -12,6 +12,7 @@ import { startCommandLine } from '../support/command-line.ts'
 import { scenario } from '../support/definitions.ts'
 import { type Game, generateKeys, type Keys, startGame, type TestPlayer, times } from '../support/game.ts'
 import { startOperator } from '../support/operator.ts'
+import { buildService } from '../support/service.ts'
 
 const PLAYERS = 300
 const SCENARIO = 'season-1'
@@ -458,6 +459,7 @@ describe('the command', () => {
   let dataDir: string
   let keys: Keys
   beforeAll(async () => {
+    await buildService()
     game = await startSeeded(0)
     keys = await generateKeys()
     dataDir = await mkdtemp(join(tmpdir(), 'tierway-seed-'))

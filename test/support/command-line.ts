@@ -6,7 +6,7 @@ import { endWithTests } from './children.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** `npx tierway`, from its sources. */
+/** `npx tierway`, as it was built: files that start it call `buildService` first. */
 export interface CommandLine {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
   /** What it has written so far. */
@@ -16,7 +16,7 @@ export interface CommandLine {
 }
 
 export function startCommandLine(args: readonly string[], env: Readonly<Record<string, string>>): CommandLine {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
+  const child = spawn(process.execPath, ['dist/cli.js', ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
