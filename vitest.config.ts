@@ -1,12 +1,16 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+// One seed for all that is random in a run: workers inherit it, and the command that repeats a failure names it.
+process.env.SEED ??= String(Math.floor(Math.random() * 2 ** 31))
+
 export default defineConfig({
   // Vite would take graphql's ES modules and Node its CommonJS ones: two copies, whose types do not know each other.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: './test/support/postgres.ts',
+    setupFiles: './test/support/seed.ts',
     pool: 'forks',
     // The files of a worker share its process and its modules: loading the service for each file would take a third of
     // the suite's CPU time. So a file puts back what it changes of the process, and shared modules register no hooks.
@@ -17,6 +21,6 @@ export default defineConfig({
     // Many files wait for clocks, so there are more workers than cores. All share one Postgres, and each file may have
     // several instances of the service, with ten connections and more.
     maxWorkers: Math.min(4, availableParallelism() + 1),
-    reporters: ['default', './test/support/closing-line.ts'],
+    reporters: ['default', './test/support/run-again.ts', './test/support/closing-line.ts'],
   },
 })

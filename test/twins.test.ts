@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../src/json.ts'
 import { auditBooks } from './support/audit.ts'
 import { type Game, startGame, type TestPlayer, times } from './support/game.ts'
+import { SEED } from './support/seed.ts'
 import { graphqlOf, type Outcome, restOf, type Surface } from './support/surfaces.ts'
 
 // Two passes, a level node, a reward node, a client node, and an edge from every handle that there is.
@@ -84,7 +85,6 @@ const definition = {
 }
 
 const SEQUENCES = 200
-const SEED = Number(process.env.TWINS_SEED ?? Date.now() % 2 ** 31)
 
 let game: Game
 
@@ -225,7 +225,7 @@ describe('a season played on REST and one played on GraphQL (decisions: one oper
     ])
   })
 
-  it(`come to the same state after any sequence of calls (${SEQUENCES} sequences, TWINS_SEED=${SEED})`, async () => {
+  it(`come to the same state after any sequence of calls (${SEQUENCES} sequences)`, async () => {
     const next = random(SEED)
     const plans = times(SEQUENCES, () => sequence(next))
     for (let at = 0; at < plans.length; at += 10) {
@@ -239,7 +239,7 @@ describe('a season played on REST and one played on GraphQL (decisions: one oper
               return [...results, await stateOf(twin)]
             }),
           )
-          expect(outcomes, `sequence ${at + index} of TWINS_SEED=${SEED}: ${print(steps as unknown as Json)}`).toEqual(
+          expect(outcomes, `sequence ${at + index} of SEED=${SEED}: ${print(steps as unknown as Json)}`).toEqual(
             expected,
           )
         }),

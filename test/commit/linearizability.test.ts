@@ -30,11 +30,10 @@ import { drawDefinition, SCENARIOS } from '../support/linearizability/definition
 import { Random } from '../support/linearizability/random.ts'
 import { Round } from '../support/linearizability/round.ts'
 import type { Saboteur } from '../support/proxy.ts'
+import { SEED } from '../support/seed.ts'
 import { buildService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** Everything random comes from it, but for what the machine makes of it: which call is first, and where a fault strikes. */
-const SEED = Number(process.env.LINEARIZABILITY_SEED ?? Math.floor(Math.random() * 2 ** 31))
 /** How long random rounds are played. */
 const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? 30)
 const CALLS = 180
@@ -65,9 +64,6 @@ const SABOTAGES: { readonly what: string; readonly saboteur: Saboteur; readonly 
 ]
 const [find, by = '', within] = process.env.LINEARIZABILITY_SABOTEUR?.split('=>') ?? []
 if (find) SABOTAGES.push({ what: `"${find}"`, saboteur: { find, by, within } })
-
-const again = `seed ${SEED}; run again with LINEARIZABILITY_SEED=${SEED}`
-console.log(again)
 
 let cluster: Cluster | undefined
 
@@ -136,7 +132,7 @@ async function judge(round: Round, title: string): Promise<Result> {
   return {
     violations: found.flatMap(({ client, verdict }) =>
       verdict.kind === 'violation'
-        ? [`${title}, player ${client.index}; ${again}\nfaults: ${round.tale.join(', ')}\n${verdict.report}`]
+        ? [`${title}, player ${client.index}, SEED=${SEED}\nfaults: ${round.tale.join(', ')}\n${verdict.report}`]
         : [],
     ),
     histories: found.length,
@@ -156,7 +152,7 @@ function expectExplained({ violations }: Result): void {
 
 /** On a slow machine calls overlap more. Nearly all histories can be judged all the same. */
 function expectJudged({ histories, undecided }: Pick<Result, 'histories' | 'undecided'>): void {
-  expect(undecided / histories, `histories that took too long to judge; ${again}`).toBeLessThan(0.1)
+  expect(undecided / histories, `histories that took too long to judge, SEED=${SEED}`).toBeLessThan(0.1)
 }
 
 async function audit({ world }: Cluster): Promise<void> {
@@ -166,7 +162,7 @@ async function audit({ world }: Cluster): Promise<void> {
 
 describe('every call takes effect at one moment, on whichever instance', () => {
   it(
-    `is linearizable on two instances under dropped connections, lost answers, edits and restarts (architecture: remember, decide, prove; ${again})`,
+    `is linearizable on two instances under dropped connections, lost answers, edits and restarts (architecture: remember, decide, prove)`,
     async () => {
       const random = new Random(SEED)
       const { cluster, clients } = await start(random)
@@ -214,7 +210,7 @@ describe('every call takes effect at one moment, on whichever instance', () => {
   })
 
   it(
-    `is linearizable from what was restored, after a restore and after a failover to a standby that was behind, with the instances running (architecture: remember, decide, prove; ${again})`,
+    `is linearizable from what was restored, after a restore and after a failover to a standby that was behind, with the instances running (architecture: remember, decide, prove)`,
     async () => {
       const random = new Random(SEED + 1)
       const { cluster, clients } = await start(random)
@@ -252,7 +248,7 @@ describe('what is taken out is missed', () => {
       expect(changed, `no statement has "${saboteur.find}" and "${saboteur.within ?? ''}"`).toBeGreaterThan(0)
       if (violations.length > 0) return console.log(`found in round ${index}:\n${violations[0]}`)
     }
-    throw new Error(`nothing was found in ${ROUNDS_TO_FIND} rounds; ${again}`)
+    throw new Error(`nothing was found in ${ROUNDS_TO_FIND} rounds, SEED=${SEED}`)
   }
 
   it.each(SABOTAGES.map(({ what, saboteur, edits }) => [what, saboteur, edits] as const))(

@@ -9,9 +9,9 @@ import type { Subscription } from '../../src/events/subscription.ts'
 import { createSubscriptions, type Subscriptions } from '../../src/events/subscriptions.ts'
 import { countingBus } from '../support/counting-bus.ts'
 import { type Game, startGame, times } from '../support/game.ts'
+import { SEED } from '../support/seed.ts'
 import { until } from '../support/until.ts'
 
-const SEED = Number(process.env.CHURN_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const PLAYERS = times(4, (index) => `00000000-0000-7000-8000-00000000000${index}`)
 const SCENARIOS = ['season', 'other', null]
 const HANDLES = ['onLevelUp', 'onComplete', 'onStart', null]
@@ -82,7 +82,7 @@ function listen(subscription: Subscription, heard: bigint[]): void {
 }
 
 describe('subscriptions that come and go (decisions 8)', () => {
-  it(`hear exactly what the plain filter lets through, in order, however they pause and return (CHURN_SEED=${SEED})`, async () => {
+  it('hear exactly what the plain filter lets through, in order, however they pause and return', async () => {
     const { bus, count } = countingBus()
     const subscriptions = createSubscriptions({ pool: game.app.pool, bus })
     const all: StreamEvent[] = []

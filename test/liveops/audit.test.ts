@@ -7,6 +7,7 @@ import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
 import { startOperator, type Operator as Webhook } from '../support/operator.ts'
+import { SEED } from '../support/seed.ts'
 import {
   AUDITED,
   codeOf,
@@ -390,7 +391,6 @@ describe('the audit log', () => {
 
 const SEQUENCES = 100
 const AT_ONCE = 10
-const SEED = Number(process.env.REPLAY_SEED ?? Date.now() % 2 ** 31)
 
 /** One thing that somebody does to one of the players of a sequence. */
 interface Step {
@@ -591,7 +591,7 @@ async function expectBooked({ playerId }: TestPlayer, steps: readonly Done[], wh
 }
 
 describe('players and operators at once, in any order', () => {
-  it(`leave books, streams and audit log that agree with every answer (${SEQUENCES} sequences, REPLAY_SEED=${SEED})`, async () => {
+  it(`leave books, streams and audit log that agree with every answer (${SEQUENCES} sequences)`, async () => {
     const next = random(SEED)
     const plans = times(SEQUENCES, () => plan(next))
     for (let at = 0; at < plans.length; at += AT_ONCE) {
@@ -599,7 +599,7 @@ describe('players and operators at once, in any order', () => {
         plans.slice(at, at + AT_ONCE).map(async (steps, index) => {
           const { players, done } = await replay(steps)
           for (const [number, player] of players.entries()) {
-            const what = `player ${number} of sequence ${at + index} of REPLAY_SEED=${SEED}`
+            const what = `player ${number} of sequence ${at + index} of SEED=${SEED}`
             await expectBooked(
               player,
               done.filter((step) => step.player === number),

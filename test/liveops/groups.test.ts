@@ -33,6 +33,7 @@ import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'
+import { SEED } from '../support/seed.ts'
 import { newOperator, type Operator, random } from './desk.ts'
 
 // Commands that arrive at once are decided in one transaction, one after another, on rows in memory. Whatever meets
@@ -40,7 +41,6 @@ import { newOperator, type Operator, random } from './desk.ts'
 // decided together, the other one by one, and both must come to the same.
 
 const SEQUENCES = 100
-const SEED = Number(process.env.GROUPS_SEED ?? Date.now() % 2 ** 31)
 
 /** Commands that wait at once: fewer than a group takes, so that no trial is parted. */
 const WAITING = 200
@@ -295,7 +295,7 @@ describe('calls that are decided in one group come to the same as one by one', (
     },
   )
 
-  it(`any eight (${SEQUENCES} sequences, GROUPS_SEED=${SEED})`, async () => {
+  it(`any eight (${SEQUENCES} sequences)`, async () => {
     const next = random(SEED)
     const one = <T>(choices: readonly T[]): T => choices[Math.floor(next() * choices.length)] as T
     await expectAlike(times(SEQUENCES, () => ({ place: one(PLACES), names: times(8, () => one(NAMES)) })))
