@@ -64,7 +64,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       const isIcon = message.location().url.endsWith('/favicon.ico')
       // The game leaves a popup at every level-up. A cross that comes after another one is refused, and the game goes on.
       const isLateCross = message.location().url.endsWith('/scenarios/cross') && message.text().includes('409')
-      if (message.type() === 'error' && !isIcon && !isLateCross) faults.push(`${message.text()} ${message.location().url}`)
+      if (message.type() === 'error' && !isIcon && !isLateCross)
+        faults.push(`${message.text()} ${message.location().url}`)
     })
     page.on('pageerror', (error) => faults.push(String(error)))
     await page.goto(address)
