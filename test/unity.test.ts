@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { demoSeason } from '../src/dev/season.ts'
-import { printCursor } from '../src/events/cursor.ts'
 import { RawJson } from '../src/json.ts'
 import { adjustWallet } from '../src/wallet/adjust.ts'
+import { cursorAt } from './events/cursors.ts'
 import { auditBooks } from './support/audit.ts'
 import { endWithTests } from './support/children.ts'
 import { gold, scenario, season } from './support/definitions.ts'
@@ -343,10 +343,10 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     run('events-silent', { 'freeze-streams': () => gateway.freeze() }))
 
   test('a cursor that cannot be honoured is cursor_expired', () =>
-    run('events-expired', {}, { TIERWAY_OLD_CURSOR: printCursor(game.stagingId, 1n) }))
+    run('events-expired', {}, { TIERWAY_OLD_CURSOR: cursorAt(game.stagingId, 1n) }))
 
   test('a stream goes on with a new token, and ends with the login', () =>
-    run('events-token', { cut: () => gateway.cut() }, { TIERWAY_CURSOR: printCursor(game.environmentId, 0n) }))
+    run('events-token', { cut: () => gateway.cut() }, { TIERWAY_CURSOR: cursorAt(game.environmentId, 0n) }))
 
   test('calls are made again until a killed service is back, and the books are exact', async () => {
     await buildService()

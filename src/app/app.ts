@@ -10,6 +10,7 @@ import type { Lane } from '../commit/command.ts'
 import { createGroupCommit, type GroupCommit } from '../commit/group-commit.ts'
 import { createMemory } from '../commit/memory.ts'
 import type { Config } from '../config.ts'
+import { followDatabaseClock } from '../db/ids.ts'
 import { pendingMigrations } from '../db/migrate.ts'
 import { createPool } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
@@ -112,6 +113,8 @@ export async function createApp({
     pool,
     bus,
     onError: (error) => warn(error, 'the stream could not be read; each second tries again'),
+    onExpired: (environmentId) =>
+      log.warn({ environmentId }, 'the database has lost events that were delivered: subscriptions ended as expired'),
   })
   const observe = (kind: string) => (batch: { size: number; seconds: number }) => {
     metrics.groupSize.observe({ kind }, batch.size)
@@ -137,6 +140,7 @@ export async function createApp({
   const ended = createEndedAccess({
     pool,
     onError: (error) => warn(error, 'Postgres does not answer: logins that ended could not be read'),
+    onClock: followDatabaseClock,
     onBack: (milliseconds) => log.info(`Postgres answers again, after ${(milliseconds / 1000).toFixed(1)} s`),
   })
   const tokens = await createTokens({
@@ -196,7 +200,7 @@ export async function createApp({
   const watch = createAccessWatch({
     pool,
     ended,
-    onError: (error) => warn(error, 'the standing of connected callers could not be read; each second tries again'),
+    onError: (error) => warn(error, 'the status of connected callers could not be read; each second tries again'),
   })
   const graphql = await createGraphql({
     config,

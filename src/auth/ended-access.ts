@@ -25,6 +25,8 @@ export interface EndedAccessOptions {
   readonly lookMs?: number
   /** Called when the database could not be read. The next read tries again. */
   readonly onError?: (error: unknown) => void
+  /** Called with the database's clock at each read, and how long the read took in milliseconds. */
+  readonly onClock?: (now: Date, roundTripMs: number) => void
   /** Called at the first successful read after failed ones, with the length of the outage. */
   readonly onBack?: (milliseconds: number) => void
 }
@@ -38,6 +40,7 @@ export function createEndedAccess({
   pool,
   lookMs = 1_000,
   onError = () => {},
+  onClock = () => {},
   onBack = () => {},
 }: EndedAccessOptions): EndedAccess {
   /** Ended logins with the time when they were read, in milliseconds since 1970, oldest first. */
@@ -54,7 +57,9 @@ export function createEndedAccess({
   async function read(): Promise<readonly string[]> {
     // The database may have come back as a lagging standby, whose transaction ids continue from an earlier one.
     const missed = awaySince === null ? null : lookedAt
+    const began = performance.now()
     let ended = await readEnded(pool, horizon, missed)
+    onClock(ended.now, performance.now() - began)
     if (horizon === null || ended.horizon < horizon) {
       await readAll()
       ended = await readEnded(pool, ended.horizon, null)
@@ -138,7 +143,7 @@ async function readEnded(pool: Pool, since: bigint | null, missed: Date | null):
   const isNew = since === null ? 'false' : `e.xid >= ${since}`
   const isMissed = missed === null ? 'false' : `e.ended_at > $1::timestamptz - interval '10 minutes'`
   const { rows } = await pool.query<{ horizon: string; now: Date; player_ids: string[]; family_ids: string[] }>({
-    text: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, now(),
+    text: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, clock_timestamp() AS now,
         ARRAY (SELECT DISTINCT e.player_id FROM ended_access e WHERE ${isNew} OR ${isMissed}) AS player_ids,
         ARRAY (SELECT e.family_id FROM ended_access e WHERE (${isNew} OR ${isMissed}) AND ${IS_LOGIN}) AS family_ids`,
     values: missed === null ? [] : [missed],

@@ -17,13 +17,25 @@ export function randomsFrom<Value>(numbers: NodeJS.ArrayBufferView & ArrayLike<V
 
 const generator = new V7Generator({ nextUint32: randomsFrom(new Uint32Array(1_024)) })
 
-/** A UUID of version 7. Later ids sort later, so that indexes grow at their end. */
-export const newId = (): string => generator.generate().toString()
+/** How far the database's clock is ahead of that of this process, in milliseconds. */
+let aheadMs = 0
+
+/**
+ * A UUID of version 7, by the database's clock. Ledgers and logs are in the order of their ids, also when the clocks of
+ * two instances differ.
+ */
+export const newId = (): string => generator.generateOrResetWithTs(Math.round(Date.now() + aheadMs)).toString()
+
+/** Sets the clock of ids to a time that the database answered just now, unless both agree within the round trip. */
+export function followDatabaseClock(now: Date, roundTripMs: number): void {
+  const ahead = now.getTime() - (Date.now() - roundTripMs / 2)
+  if (Math.abs(ahead - aheadMs) > roundTripMs / 2 + 1) aheadMs = ahead
+}
 
 const DAY_MS = 86_400_000
 
 /**
- * Ids are in the order of the clocks that made them. A day added to each side of a time range bounds the ids to search.
+ * Ids have the time of the database, except those of commands that ran without the service. A day added to each side of a time range bounds the ids to search.
  */
 export function idsAround(from: Date | null, to: Date | null): { first: string | null; last: string | null } {
   return {

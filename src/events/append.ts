@@ -26,17 +26,21 @@ const PARAMETERS =
 const append = (events: string): string => `WITH told AS (
     SELECT e.*, row_number() OVER (ORDER BY e.n) AS place FROM ${events}
   ), moved AS (
-    INSERT INTO streams AS s (environment_id, position)
-    SELECT $1::uuid, count(*) FROM told HAVING count(*) > 0
-    ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position
-    RETURNING position, clock_timestamp() AS at
+    INSERT INTO streams AS s (environment_id, position, reached_position, reached_at)
+    SELECT $1::uuid, count(*), count(*), clock_timestamp() FROM told HAVING count(*) > 0
+    ON CONFLICT (environment_id) DO UPDATE SET
+      position = s.position + excluded.position,
+      reached_position = s.position + excluded.position,
+      reached_at = clock_timestamp(),
+      reached_before = CASE WHEN s.reached_position = s.position THEN s.reached_at END
+    RETURNING position, reached_at AS at, reached_before
   ), written AS (
     INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, by_client, data, occurred_at)
     SELECT $1::uuid, m.position - (SELECT count(*) FROM told) + t.place,
       t.type, t.handle, t.player_id, t.scenario_id, t.node_id, t.run_id, t.by_client, t.data, m.at
     FROM moved m, told t
   )
-  SELECT position, extract(epoch FROM at) * 1000 FROM moved`
+  SELECT position, extract(epoch FROM at) * 1000, extract(epoch FROM reached_before) * 1000 FROM moved`
 
 const ALL = append(PARAMETERS)
 /** Rows of players for which the same transaction has written this version. */
@@ -88,12 +92,14 @@ export class Stream implements Part {
           const told = events.filter(({ playerId }) => !this.isUnproven(environmentId, playerId))
           const end = BigInt(row[0])
           const occurredAt = new Date(Number(row[1]))
+          const before = row[2] === null ? null : Math.trunc(Number(row[2]))
           this.appended.push(
             told.map(({ text: data, ...event }, index) => ({
               ...event,
               data,
               position: end - BigInt(told.length - 1 - index),
               occurredAt,
+              follows: index === 0 ? before : occurredAt.getTime(),
             })),
           )
         },

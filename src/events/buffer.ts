@@ -2,6 +2,7 @@ import { Refusal } from '../errors.ts'
 import type { Semaphore } from '../request/semaphore.ts'
 import type { BusListener } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
+import { agree, type StreamPoint } from './cursor.ts'
 import type { EventFilter } from './filter.ts'
 import { PAGE, PLAYER_PAGE, type StreamReader } from './read-stream.ts'
 import { SubscriptionIndex, type Topic } from './subscription-index.ts'
@@ -30,7 +31,7 @@ export interface Subscriber {
   give(events: readonly StreamEvent[], end: bigint): void
   /** The events after a position are no longer in memory: a live subscription must read them. */
   fallBehind(position: bigint): void
-  end(): void
+  end(error?: unknown): void
 }
 
 /** A contiguous part of the stream. */
@@ -50,6 +51,8 @@ export interface StreamBufferOptions {
   readonly onError: (error: unknown) => void
   /** Called when the last subscription has left. */
   readonly onIdle: () => void
+  /** Called when the database turned out to have another history. Nobody may open a subscription any more. */
+  readonly onExpired: () => void
 }
 
 /**
@@ -60,6 +63,8 @@ export interface StreamBufferOptions {
 export class StreamBuffer implements BusListener {
   /** The last position up to which every event is known. */
   head = 0n
+  /** When the event at the head occurred, in milliseconds. Null when that is not known. */
+  private headAt: number | null = null
   /** The furthest position that is known to exist. */
   target = 0n
   /** The last position that was delivered, or is being delivered, to live subscriptions. */
@@ -85,13 +90,14 @@ export class StreamBuffer implements BusListener {
   }
 
   /** Starts at the end of the stream, which must be read after signals arrive. */
-  begin(end: bigint): void {
-    this.head = end
-    this.delivered = end
+  begin({ position, at }: StreamPoint): void {
+    this.head = position
+    this.headAt = at
+    this.delivered = position
     this.hasBegun = true
     this.absorb()
     // Further events may have been announced while the end was read.
-    this.reaches(end)
+    this.reaches(position)
   }
 
   join(): void {
@@ -109,7 +115,7 @@ export class StreamBuffer implements BusListener {
     for (const event of events) {
       if (event.position <= this.head) continue
       if (this.hasBegun && event.position === this.head + 1n) {
-        this.push(event)
+        this.announced(event)
         continue
       }
       // Absorbing makes room.
@@ -126,6 +132,20 @@ export class StreamBuffer implements BusListener {
   reaches(position: bigint): void {
     if (position > this.target) this.target = position
     if (this.target > this.head) void this.fill()
+  }
+
+  /**
+   * Compares the end of the stream, as it was read after the head was `known`, with the head. A database that ends
+   * before it, or with another event, was restored, or is a standby that lagged when it was promoted.
+   */
+  compare(known: bigint, end: StreamPoint): void {
+    if (end.position < known || (end.position === this.head && !agree(end.at, this.headAt))) {
+      this.expire()
+      return
+    }
+    // Forgets what a late signal of a lost history has announced.
+    this.target = this.head
+    this.reaches(end.position)
   }
 
   /** Call it every second. */
@@ -148,6 +168,31 @@ export class StreamBuffer implements BusListener {
     if (position >= this.head) return { events: [], at: 0, end: position }
     if (!first || first.position > position + 1n) return undefined
     return { events: this.recent, at: Number(position + 1n - first.position), end: this.head }
+  }
+
+  /** When the event at a position occurred, in milliseconds. Null when this is not in memory. */
+  private timeAt(position: bigint): number | null {
+    if (position === this.head) return this.headAt
+    const first = this.recent[0]
+    if (!first || position < first.position) return null
+    return this.recent[Number(position - first.position)]?.occurredAt.getTime() ?? null
+  }
+
+  /** False when the stream has another event at the position of a point, or does not reach it. */
+  async has(point: StreamPoint, playerId: string | null): Promise<boolean> {
+    const { environmentId, reader, playerReads } = this.options
+    if (point.position > this.head) {
+      // The cursor may come from another instance that is ahead of this one.
+      const known = this.head
+      const end = await reader.end(environmentId)
+      this.compare(known, end)
+      return point.position <= end.position && (await reader.isOfHistory(environmentId, end, point))
+    }
+    const at = this.timeAt(point.position)
+    if (point.at === null || at !== null) return agree(point.at, at)
+    const end = { position: this.head, at: this.headAt }
+    const leave = playerId === null ? undefined : await playerReads.acquire()
+    return reader.isOfHistory(environmentId, end, point).finally(leave)
   }
 
   /** Reads the events after a position. Throws `cursor expired` when retention has removed them. */
@@ -189,7 +234,10 @@ export class StreamBuffer implements BusListener {
   }
 
   private absorb(): void {
-    for (let next = this.early.get(this.head + 1n); next; next = this.early.get(this.head + 1n)) this.push(next)
+    for (let next = this.early.get(this.head + 1n); next; next = this.early.get(this.head + 1n)) {
+      this.early.delete(next.position)
+      this.announced(next)
+    }
     if (this.head > this.absorbed) {
       for (const position of this.early.keys()) if (position <= this.head) this.early.delete(position)
       this.absorbed = this.head
@@ -205,9 +253,16 @@ export class StreamBuffer implements BusListener {
     }
   }
 
+  /** Takes the next event from a signal. One that follows another event than the last is left to the database. */
+  private announced(event: StreamEvent): void {
+    if (agree(event.follows, this.headAt)) this.push(event)
+    else void this.fill()
+  }
+
   private push(event: StreamEvent): void {
     this.recent.push(event)
     this.head = event.position
+    this.headAt = event.occurredAt.getTime()
     if (this.head > this.target) this.target = this.head
     // Trimmed by halves, so that dropping the oldest costs nothing per event.
     if (this.recent.length > 2 * RECENT_EVENTS) {
@@ -220,6 +275,7 @@ export class StreamBuffer implements BusListener {
   /** Retention has removed the events up to a position. A subscription that needs them fails when it reads. */
   private skipTo(position: bigint): void {
     this.head = position
+    this.headAt = null
     this.recent = []
     this.leaveBehind()
   }
@@ -235,18 +291,30 @@ export class StreamBuffer implements BusListener {
     for (const subscription of this.subscriptions) subscription.fallBehind(delivered)
   }
 
+  /** Ends all subscriptions: events that they have heard, or would have heard, are lost. */
+  private expire(): void {
+    this.options.onExpired()
+    for (const subscription of this.subscriptions) subscription.end(new Refusal('cursorExpired'))
+  }
+
   private async fill(): Promise<void> {
     // Before the start it would read the whole history and treat it as recent.
     if (this.isFilling || !this.hasBegun) return
     this.isFilling = true
     try {
       for (;;) {
-        const page = await this.options.reader.after(this.options.environmentId, this.head)
+        const { head, headAt } = this
+        // With the last known event: the next ones follow it, or belong to another history.
+        const page = await this.options.reader.from(this.options.environmentId, head)
         const [first] = page
+        if (first?.position === head && !agree(first.occurredAt.getTime(), headAt)) {
+          this.expire()
+          return
+        }
         if (first && first.position > this.head + 1n) this.skipTo(first.position - 1n)
         for (const event of page) if (event.position === this.head + 1n) this.push(event)
         this.absorb()
-        if (page.length < PAGE) break
+        if (page.length <= PAGE) break
       }
     } catch (error) {
       // The next second tries again.

@@ -34,4 +34,6 @@ export interface StreamEvent {
   /** JSON text. */
   readonly data: string
   readonly occurredAt: Date
+  /** When the event before it occurred, in milliseconds. Null when that is not known. */
+  readonly follows: number | null
 }

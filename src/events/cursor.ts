@@ -1,24 +1,45 @@
 import { invalidRequest, Refusal } from '../errors.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
 import { isUuid } from '../request/limits.ts'
+import type { StreamEvent } from './catalogue.ts'
 
-/** The cursor of a position of an environment's stream: an opaque text. */
-export function printCursor(environmentId: string, position: bigint): string {
-  return Buffer.from(`1:${environmentId}:${position}`).toString('base64url')
+/**
+ * A point of a stream: behind the event at a position. After a restore, or after the failover to a standby that lagged,
+ * other events take the positions of lost ones. The time of its event tells the two apart.
+ */
+export interface StreamPoint {
+  readonly position: bigint
+  /** When the event at the position occurred, in milliseconds. Null when that is not known. */
+  readonly at: number | null
 }
+
+/** False when the points belong to different histories. True when that cannot be told. */
+export const agree = (one: number | null, other: number | null): boolean =>
+  one === null || other === null || one === other
+
+/** The cursor of a point of an environment's stream: an opaque text. */
+export function printCursor(environmentId: string, { position, at }: StreamPoint): string {
+  // Earlier versions ignore the fourth part.
+  return Buffer.from(`1:${environmentId}:${position}${at === null ? '' : `:${at}`}`).toString('base64url')
+}
+
+/** The cursor of an event: the events after it follow. */
+export const cursorOf = ({ environmentId, position, occurredAt }: StreamEvent): string =>
+  printCursor(environmentId, { position, at: occurredAt.getTime() })
 
 /** The environment of a cursor; null for a text that is no cursor. */
-export function readEnvironmentId(cursor: string): string | null {
-  const [version, environment = '', position = ''] = Buffer.from(cursor, 'base64url').toString().split(':')
-  return version === '1' && isUuid(environment) && /^\d{1,18}$/.test(position) ? environment : null
+export const readEnvironmentId = (cursor: string): string | null => partsOf(cursor)?.environmentId ?? null
+
+/** The point of a cursor. Refuses the cursor of another stream with `cursor expired`. */
+export function readCursor(environmentId: string, cursor: string, path = 'after'): StreamPoint {
+  const parts = partsOf(cursor)
+  if (!parts) throw invalidRequest({ path, message: FOREIGN_CURSOR })
+  if (parts.environmentId !== environmentId) throw new Refusal('cursorExpired')
+  return parts
 }
 
-/** The position of a cursor. Refuses the cursor of another stream with `cursor expired`. */
-export function readCursor(environmentId: string, cursor: string, path = 'after'): bigint {
-  const [version, environment, position] = Buffer.from(cursor, 'base64url').toString().split(':')
-  if (version !== '1' || environment === undefined || !/^\d{1,18}$/.test(position ?? '')) {
-    throw invalidRequest({ path, message: FOREIGN_CURSOR })
-  }
-  if (environment !== environmentId) throw new Refusal('cursorExpired')
-  return BigInt(position ?? 0)
+function partsOf(cursor: string): (StreamPoint & { readonly environmentId: string }) | null {
+  const [version, environmentId = '', position = '', at = ''] = Buffer.from(cursor, 'base64url').toString().split(':')
+  if (version !== '1' || !isUuid(environmentId) || !/^\d{1,18}$/.test(position) || !/^\d{0,15}$/.test(at)) return null
+  return { environmentId, position: BigInt(position), at: at === '' ? null : Number(at) }
 }

@@ -9,7 +9,7 @@ import { admitPlayer } from '../players/player-status.ts'
 import { checkSpan, span } from '../request/common.ts'
 import { shape } from '../request/shape.ts'
 import type { StreamEvent } from './catalogue.ts'
-import { printCursor, readCursor, readEnvironmentId } from './cursor.ts'
+import { cursorOf, printCursor, readCursor, readEnvironmentId } from './cursor.ts'
 import { kinds, kindsRequest, place, readFilter, scope } from './graphql.ts'
 import { EventInterface, typeNameOf } from './graphql-types.ts'
 import { type HistoryFilter, readEvent, readEvents } from './history.ts'
@@ -71,17 +71,16 @@ function readEventPage(args: PageArgs): AskedPage {
 /** A page of a stream. Its cursors are those of the stream. */
 async function readHistory(context: Context, filter: HistoryFilter, { size, backwards, after, before }: AskedPage) {
   const { environmentId } = filter
-  const cursorOf = (position: bigint) => printCursor(environmentId, position)
   const positionOf = (path: 'after' | 'before', cursor: string | null = null) =>
     cursor === null ? null : readCursor(environmentId, cursor, path)
   const page = { after: positionOf('after', after), before: positionOf('before', before), limit: size + 1, backwards }
   const { events, end } = await readEvents(context.service.operatorPool, filter, page)
 
-  const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node.position), node }))
+  const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node), node }))
   if (backwards) edges.reverse()
   const hasMore = events.length > size
   // For an empty page: a subscription from here misses nothing.
-  const here = after ?? before ?? cursorOf(end)
+  const here = after ?? before ?? printCursor(environmentId, end)
   return {
     edges,
     pageInfo: {

@@ -8,7 +8,7 @@ import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import type { RunCause } from '../scenario/runs.ts'
 import { PriceType } from '../wallet/graphql.ts'
 import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
-import { printCursor } from './cursor.ts'
+import { cursorOf } from './cursor.ts'
 
 const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
   description: 'The kind of an event.',
@@ -18,8 +18,6 @@ const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
     'run.cancelled': 'A run was cancelled.',
   },
 })
-
-export const cursorOf = ({ environmentId, position }: StreamEvent): string => printCursor(environmentId, position)
 
 export const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
   interfaces: [NodeType],

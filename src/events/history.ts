@@ -2,6 +2,7 @@ import type { ClientBase, Pool } from 'pg'
 import { inSnapshot } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
 import type { EventType, StreamEvent } from './catalogue.ts'
+import { agree, type StreamPoint } from './cursor.ts'
 import type { EventFilter } from './filter.ts'
 
 /** The requested events of a stream. A null field matches any value. */
@@ -13,10 +14,10 @@ export interface HistoryFilter extends EventFilter {
   readonly to: Date | null
 }
 
-/** A page: after one position, before another, from the near end of either. */
+/** A page: after one event, before another, from the near end of either. */
 export interface EventPage {
-  readonly after: bigint | null
-  readonly before: bigint | null
+  readonly after: StreamPoint | null
+  readonly before: StreamPoint | null
   readonly limit: number
   /** From the end backwards; the events are in that order, too. */
   readonly backwards: boolean
@@ -51,17 +52,32 @@ export function eventOf(environmentId: string, row: EventRow): StreamEvent {
     byClient: row.by_client,
     data: row.data,
     occurredAt: row.occurred_at,
+    follows: null,
   }
 }
+
+export interface EndRow {
+  readonly position: string
+  readonly reached_at: Date | null
+}
+
+/** Of `streams`. Earlier versions of the service move the position alone: the time then belongs to another event. */
+export const END_COLUMNS = 'position, CASE WHEN reached_position = position THEN reached_at END AS reached_at'
+
+export const endOf = (row: EndRow): StreamPoint => ({
+  position: BigInt(row.position),
+  at: row.reached_at?.getTime() ?? null,
+})
 
 export interface History {
   readonly events: readonly StreamEvent[]
   /** The end of the stream before the events were read: a subscription from here misses nothing. */
-  readonly end: bigint
+  readonly end: StreamPoint
 }
 
 /**
- * Reads a page of a stream's history. Refuses a position that was removed or does not exist yet with `cursor expired`.
+ * Reads a page of a stream's history. Refuses a point that was removed, does not exist yet or belongs to another history
+ * with `cursor expired`.
  */
 export function readEvents(pool: Pool, filter: HistoryFilter, page: EventPage): Promise<History> {
   // Retention may remove events at any time: a page from two moments could have a gap without an error.
@@ -71,8 +87,14 @@ export function readEvents(pool: Pool, filter: HistoryFilter, page: EventPage): 
 async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPage): Promise<History> {
   const { environmentId } = filter
   const bounds = await readBounds(client, environmentId)
-  if (page.after !== null && (page.after + 1n < bounds.first || page.after > bounds.end)) {
+  const { after, before } = page
+  if (after !== null && (after.position + 1n < bounds.first || after.position > bounds.end.position)) {
     throw new Refusal('cursorExpired')
+  }
+  for (const point of [after, before]) {
+    if (point !== null && !(await isOfHistory(client, environmentId, bounds.end, point))) {
+      throw new Refusal('cursorExpired')
+    }
   }
   const from = filter.from && (await positionAt(client, environmentId, bounds, filter.from))
   const to = filter.to && (await positionAt(client, environmentId, bounds, filter.to))
@@ -84,8 +106,8 @@ async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPa
     values.push(value instanceof Set ? [...value] : value)
     conditions.push(condition(`$${values.length}`))
   }
-  ask(page.after, (parameter) => `position > ${parameter}`)
-  ask(page.before, (parameter) => `position < ${parameter}`)
+  ask(after?.position ?? null, (parameter) => `position > ${parameter}`)
+  ask(before?.position ?? null, (parameter) => `position < ${parameter}`)
   ask(from, (parameter) => `position >= ${parameter}`)
   ask(to, (parameter) => `position < ${parameter}`)
   ask(filter.playerId, (parameter) => `player_id = ${parameter}`)
@@ -104,18 +126,18 @@ async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPa
 interface Bounds {
   /** The first stored position; one past the end when none is stored. */
   readonly first: bigint
-  readonly end: bigint
+  readonly end: StreamPoint
 }
 
 async function readBounds(client: ClientBase, environmentId: string): Promise<Bounds> {
-  const { rows } = await client.query<{ position: string; first: string | null }>({
+  const { rows } = await client.query<EndRow & { first: string | null }>({
     name: 'stream-bounds',
-    text: `SELECT s.position, (SELECT min(e.position) FROM events e WHERE e.environment_id = $1) AS first
-      FROM streams s WHERE s.environment_id = $1`,
+    text: `SELECT ${END_COLUMNS}, (SELECT min(e.position) FROM events e WHERE e.environment_id = $1) AS first
+      FROM streams WHERE environment_id = $1`,
     values: [environmentId],
   })
-  const end = BigInt(rows[0]?.position ?? 0)
-  return { first: BigInt(rows[0]?.first ?? end + 1n), end }
+  const end = rows[0] ? endOf(rows[0]) : { position: 0n, at: null }
+  return { first: BigInt(rows[0]?.first ?? end.position + 1n), end }
 }
 
 /**
@@ -142,16 +164,40 @@ async function positionAt(
         WHERE r.low < r.high
       )
       SELECT max(low) AS position FROM range`,
-    values: [environmentId, first, end + 1n, moment],
+    values: [environmentId, first, end.position + 1n, moment],
   })
   return BigInt(rows[0]?.position ?? 0)
 }
 
-/** The event at a position; null when there is none, or no longer. */
-export async function readEvent(pool: Pool, environmentId: string, position: bigint): Promise<StreamEvent | null> {
+/**
+ * False when the stream, which ends at `end`, has another event at the position of a point. True when retention has
+ * removed the event.
+ */
+export async function isOfHistory(
+  client: Pick<ClientBase, 'query'>,
+  environmentId: string,
+  end: StreamPoint,
+  point: StreamPoint,
+): Promise<boolean> {
+  if (point.at === null) return true
+  const { rows } = await client.query<{ occurred_at: Date }>({
+    name: 'stream-moment',
+    text: 'SELECT occurred_at FROM events WHERE environment_id = $1 AND position = $2',
+    values: [environmentId, point.position],
+  })
+  const at = rows[0]?.occurred_at.getTime() ?? (point.position === end.position ? end.at : null)
+  return agree(point.at, at)
+}
+
+/** The event at a point; null when there is none, or no longer. */
+export async function readEvent(
+  pool: Pool,
+  environmentId: string,
+  { position, at }: StreamPoint,
+): Promise<StreamEvent | null> {
   const { rows } = await pool.query<EventRow>(
     `SELECT ${EVENT_COLUMNS} FROM events WHERE environment_id = $1 AND position = $2`,
     [environmentId, position],
   )
-  return rows[0] ? eventOf(environmentId, rows[0]) : null
+  return rows[0] && agree(at, rows[0].occurred_at.getTime()) ? eventOf(environmentId, rows[0]) : null
 }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { StreamEvent } from './catalogue.ts'
-import { EVENT_COLUMNS, eventOf } from './history.ts'
+import type { StreamPoint } from './cursor.ts'
+import { END_COLUMNS, type EndRow, EVENT_COLUMNS, endOf, eventOf, isOfHistory } from './history.ts'
 
 /** Positions of a page of a whole stream. */
 export const PAGE = 500
@@ -9,14 +10,16 @@ export const PLAYER_PAGE = 128
 
 /** The statements that follow streams. */
 export interface StreamReader {
-  /** The position of the last committed event; 0 before the first. */
-  end(environmentId: string): Promise<bigint>
-  /** The same for several environments. Those without events are missing. */
-  ends(environmentIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>
+  /** The last committed event; position 0 before the first. */
+  end(environmentId: string): Promise<StreamPoint>
+  /** The same for several environments. Those without a stream are missing. */
+  ends(environmentIds: readonly string[]): Promise<ReadonlyMap<string, StreamPoint>>
+  /** False when the stream, which ends at `end`, has another event at the position of a point. */
+  isOfHistory(environmentId: string, end: StreamPoint, point: StreamPoint): Promise<boolean>
   /** The events after a position up to another, which is included. */
   between(environmentId: string, after: bigint, end: bigint): Promise<StreamEvent[]>
-  /** The events after a position, at most {@link PAGE}. */
-  after(environmentId: string, after: bigint): Promise<StreamEvent[]>
+  /** The events from a position on, at most {@link PAGE} and one. */
+  from(environmentId: string, position: bigint): Promise<StreamEvent[]>
   /** One player's events after a position up to another, which is included; at most {@link PLAYER_PAGE}. */
   ofPlayer(environmentId: string, playerId: string, after: bigint, end: bigint): Promise<StreamEvent[]>
   /** False once retention has removed the event at a position. */
@@ -30,30 +33,29 @@ export function createStreamReader(pool: Pool): StreamReader {
     return rows.map((row) => eventOf(environmentId, row))
   }
 
+  async function ends(environmentIds: readonly string[]): Promise<Map<string, StreamPoint>> {
+    const { rows } = await pool.query<EndRow & { environment_id: string }>({
+      name: 'stream-ends',
+      text: `SELECT environment_id, ${END_COLUMNS} FROM streams WHERE environment_id = ANY($1::uuid[])`,
+      values: [environmentIds],
+    })
+    return new Map(rows.map((row) => [row.environment_id, endOf(row)]))
+  }
+
   return {
     async end(environmentId) {
-      const { rows } = await pool.query<{ position: string }>({
-        name: 'stream-end',
-        text: 'SELECT position FROM streams WHERE environment_id = $1',
-        values: [environmentId],
-      })
-      return BigInt(rows[0]?.position ?? 0)
+      return (await ends([environmentId])).get(environmentId) ?? { position: 0n, at: null }
     },
 
-    async ends(environmentIds) {
-      const { rows } = await pool.query<{ environment_id: string; position: string }>({
-        name: 'stream-ends',
-        text: 'SELECT environment_id, position FROM streams WHERE environment_id = ANY($1::uuid[])',
-        values: [environmentIds],
-      })
-      return new Map(rows.map((row) => [row.environment_id, BigInt(row.position)]))
-    },
+    ends,
+
+    isOfHistory: (environmentId, end, point) => isOfHistory(pool, environmentId, end, point),
 
     between: (environmentId, after, end) =>
       read(environmentId, 'stream-between', 'position > $2 AND position <= $3 ORDER BY position', [after, end]),
 
-    after: (environmentId, after) =>
-      read(environmentId, 'stream-after', `position > $2 ORDER BY position LIMIT ${PAGE}`, [after]),
+    from: (environmentId, position) =>
+      read(environmentId, 'stream-from', `position >= $2 ORDER BY position LIMIT ${PAGE + 1}`, [position]),
 
     ofPlayer: (environmentId, playerId, after, end) =>
       read(

@@ -209,12 +209,26 @@ type SentEvent = readonly [
   byClient: boolean,
   data: string,
   occurredAt: number,
+  /** Missing in signals of earlier versions. */
+  follows?: number | null,
 ]
 
 function printSignal(instance: string, environmentId: string, events: readonly StreamEvent[]): string {
   const end = String(events.at(-1)?.position ?? 0)
   const sent = events.map(
-    ({ position, type, handle, playerId, scenarioId, nodeId, runId, byClient, data, occurredAt }): SentEvent => [
+    ({
+      position,
+      type,
+      handle,
+      playerId,
+      scenarioId,
+      nodeId,
+      runId,
+      byClient,
+      data,
+      occurredAt,
+      follows,
+    }): SentEvent => [
       String(position),
       type,
       handle,
@@ -225,6 +239,7 @@ function printSignal(instance: string, environmentId: string, events: readonly S
       byClient,
       data,
       occurredAt.getTime(),
+      follows,
     ],
   )
   const text = JSON.stringify([instance, environmentId, end, sent])
@@ -236,7 +251,19 @@ function readSignal(message: string): Signal | undefined {
   try {
     const [instance, environmentId, end, sent]: [string, string, string, SentEvent[] | null] = JSON.parse(message)
     const events = sent?.map(
-      ([position, type, handle, playerId, scenarioId, nodeId, runId, byClient, data, occurredAt]): StreamEvent => ({
+      ([
+        position,
+        type,
+        handle,
+        playerId,
+        scenarioId,
+        nodeId,
+        runId,
+        byClient,
+        data,
+        occurredAt,
+        follows = null,
+      ]): StreamEvent => ({
         environmentId,
         position: BigInt(position),
         type,
@@ -248,6 +275,7 @@ function readSignal(message: string): Signal | undefined {
         byClient,
         data,
         occurredAt: new Date(occurredAt),
+        follows,
       }),
     )
     return { instance, environmentId, end: BigInt(end), events: events ?? null }

@@ -3,6 +3,7 @@ import { Refusal } from '../errors.ts'
 import { createSemaphore } from '../request/semaphore.ts'
 import { StreamBuffer } from './buffer.ts'
 import type { Bus } from './bus.ts'
+import type { StreamPoint } from './cursor.ts'
 import type { EventFilter } from './filter.ts'
 import { createStreamReader } from './read-stream.ts'
 import { Subscription } from './subscription.ts'
@@ -12,14 +13,16 @@ export interface SubscriptionsOptions {
   readonly bus: Bus
   /** Called when the database could not be read. The next second tries again. */
   readonly onError?: (error: unknown) => void
+  /** Called when the events that subscriptions of an environment have heard are no longer those of the database. */
+  readonly onExpired?: (environmentId: string) => void
 }
 
 export interface Subscriptions {
-  /** The position of an environment's last committed event. */
-  end(environmentId: string): Promise<bigint>
+  /** An environment's last committed event. */
+  end(environmentId: string): Promise<StreamPoint>
   /**
-   * Opens a subscription. Throws `cursor expired` for a position that retention has removed, or that does not exist
-   * yet.
+   * Opens a subscription. Throws `cursor expired` for a point that retention has removed, that does not exist yet, or
+   * that belongs to another history.
    */
   open(request: SubscriptionRequest): Promise<Subscription>
   /** Ends every subscription, and refuses new ones. */
@@ -28,8 +31,8 @@ export interface Subscriptions {
 
 export interface SubscriptionRequest {
   readonly environmentId: string
-  /** The first event is the one after this position. Null begins at the present end. */
-  readonly after: bigint | null
+  /** The first event is the one after this point. Null begins at the present end. */
+  readonly after: StreamPoint | null
   readonly filter: EventFilter
 }
 
@@ -39,7 +42,12 @@ const MAX_PLAYER_READS = 2
 const QUIET_MS = 1_000
 
 /** The subscriptions of this instance: one buffer for each environment with a subscription. */
-export function createSubscriptions({ pool, bus, onError = () => {} }: SubscriptionsOptions): Subscriptions {
+export function createSubscriptions({
+  pool,
+  bus,
+  onError = () => {},
+  onExpired = () => {},
+}: SubscriptionsOptions): Subscriptions {
   const reader = createStreamReader(pool)
   const playerReads = createSemaphore(MAX_PLAYER_READS)
   const buffers = new Map<string, Promise<StreamBuffer>>()
@@ -49,9 +57,16 @@ export function createSubscriptions({ pool, bus, onError = () => {} }: Subscript
 
   /** One statement for all environments, once a second. */
   async function compareEnds(): Promise<void> {
-    for (const buffer of begun.values()) buffer.tick()
+    const known = new Map<StreamBuffer, bigint>()
+    for (const buffer of begun.values()) {
+      buffer.tick()
+      known.set(buffer, buffer.head)
+    }
     try {
-      for (const [environmentId, end] of await reader.ends([...begun.keys()])) begun.get(environmentId)?.reaches(end)
+      for (const [environmentId, end] of await reader.ends([...begun.keys()])) {
+        const buffer = begun.get(environmentId)
+        if (buffer) buffer.compare(known.get(buffer) ?? 0n, end)
+      }
     } catch (error) {
       onError(error)
     }
@@ -84,13 +99,24 @@ export function createSubscriptions({ pool, bus, onError = () => {} }: Subscript
   }
 
   async function begin(environmentId: string): Promise<StreamBuffer> {
-    const onIdle = () => {
+    const forget = () => {
+      if (begun.get(environmentId) !== buffer) return
       leave()
       buffers.delete(environmentId)
       begun.delete(environmentId)
       if (begun.size === 0) clearTimeout(quiet)
     }
-    const buffer = new StreamBuffer({ environmentId, reader, playerReads, onError, onIdle })
+    const buffer = new StreamBuffer({
+      environmentId,
+      reader,
+      playerReads,
+      onError,
+      onIdle: forget,
+      onExpired: () => {
+        if (begun.get(environmentId) === buffer) onExpired(environmentId)
+        forget()
+      },
+    })
     // Signals arrive before the end is read, so nothing falls in between.
     const leave = await bus.subscribe(environmentId, buffer)
     try {
@@ -111,13 +137,12 @@ export function createSubscriptions({ pool, bus, onError = () => {} }: Subscript
       if (isClosed) throw new Refusal('unavailable')
       const buffer = await join(environmentId)
       try {
-        // The cursor may come from another instance that is ahead of this one.
-        if (after !== null && after > buffer.head) buffer.reaches(await reader.end(environmentId))
-        if (after !== null && after > buffer.target) throw new Refusal('cursorExpired')
-        const position = after ?? buffer.head
+        if (after !== null && !(await buffer.has(after, filter.playerId))) throw new Refusal('cursorExpired')
+        const position = after?.position ?? buffer.head
         const isAtHand = position > buffer.head || buffer.recentAfter(position) !== undefined
         const first = isAtHand ? null : await buffer.readAfter(position, filter.playerId)
         if (isClosed) throw new Refusal('unavailable')
+        if (begun.get(environmentId) !== buffer) throw new Refusal('cursorExpired')
         return new Subscription(buffer, { filter, position, first })
       } catch (error) {
         buffer.leave()

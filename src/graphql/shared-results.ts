@@ -11,7 +11,7 @@ import {
 import type { Plugin } from 'graphql-yoga'
 import type { Metrics } from '../app/metrics.ts'
 import type { StreamEvent } from '../events/catalogue.ts'
-import { printCursor } from '../events/cursor.ts'
+import { cursorOf } from '../events/cursor.ts'
 import { type Sink, Subscription } from '../events/subscription.ts'
 import type { Context } from './context.ts'
 import type { TidyErrors } from './failures.ts'
@@ -49,8 +49,11 @@ export class SharedResult implements ExecutionResult {
   /** The result as a server-sent event, whose id is the cursor of the event. */
   get serverSent(): Buffer {
     if (!this.#serverSent) {
-      const cursor = printCursor(this.#event.environmentId, this.#event.position)
-      this.#serverSent = Buffer.concat([Buffer.from(`id: ${cursor}\nevent: next\ndata: `), this.json, END_OF_EVENT])
+      this.#serverSent = Buffer.concat([
+        Buffer.from(`id: ${cursorOf(this.#event)}\nevent: next\ndata: `),
+        this.json,
+        END_OF_EVENT,
+      ])
     }
     return this.#serverSent
   }

@@ -7,7 +7,7 @@ import {
   TierwayError,
   type TierwayOptions,
 } from '../../src/client/index.ts'
-import { printCursor } from '../../src/events/cursor.ts'
+import { cursorAt } from '../events/cursors.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame } from '../support/game.ts'
@@ -369,7 +369,7 @@ describe('events (spec 6)', () => {
 
   it('say that a cursor has expired, when events after it are no longer kept', async () => {
     const tierway = await signedIn()
-    const elsewhere = printCursor(game.stagingId, 1n)
+    const elsewhere = cursorAt(game.stagingId, 1n)
     await expect(tierway.events({ after: elsewhere }).next()).rejects.toMatchObject({
       code: 'cursor_expired',
       retryable: false,

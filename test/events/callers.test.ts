@@ -3,7 +3,6 @@ import { buildSchema, type GraphQLField } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
 import { createGroupCommit } from '../../src/commit/group-commit.ts'
-import { printCursor } from '../../src/events/cursor.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { season } from '../support/definitions.ts'
@@ -12,6 +11,7 @@ import { withoutRedis } from '../support/redis.ts'
 import { post, type Service, type WorldPlayer } from '../support/service.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
+import { cursorAt } from './cursors.ts'
 import {
   type Ask,
   climb,
@@ -199,7 +199,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         types: [null, ['CROSSING'], ['PLAYER_CREATED'], ['CROSSING', 'PLAYER_CREATED'], []],
         handles: [null, ['onLevelUp', 'onStart'], ['*'], []],
         // Cursors of its own stream are places, and tell nothing of whose they were.
-        after: [fleet.cursorAt(0), fleet.cursorAt(await fleet.end()), printCursor(other.playerId, 0n)],
+        after: [fleet.cursorAt(0), fleet.cursorAt(await fleet.end()), cursorAt(other.playerId, 0n)],
         before: [null, fleet.cursorAt(await fleet.end())],
       }
       const heard = await walk(
@@ -237,7 +237,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         nodeId: [null, 'pass', '*'],
         types: [null, ['CROSSING'], ['PLAYER_CREATED']],
         handles: [null, ['onStart', 'onLevelUp']],
-        after: [printCursor(production, 0n), fleet.cursorAt(0), fleet.cursorAt(await fleet.end())],
+        after: [cursorAt(production, 0n), fleet.cursorAt(0), fleet.cursorAt(await fleet.end())],
         before: [null, fleet.cursorAt(await fleet.end())],
       }
       const heard = await walk(
@@ -263,7 +263,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
 
     it('nor by the id of an event with which a stream comes back', async () => {
       const player = await fleet.climber()
-      const foreign = printCursor(player.playerId, 0n)
+      const foreign = cursorAt(player.playerId, 0n)
       for (const instance of [a, b]) {
         const listener = stream(instance, { token: player.token, lastEventId: foreign })
         await until('it is refused', () => listener.errors.length > 0)

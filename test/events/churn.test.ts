@@ -95,7 +95,11 @@ describe('subscriptions that come and go (decisions 8)', () => {
         const filter = anyFilter()
         const after = BigInt(below(all.length + 1))
         const heard: bigint[] = []
-        const subscription = await subscriptions.open({ environmentId: game.stagingId, after, filter })
+        const subscription = await subscriptions.open({
+          environmentId: game.stagingId,
+          after: { position: after, at: null },
+          filter,
+        })
         listen(subscription, heard)
         const isDue = (event: StreamEvent) => event.position > after && matches(filter, event)
         if (chance(0.5)) {

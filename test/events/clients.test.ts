@@ -15,7 +15,6 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
-import { printCursor } from '../../src/events/cursor.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { endWithTests } from '../support/children.ts'
 import { createDatabase } from '../support/database.ts'
@@ -24,6 +23,7 @@ import { type Game, startGame, times } from '../support/game.ts'
 import { type PostgresProxy, startProxy } from '../support/proxy.ts'
 import { buildService, createWorld, startService, stopService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { cursorAt, storedCursor } from './cursors.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const EVENTS = `subscription ($environment: String!, $after: String) {
@@ -77,10 +77,11 @@ const endOf = async ({ graphql, platformKey }: Game): Promise<string> =>
 
 /** The events after a cursor, as their cursors. */
 async function storedAfter({ app, environmentId }: Game, cursor: string): Promise<string[]> {
-  const { rows } = await app.pool.query('SELECT position FROM events WHERE environment_id = $1 ORDER BY position', [
-    environmentId,
-  ])
-  const all = rows.map(({ position }) => printCursor(environmentId, BigInt(position)))
+  const { rows } = await app.pool.query(
+    'SELECT position, occurred_at FROM events WHERE environment_id = $1 ORDER BY position',
+    [environmentId],
+  )
+  const all = rows.map((row) => storedCursor(environmentId, row))
   return all.slice(all.indexOf(cursor) + 1)
 }
 
@@ -230,13 +231,11 @@ describe('a client in one process, whose connection breaks again and again (deci
       expect(end).toBeUndefined()
     }
     const { rows } = await game.app.pool.query(
-      'SELECT position FROM events WHERE player_id = $1 AND position > $2 ORDER BY position',
+      'SELECT position, occurred_at FROM events WHERE player_id = $1 AND position > $2 ORDER BY position',
       [player.playerId, positionOf(after)],
     )
     await until('all is heard', () => heard.length >= rows.length)
-    expect(heard.map(({ cursor }) => cursor)).toEqual(
-      rows.map(({ position }) => printCursor(game.environmentId, BigInt(position))),
-    )
+    expect(heard.map(({ cursor }) => cursor)).toEqual(rows.map((row) => storedCursor(game.environmentId, row)))
     await game.app.pool.query("UPDATE players SET status = 'banned' WHERE id = $1", [player.playerId])
     await ended
     expect(end).toMatchObject({ code: 4403 })
@@ -489,7 +488,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     expect(await ends(start({ key: 'twplat_junk' }))).toMatch(/^given up: /)
     expect(await ends(start({ environment: 'elsewhere' }))).toBe('given up: environment not found\n')
     expect(await cursorIn(cursorFile)).toBe('')
-    await writeFile(cursorFile, printCursor(game.stagingId, 0n))
+    await writeFile(cursorFile, cursorAt(game.stagingId, 0n))
     expect(await ends(start({}))).toMatch(/^given up: cursor expired: .*remove \S+\.cursor\n$/)
     await writeFile(cursorFile, 'junk')
     expect(await ends(start({}))).toBe('given up: invalid request\n')
@@ -549,11 +548,11 @@ describe('an instance that is killed', () => {
       }
       writing = false
       await work
-      const { rows: events } = await world.pool.query('SELECT position FROM events ORDER BY position')
+      const { rows: events } = await world.pool.query('SELECT position, occurred_at FROM events ORDER BY position')
       for (const { listener } of listeners) {
         await until('all is heard', () => listener.events.length >= events.length)
         expect(listener.events.map(({ cursor }) => cursor)).toEqual(
-          events.map(({ position }) => printCursor(world.environmentId, BigInt(position))),
+          events.map((row) => storedCursor(world.environmentId, row)),
         )
       }
     } finally {

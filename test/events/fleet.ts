@@ -1,7 +1,6 @@
 import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { createTokens, type Tokens } from '../../src/auth/tokens.ts'
-import { printCursor } from '../../src/events/cursor.ts'
 import { createDatabase } from '../support/database.ts'
 import { passNode, scenario } from '../support/definitions.ts'
 import { type GraphqlAnswer, times } from '../support/game.ts'
@@ -18,6 +17,7 @@ import {
   type WorldPlayer,
 } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { cursorAt } from './cursors.ts'
 
 const METRICS_TOKEN = 'the-metrics-of-tests'
 const LEVELS = 1_000
@@ -28,6 +28,7 @@ const DEADLINE_MS = 30_000
 export interface Fleet {
   readonly world: World
   readonly redis: RedisServer
+  readonly databaseUrl: string
   readonly environmentId: string
   readonly projectId: string
   /** An admin's. */
@@ -71,6 +72,7 @@ export async function createFleet(): Promise<Fleet> {
   return {
     world,
     redis,
+    databaseUrl: database.url,
     environmentId,
     projectId,
     platformKey: (await createPlatformKey(pool, projectId, 'admin')).key,
@@ -92,7 +94,7 @@ export async function createFleet(): Promise<Fleet> {
         ),
       )
     },
-    cursorAt: (position) => printCursor(environmentId, BigInt(position)),
+    cursorAt: (position) => cursorAt(environmentId, BigInt(position)),
     async end() {
       const { rows } = await pool.query<{ position: string }>(
         'SELECT position FROM streams WHERE environment_id = $1',
@@ -102,7 +104,7 @@ export async function createFleet(): Promise<Fleet> {
     },
     async stored(after = 0) {
       const { rows } = await pool.query<{ position: string }>(
-        'SELECT position FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
+        'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
         [environmentId, after],
       )
       return rows.map(({ position }) => Number(position))
@@ -352,7 +354,7 @@ function positionIn(text: string): number | undefined {
   if (start < 0) return undefined
   const from = start + CURSOR.length
   const cursor = Buffer.from(text.slice(from, text.indexOf('"', from)), 'base64url').toString()
-  return Number(cursor.slice(cursor.lastIndexOf(':') + 1))
+  return Number(cursor.split(':')[2])
 }
 
 export const range = (from: number, to: number): number[] => times(to - from + 1, (index) => from + index)

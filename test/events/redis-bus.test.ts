@@ -16,6 +16,7 @@ const event: StreamEvent = {
   byClient: false,
   data: '{}',
   occurredAt: new Date(0),
+  follows: null,
 }
 
 describe.skipIf(withoutRedis)(`${withoutRedis}the number of the database in REDIS_URL`, () => {

@@ -5,7 +5,6 @@ import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
-import { printCursor } from '../../src/events/cursor.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -13,6 +12,7 @@ import { type Operator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { pausedTime, startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
+import { cursorAt, storedCursor, untimed } from './cursors.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
 type Event = any
@@ -304,7 +304,7 @@ describe('a stream that is resumed (decisions 8)', () => {
         [second.cursor, {}, events.slice(2)],
         [first.cursor, { after: null }, events.slice(1)],
         // An address of long ago, or one that leads further: what the reader has is what counts.
-        [first.cursor, { after: printCursor(game.stagingId, 0n) }, events.slice(1)],
+        [first.cursor, { after: cursorAt(game.stagingId, 0n) }, events.slice(1)],
         [first.cursor, { after: events[3].cursor }, events.slice(1)],
         // None at all is what an empty one says.
         ['', {}, events],
@@ -353,10 +353,10 @@ describe('a stream that is resumed (decisions 8)', () => {
       writing = false
       await Promise.all(work)
       const { rows } = await game.app.pool.query(
-        'SELECT position FROM events WHERE environment_id = $1 ORDER BY position',
+        'SELECT position, occurred_at FROM events WHERE environment_id = $1 ORDER BY position',
         [game.environmentId],
       )
-      const all = rows.map(({ position }) => printCursor(game.environmentId, BigInt(position)))
+      const all = rows.map((row) => storedCursor(game.environmentId, row))
       const first = all.indexOf(start) + 1
       expect(heard).toEqual(all.slice(first, first + heard.length))
     } finally {
@@ -493,7 +493,7 @@ describe.concurrent('a stream', () => {
   async function withGame(use: (server: Game, zero: string) => Promise<void>): Promise<void> {
     const server = await startGame()
     try {
-      await use(server, printCursor(server.environmentId, 0n))
+      await use(server, cursorAt(server.environmentId, 0n))
     } finally {
       await server.stop()
     }
@@ -533,8 +533,9 @@ describe.concurrent('a stream', () => {
           const ids = [...text().matchAll(/id: (\S+)\nevent: next\ndata: .*\n\n/g)].map(([, id]) => id ?? '')
           expect([ids.length > 0, ids.length < count]).toEqual([true, true])
           arrived += ids.length
-          expect([...ids, ...(await cursorsAfter(ids.at(-1) ?? '', count - ids.length))]).toEqual(
-            times(count, (index) => printCursor(server.environmentId, BigInt(index + 1))),
+          const rest = await cursorsAfter(ids.at(-1) ?? '', count - ids.length)
+          expect([...ids, ...rest].map(untimed)).toEqual(
+            times(count, (index) => cursorAt(server.environmentId, index + 1)),
           )
         }
         // What waited for them in the service: of each the event on its way, the one behind it, and the one in the making.
@@ -546,7 +547,7 @@ describe.concurrent('a stream', () => {
   it('whose reader takes nothing keeps the service no longer than two seconds from stopping', async () => {
     const server = await startGame()
     await fill(server, 1_000, 40_000)
-    const slow = await ask(server, printCursor(server.environmentId, 0n))
+    const slow = await ask(server, cursorAt(server.environmentId, 0n))
     await until('it takes nothing', async () => {
       const sent = await sentBy(server)
       await server.request('GET', '/livez')
@@ -567,7 +568,7 @@ describe.concurrent('a stream', () => {
       const count = 1_000
       await fill(server, count - 1, 40_000, player.playerId)
       const token = await tokenFor(player, 3_000, server)
-      const slow = await ask(server, printCursor(server.environmentId, 0n), { token, environment: null })
+      const slow = await ask(server, cursorAt(server.environmentId, 0n), { token, environment: null })
       await until('its right has ended', async () => (await openOn(server)) === 0)
       slow.socket.resume()
       await until('the connection ends', () => slow.ends.includes('close'))
@@ -582,7 +583,7 @@ describe.concurrent('a stream', () => {
       })
       heard.push(...(await rest.take(count - heard.length)).map(({ cursor }) => cursor))
       rest.close()
-      expect(heard).toEqual(times(count, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+      expect(heard.map(untimed)).toEqual(times(count, (index) => cursorAt(server.environmentId, index + 1)))
     } finally {
       await server.stop()
     }
@@ -637,8 +638,8 @@ describe('what is refused comes as one event with errors and the end of the stre
 
   for (const method of ['POST', 'GET'] as const) {
     it(`over ${method}: cursors that are none or cannot be honoured, wherever they stand`, async () => {
-      const future = printCursor(game.environmentId, 10n ** 9n)
-      const foreign = printCursor(game.stagingId, 0n)
+      const future = cursorAt(game.environmentId, 10n ** 9n)
+      const foreign = cursorAt(game.stagingId, 0n)
       const ask = (after: string | null, lastEventId?: string) =>
         answerTo(game.platformKey, {
           method,

@@ -31,6 +31,7 @@ const event: fc.Arbitrary<StreamEvent> = fc.record({
   byClient: fc.boolean(),
   data: fc.constant('{}'),
   occurredAt: fc.constant(new Date(0)),
+  follows: fc.constant(null),
 })
 
 interface Subscriber {
@@ -88,6 +89,7 @@ describe('the index of subscriptions (decisions 8)', () => {
       byClient: false,
       data: '{}',
       occurredAt: new Date(0),
+      follows: null,
     }
     const fields = {
       playerId: ['p', 'other'],

@@ -10,7 +10,6 @@ import { readConfig } from '../../src/config.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { type Bus, createLocalBus } from '../../src/events/bus.ts'
 import type { StreamEvent } from '../../src/events/catalogue.ts'
-import { printCursor } from '../../src/events/cursor.ts'
 import { EVERY_EVENT } from '../../src/events/filter.ts'
 import { PAGE } from '../../src/events/read-stream.ts'
 import { createSubscriptions } from '../../src/events/subscriptions.ts'
@@ -25,6 +24,7 @@ import { type Game, startGame, type TestPlayer, times } from '../support/game.ts
 import { startProxy } from '../support/proxy.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
+import { cursorAt, storedCursor } from './cursors.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
 type Event = any
@@ -159,6 +159,8 @@ async function codeOf(subscriber: Subscriber): Promise<string> {
 const cursorOf = async (token: string, variables: Record<string, unknown> = {}): Promise<string> =>
   (await game.graphql(token, 'query ($environment: String) { streamCursor(environment: $environment) }', variables))
     .data.streamCursor
+/** A point of a stream whose event's time is not known. */
+const at = (position: bigint) => ({ position, at: null })
 const endOf = () => cursorOf(game.platformKey, production)
 
 const add = (player: TestPlayer, runId: string, amount: number | bigint, at = place) =>
@@ -168,10 +170,10 @@ const add = (player: TestPlayer, runId: string, amount: number | bigint, at = pl
 async function stored(afterCursor: string): Promise<string[]> {
   const after = Buffer.from(afterCursor, 'base64url').toString().split(':')[2]
   const { rows } = await game.app.pool.query(
-    'SELECT position FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
+    'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
     [game.environmentId, after],
   )
-  return rows.map(({ position }) => printCursor(game.environmentId, BigInt(position)))
+  return rows.map((row) => storedCursor(game.environmentId, row))
 }
 
 for (const [way, subscribe] of Object.entries(ways)) {
@@ -311,8 +313,8 @@ for (const [way, subscribe] of Object.entries(ways)) {
     })
 
     it('refuse a cursor of another stream, of the future, past retention, and what is no cursor', async () => {
-      const future = printCursor(game.environmentId, 10n ** 9n)
-      for (const after of [printCursor(stagingId, 0n), future]) {
+      const future = cursorAt(game.environmentId, 10n ** 9n)
+      for (const after of [cursorAt(stagingId, 0n), future]) {
         expect(await codeOf(subscribe(game.platformKey, ALL, { ...production, after }))).toBe('CURSOR_EXPIRED')
       }
       const env = game.environmentId
@@ -361,7 +363,11 @@ describe('retention', () => {
       const follow = async (position: bigint) => {
         const opened = createSubscriptions({ pool: aged.app.pool, bus: createLocalBus() })
         try {
-          const events = await opened.open({ environmentId: aged.environmentId, after: position, filter: EVERY_EVENT })
+          const events = await opened.open({
+            environmentId: aged.environmentId,
+            after: at(position),
+            filter: EVERY_EVENT,
+          })
           if (position < 10n) await events.next()
           await events.return?.()
           return 'followed'
@@ -387,7 +393,7 @@ describe('retention', () => {
       ])
       const subscriber = aged.subscribe(aged.platformKey, ALL, {
         ...production,
-        after: printCursor(aged.environmentId, 3n),
+        after: cursorAt(aged.environmentId, 3n),
       })
       expect(await codeOf(subscriber)).toBe('CURSOR_EXPIRED')
       await subscriber.close()
@@ -465,7 +471,7 @@ describe('a cursor and the live stream are joined without a gap, a duplicate or 
     await idle.end()
     const events = await heard.take(16 * 6)
     expect(events.map(({ cursor }) => cursor)).toEqual(
-      (await stored(printCursor(game.environmentId, 0n))).slice(-events.length),
+      (await stored(cursorAt(game.environmentId, 0n))).slice(-events.length),
     )
     const { rows } = await game.app.pool.query(
       `SELECT e.environment_id, count(*)::int AS events, min(position)::int AS first, max(position)::int AS last,
@@ -557,7 +563,7 @@ describe('a subscription is let go of', () => {
       const { environmentId } = broken
       await Promise.all(times(600, () => broken.app.service.run(createPlayer(environmentId, null))))
       let ended = 0
-      const events = await opened.open({ environmentId, after: 0n, filter: EVERY_EVENT })
+      const events = await opened.open({ environmentId, after: at(0n), filter: EVERY_EVENT })
       events.onceEnded(() => (ended += 1))
       await broken.app.pool.query('ALTER TABLE events RENAME TO gone')
       const replay = async () => {
@@ -605,7 +611,7 @@ describe('followers do not wait for each other', () => {
     const server = await startGame()
     try {
       const { app, environmentId } = server
-      const follow = (after: bigint) => app.subscriptions.open({ environmentId, after, filter: EVERY_EVENT })
+      const follow = (after: bigint) => app.subscriptions.open({ environmentId, after: at(after), filter: EVERY_EVENT })
       // One that is there already sees to it that all of them are at hand.
       const first = await follow(0n)
       await app.pool.query(
@@ -647,7 +653,7 @@ describe('subscriptions that fell behind together', () => {
       if (statement.name === 'stream-between') reads.push(String(statement.values?.slice(1)))
       return game.app.pool.query(statement)
     }
-    const start = await game.app.subscriptions.end(stagingId)
+    const { position: start } = await game.app.subscriptions.end(stagingId)
     await game.app.pool.query(
       `WITH moved AS (
          INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
@@ -662,7 +668,7 @@ describe('subscriptions that fell behind together', () => {
     await Promise.all(
       times(20, async (index) => {
         const after = start + BigInt(index)
-        const events = await behind.open({ environmentId: stagingId, after, filter: EVERY_EVENT })
+        const events = await behind.open({ environmentId: stagingId, after: at(after), filter: EVERY_EVENT })
         for (let position = after + 1n; position <= start + BigInt(count); position += 1n) {
           expect((await events.next()).value?.position).toBe(position)
         }
@@ -699,10 +705,10 @@ describe('a player that comes back to a long stream', () => {
       )
       const own = async (): Promise<string[]> => {
         const { rows } = await app.pool.query(
-          'SELECT position FROM events WHERE environment_id = $1 AND player_id = $2 ORDER BY position',
+          'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND player_id = $2 ORDER BY position',
           [environmentId, player.playerId],
         )
-        return rows.map(({ position }) => printCursor(environmentId, BigInt(position)))
+        return rows.map((row) => storedCursor(environmentId, row))
       }
       const hear = async (after: string, count: number): Promise<string[]> => {
         const subscriber = server.subscribe(player.token, OWN, { after })
@@ -710,7 +716,7 @@ describe('a player that comes back to a long stream', () => {
         await subscriber.close()
         return events.map(({ cursor }) => cursor)
       }
-      const zero = printCursor(environmentId, 0n)
+      const zero = cursorAt(environmentId, 0n)
       const first = await own()
       const before = proxy.answered
       expect(await hear(zero, first.length)).toEqual(first)
@@ -731,7 +737,7 @@ describe('a player that comes back to a long stream', () => {
         })(),
       ]
       const count = first.length + 1 + 250
-      const heard = await hear(printCursor(environmentId, 5_003n), 10)
+      const heard = await hear(cursorAt(environmentId, 5_003n), 10)
       const missed = first.indexOf(heard[0] ?? '')
       while (missed + heard.length < count) {
         const some = Math.min(1 + Math.floor(Math.random() * 100), count - missed - heard.length)
@@ -743,10 +749,10 @@ describe('a player that comes back to a long stream', () => {
       expect(missed).toBe(501)
 
       await app.pool.query('DELETE FROM events WHERE position <= 15')
-      const late = server.subscribe(player.token, OWN, { after: printCursor(environmentId, 14n) })
+      const late = server.subscribe(player.token, OWN, { after: cursorAt(environmentId, 14n) })
       expect(await codeOf(late)).toBe('CURSOR_EXPIRED')
       await late.close()
-      expect(await hear(printCursor(environmentId, 15n), 1)).toEqual([first[2]])
+      expect(await hear(cursorAt(environmentId, 15n), 1)).toEqual([first[2]])
     } finally {
       await server.stop()
       await proxy.close()
@@ -802,7 +808,7 @@ describe('signals that are lost', () => {
     const opened = createSubscriptions({ pool: { query } as unknown as pg.Pool, bus })
     await game.player()
     const events = await opened.open({ environmentId, after: null, filter: EVERY_EVENT })
-    expect(reads).toEqual(['stream-end'])
+    expect(reads).toEqual(['stream-ends'])
     const { playerId } = await game.player()
     expect((await events.next()).value).toMatchObject({ type: 'player.created', playerId })
     await events.return?.()
@@ -841,6 +847,7 @@ describe('signals that are lost', () => {
         byClient: false,
         data: row.data,
         occurredAt: row.occurred_at,
+        follows: null,
       }))
       // The first is lost, so that all the others wait.
       const began = performance.now()

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { createPool } from '../../src/db/pool.ts'
-import { printCursor } from '../../src/events/cursor.ts'
+import { cursorAt } from '../events/cursors.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 
@@ -56,7 +56,7 @@ async function replay(token: string, count: number): Promise<WebSocket> {
   socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } }))
   await once(socket, 'message')
   const query = 'subscription ($after: String) { events(after: $after) { cursor } }'
-  const payload = { query, variables: { after: printCursor(game.environmentId, 0n) } }
+  const payload = { query, variables: { after: cursorAt(game.environmentId, 0n) } }
   for (const id of times(count, String)) socket.send(JSON.stringify({ id, type: 'subscribe', payload }))
   return socket
 }

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/auth/tokens.ts'
-import { printCursor } from '../../src/events/cursor.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
+import { cursorAt, untimed } from '../events/cursors.ts'
 import { createDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -220,7 +220,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     const server = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
     try {
       const player = await server.player()
-      const after = printCursor(server.environmentId, 0n)
+      const after = cursorAt(server.environmentId, 0n)
       // The event of its creation, and far more than the network holds.
       await fill(server, 999, 40_000, player.playerId)
       const lifeMs = 3_000
@@ -237,7 +237,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
       expect([heard.length > 0, heard.length < 1_000]).toEqual([true, true])
       const rest = server.subscribe(player.token, EVENTS, { after: heard.at(-1) })
       heard.push(...(await rest.take(1_000 - heard.length)).map(({ cursor }) => cursor))
-      expect(heard).toEqual(times(1_000, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+      expect(heard.map(untimed)).toEqual(times(1_000, (index) => cursorAt(server.environmentId, index + 1)))
       await rest.close()
     } finally {
       await server.stop()
@@ -269,7 +269,8 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
           () => false,
         ),
       )
-      expect((await held.receive('live')).payload.data.events.cursor).toBe(printCursor(server.environmentId, 1n))
+      const { cursor } = (await held.receive('live')).payload.data.events
+      expect(untimed(cursor)).toBe(cursorAt(server.environmentId, 1n))
     } finally {
       await server.stop()
       await proxy.close()
@@ -456,7 +457,7 @@ describe('the protocol is kept to the letter', () => {
         await fill(server, 1_200, 40_000)
         const { rows } = await server.app.pool.query('SELECT min(position) - 1 AS start FROM events')
         const talk = await open(server, server.platformKey)
-        talk.subscribe('1', LONG, { ...production, after: printCursor(server.environmentId, BigInt(rows[0].start)) })
+        talk.subscribe('1', LONG, { ...production, after: cursorAt(server.environmentId, BigInt(rows[0].start)) })
         // With the first message: what the connection holds is far less than the replay.
         talk.socket.once('message', () => talk.socket.pause())
         await until('it is paused', () => talk.socket.isPaused)
@@ -608,7 +609,7 @@ describe.concurrent('a socket', () => {
   it('that takes nothing for ten seconds is closed with 1013, loses nothing, and goes on elsewhere from its cursor', async () => {
     const server = await startGame()
     try {
-      const after = printCursor(server.environmentId, 0n)
+      const after = cursorAt(server.environmentId, 0n)
       await fill(server, 1_000, 40_000)
       const slow = await open(server, server.platformKey)
       slow.subscribe('1', LONG, { ...production, after })
@@ -633,7 +634,7 @@ describe.concurrent('a socket', () => {
         const last = heard.at(-1) ?? after
         const rest = server.subscribe(server.platformKey, EVENTS, { ...production, after: last })
         heard.push(...(await rest.take(1_000 - heard.length)).map(({ cursor }) => cursor))
-        expect(heard).toEqual(times(1_000, (index) => printCursor(server.environmentId, BigInt(index + 1))))
+        expect(heard.map(untimed)).toEqual(times(1_000, (index) => cursorAt(server.environmentId, index + 1)))
         await rest.close()
       }
     } finally {
@@ -646,7 +647,7 @@ describe.concurrent('a socket', () => {
     try {
       await fill(server, 1_000, 40_000)
       const slow = await open(server, server.platformKey)
-      slow.subscribe('1', LONG, { ...production, after: printCursor(server.environmentId, 0n) })
+      slow.subscribe('1', LONG, { ...production, after: cursorAt(server.environmentId, 0n) })
       slow.socket.once('message', () => slow.socket.pause())
       await until('it is paused', () => slow.socket.isPaused)
       const gone = async () => (await subscriptionsOf(server)) === 0 && (await socketsOf(server)) === 0
