@@ -1,11 +1,11 @@
-// Listens to an environment over server-sent events, with nothing but what Node brings, and prints every event as one
-// line of JSON. The cursor of the last one is kept in a file, so that nothing is lost or repeated when the connection
-// breaks, or when this program is started again:
+// Listens to an environment over server-sent events, with plain Node, and prints every event as one line of JSON. The
+// cursor of the last event is kept in a file, so that no event is lost or repeated when the connection breaks, or when
+// this program is started again:
 //
 //   TIERWAY_URL=http://127.0.0.1:4000 TIERWAY_KEY=twplat_… ENVIRONMENT=production CURSOR_FILE=production.cursor \
 //     node examples/listener-sse.mjs
 //
-// It ends with code 1 when trying again would not help. The file is valid TypeScript as it stands.
+// It ends with code 1 when another attempt would not help. The file is valid TypeScript, too.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -17,17 +17,17 @@ const EVENTS = `subscription ($environment: String!) {
   events(environment: $environment) { cursor occurredAt type handle playerId scenarioId nodeId runId data }
 }`
 
-/** Errors that pass. All others stay, however often one asks. */
+/** Errors that pass. All others are final. */
 const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED']
 const SHORTEST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 10_000
 /** Twelve seconds is the longest time without a sign of life. */
 const SILENCE_MS = 25_000
 
-/** Thrown when there is no use in trying again. */
+/** Thrown when another attempt would not help. */
 class Refused extends Error {}
 
-/** What an operation gives, one result after the other. */
+/** The results of an operation. */
 async function* ask(query = '', headers = {}) {
   const silence = new AbortController()
   const timer = setTimeout(() => silence.abort(new Error('nothing was heard')), SILENCE_MS)
@@ -72,7 +72,7 @@ function refusal({ message = '', extensions = { code: '' } }) {
   return new Refused(`${message}: events after it are no longer kept. Look at the history, then remove ${CURSOR_FILE}`)
 }
 
-/** In one step, so that the file is never half a cursor. */
+/** In one step, so that the file always holds a whole cursor. */
 function remember(cursor = '') {
   writeFileSync(`${CURSOR_FILE}.next`, cursor)
   renameSync(`${CURSOR_FILE}.next`, CURSOR_FILE)

@@ -20,7 +20,7 @@ const EVENTS = `subscription ($environment: String!, $after: String!) {
   }
 }`
 
-/** Errors that pass. All others stay, however often one asks. */
+/** Errors that pass. All others are final. */
 const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED']
 const SHORTEST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 10_000
@@ -61,7 +61,7 @@ async function* ask(query, variables) {
   }
 }
 
-/** In one step, so that the file is never half a cursor. */
+/** In one step, so that the file always holds a whole cursor. */
 function remember(cursor) {
   writeFileSync(`${CURSOR_FILE}.next`, cursor)
   renameSync(`${CURSOR_FILE}.next`, CURSOR_FILE)

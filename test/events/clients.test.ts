@@ -665,7 +665,7 @@ describe('the page for listeners', () => {
   })
 
   test('names the tests that stand behind its promises', () => {
-    const [, table = ''] = read('docs/listeners.md').split('## What stands behind it')
+    const [, table = ''] = read('docs/listeners.md').split('## Tests of each promise')
     const rows = [...table.matchAll(/^\|[^|]*\| `(test\/[^`]+)`: (.+) \|$/gm)]
     expect(rows.length).toBeGreaterThan(15)
     for (const [, path = '', title = ''] of rows)
