@@ -9,8 +9,9 @@ import { MAX_SUBJECT } from '../request/limits.ts'
 import { described, optional, shape, text } from '../request/shape.ts'
 import { requirePlatform } from './access.ts'
 import { LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
-import { ATTEMPT_ERRORS, type WebhookAttempt } from './webhook.ts'
+import type { WebhookAttempt } from './webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from './webhook-answer.ts'
+import { ATTEMPT_ERRORS } from './webhook-connection.ts'
 
 const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
   description: 'The class of a failure between the service and a webhook.',

@@ -24,18 +24,15 @@ export type { EventOptions, TierwayEvent } from './events.ts'
 export { parseExact, printExact } from './json.ts'
 export type { SignedOut } from './login.ts'
 export { Outbox, type OutboxEvents, type QueuedXp } from './outbox.ts'
+export type { BattlePassSession, LevelSession, Scenario, ScenarioSession } from './scenario.ts'
 export type {
   BattlePassEvents,
-  BattlePassSession,
   ClaimedTiers,
   Crossing,
-  LevelSession,
   LevelUp,
-  Scenario,
-  ScenarioSession,
   SessionEvents,
   Track,
-} from './scenario.ts'
+} from './session-events.ts'
 export { localStorage, memoryStorage, type Storage } from './storage.ts'
 export { type LoginEvents, type PlayerStorage, Tierway, type TierwayOptions } from './tierway.ts'
 export type { CallOptions, ChangeOptions, Fetch } from './transport.ts'

@@ -21,49 +21,16 @@ import {
 import { graphql, listen, streamCursor, type TierwayEvent } from './events.ts'
 import { printExact as print, toBigInts } from './json.ts'
 import { Listeners } from './listeners.ts'
+import type {
+  AllEvents,
+  BattlePassEvents,
+  ClaimedTiers,
+  Crossing,
+  LevelUp,
+  SessionEvents,
+  Track,
+} from './session-events.ts'
 import { type CallOptions, type ChangeOptions, newKey } from './transport.ts'
-
-export type Track = 'free' | 'premium'
-
-/** A handle that a node crossed. */
-export interface Crossing {
-  readonly nodeId: string
-  readonly handle: string
-}
-
-/** A pass reached a higher level. */
-export interface LevelUp extends Crossing {
-  /** The level before; null when this session did not know it. */
-  readonly fromLevel: number | null
-  readonly toLevel: number
-  readonly xp: bigint
-  readonly source: string
-}
-
-/** The events of a session. */
-export interface SessionEvents {
-  /** Any handle was crossed. */
-  readonly crossed: Crossing
-  /** A call of this session entered a node. Its `type` says what the game is to do. */
-  readonly entered: EnteredNode
-  /** A call of this session granted rewards. */
-  readonly granted: { readonly rewards: readonly Reward[] }
-  /** The run is over. */
-  readonly ended: { readonly status: 'completed' | 'cancelled' }
-}
-
-/** The events of a battle pass: the handles that the service crosses. */
-export interface BattlePassEvents {
-  readonly onLevelUp: LevelUp
-  readonly onMaxLevel: Crossing
-  readonly onComplete: Crossing
-  readonly onPremiumPurchase: Crossing
-}
-
-interface AllEvents extends SessionEvents {
-  /** A crossed handle, with its details. */
-  readonly told: { readonly crossing: Crossing; readonly details: LevelUp | null }
-}
 
 const RUN = '/sdk/v1/scenarios/run'
 const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
@@ -79,11 +46,6 @@ export interface Scenario {
    * what the session does not know yet.
    */
   open(runId: string): ScenarioSession
-}
-
-/** Tiers that were claimed together. */
-export interface ClaimedTiers {
-  readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Reward[] }[]
 }
 
 /** Starts the player's run of a scenario, or resumes it. */

@@ -24,15 +24,26 @@ import {
 } from '../scenario/plan.ts'
 import { scopeOf } from '../scenario/reward-payments.ts'
 import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
-import { LOCALES, type Locale } from './seed-names.ts'
-import { createChoice, type Random } from './seed-random.ts'
+import {
+  chooseKind,
+  chooseLocale,
+  chooseWeekdayHour,
+  chooseWeekendHour,
+  DAY_MS,
+  EVENTS,
+  FULL_SEASON_DAYS,
+  FULL_SEASON_XP,
+  HOUR_MS,
+  isWeekend,
+  type Kind,
+  MINUTE_MS,
+  nicknameOf,
+} from './seed-habits.ts'
+import type { Locale } from './seed-names.ts'
+import type { Random } from './seed-random.ts'
 
 // One player's season, from the first login to the last. Its actions are random; their results follow the rules of the
 // game, and are written as the service would have written them at the time.
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** The season that is seeded: a pass of a scenario, over some days. */
 export interface SeededSeason {
@@ -53,93 +64,7 @@ export interface SeededSeason {
   readonly lean: boolean
 }
 
-interface Kind {
-  readonly share: number
-  /** How long it stays on average. */
-  readonly days: number
-  /** How likely it plays on a day of its stay. */
-  readonly activity: number
-  readonly sessions: number
-  /** Matches of a session beside the first. */
-  readonly matches: number
-  readonly skill: number
-  /** The probability that it claims open tiers after a session. */
-  readonly diligence: number
-  /** The probability that it buys premium at all. */
-  readonly buys: number
-  /** Spends money beside premium. */
-  readonly whale: boolean
-}
-
-const KINDS: readonly Kind[] = [
-  { share: 34, days: 0, activity: 1, sessions: 1, matches: 0.4, skill: 0.8, diligence: 0.5, buys: 0.01, whale: false },
-  {
-    share: 40,
-    days: 9,
-    activity: 0.38,
-    sessions: 1,
-    matches: 1.2,
-    skill: 0.9,
-    diligence: 0.6,
-    buys: 0.06,
-    whale: false,
-  },
-  {
-    share: 19,
-    days: 38,
-    activity: 0.62,
-    sessions: 1.2,
-    matches: 2.2,
-    skill: 1,
-    diligence: 0.8,
-    buys: 0.3,
-    whale: false,
-  },
-  {
-    share: 6,
-    days: 140,
-    activity: 0.93,
-    sessions: 1.5,
-    matches: 3.5,
-    skill: 1.2,
-    diligence: 0.95,
-    buys: 0.65,
-    whale: false,
-  },
-  { share: 1, days: 120, activity: 0.9, sessions: 1.6, matches: 4, skill: 1.1, diligence: 0.97, buys: 1, whale: true },
-]
-
-/** The xp of a player who plays nearly every day of 60: the goal of a season's top level. */
-const FULL_SEASON_XP = 146_520
-const FULL_SEASON_DAYS = 60
-/** Shares of the season in which an event runs. */
-const EVENTS = [
-  [0.28, 0.36],
-  [0.68, 0.78],
-] as const
-
 const PROVIDER: SeededScope = { scenarioId: '', nodeId: DEFAULT_PROVIDER }
-const chooseKind = createChoice(KINDS, ({ share }) => share)
-const chooseLocale = createChoice(LOCALES, ({ share }) => share)
-/** Relative numbers of players at each hour of their own day, on weekdays and on weekends. */
-const WEEKDAY = [3, 2, 1, 1, 1, 1, 3, 6, 6, 4, 4, 5, 9, 8, 5, 6, 9, 12, 15, 19, 23, 24, 17, 8]
-const WEEKEND = [6, 4, 2, 1, 1, 1, 2, 4, 8, 12, 15, 16, 15, 15, 16, 17, 17, 17, 18, 20, 22, 21, 16, 10]
-const HOURS = WEEKDAY.map((_, hour) => hour)
-const chooseWeekdayHour = createChoice(HOURS, (hour) => WEEKDAY[hour] ?? 0)
-const chooseWeekendHour = createChoice(HOURS, (hour) => WEEKEND[hour] ?? 0)
-
-/** Draws the day on which a player joins: mostly at the launch, some at the start of events. */
-export function createJoining({ fromMs, toMs }: Pick<SeededSeason, 'fromMs' | 'toMs'>): (random: Random) => number {
-  const days = Math.max(Math.ceil((toMs - fromMs) / DAY_MS), 1)
-  return createChoice(
-    Array.from({ length: days }, (_, day) => day),
-    (day) => {
-      const launch = 5 * Math.exp(-day / (0.06 * days + 1))
-      const event = EVENTS.some(([start]) => day === Math.floor(start * days)) ? 1.6 : 0
-      return (launch + event + 0.45) * (isWeekend(fromMs + day * DAY_MS) ? 1.35 : 0.9)
-    },
-  )
-}
 
 /** Plays the season of the player with this number, and writes it to the books. */
 export function playSeason(
@@ -575,16 +500,6 @@ class SeededPlayer {
 }
 
 const ownership = ({ premiumOwned }: Pass): string => (premiumOwned ? 'premium' : 'free')
-
-function isWeekend(atMs: number): boolean {
-  const weekday = new Date(atMs).getUTCDay()
-  return weekday === 0 || weekday === 6
-}
-
-function nicknameOf({ first, last }: Locale, random: Random): string {
-  const name = `${random.pick(first)}${random.chance(0.3) ? ' ' : ''}${random.pick(last)}`
-  return random.chance(0.6) ? `${name}${random.chance(0.3) ? '_' : ''}${random.whole(1, 9_999)}` : name
-}
 
 const levelNodes = new WeakMap<Definition, ReadonlyMap<number, LevelNode>>()
 

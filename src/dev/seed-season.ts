@@ -7,7 +7,8 @@ import { parseDefinition } from '../scenario/parse-definition.ts'
 import { publishScenario, readScenario } from '../scenario/publish.ts'
 import { demoSeason } from './season.ts'
 import { SeededBooks, SeededTotals } from './seed-books.ts'
-import { createJoining, playSeason, type SeededSeason } from './seed-player.ts'
+import { createJoining } from './seed-habits.ts'
+import { playSeason, type SeededSeason } from './seed-player.ts'
 import { createRandom } from './seed-random.ts'
 
 const DAY_MS = 86_400_000

@@ -228,7 +228,7 @@ describe.each(['as text', 'by hash, where nothing else is taken'])('the page for
 describe('the page for dashboards', () => {
   it('names codes that there are', () => {
     const codes = new Set(Object.values(REFUSALS).map(([, text]) => text.replaceAll(/[^a-z]+/g, '_').toUpperCase()))
-    const table = page.slice(page.indexOf('| `extensions.code`'), page.indexOf('A "no" that'))
+    const table = page.slice(page.indexOf('| `extensions.code`'), page.indexOf('A refusal that'))
     const named = [...table.matchAll(/`([A-Z_]{5,})`/g)].map(([, code]) => code ?? '')
     expect(named.length).toBeGreaterThan(15)
     expect(named.filter((code) => !codes.has(code))).toEqual([])
