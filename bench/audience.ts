@@ -7,7 +7,7 @@ import { lossOf, startProcess } from './processes.ts'
 
 const DEADLINE_MS = 120_000
 const PROBE_MS = 250
-/** What is still on its way to somebody has come after so long. */
+/** After this long, all events have arrived. */
 const QUIET_MS = 300
 
 export class Audience {

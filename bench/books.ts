@@ -41,7 +41,7 @@ export class Books {
     this.acknowledged.set(set, sum)
   }
 
-  /** Fails unless what was acknowledged is what the database holds, no more and no less; says what it found. */
+  /** Fails unless the database holds exactly the acknowledged calls. Returns its findings. */
   async check(client: pg.ClientBase): Promise<string> {
     const faults: string[] = []
     const total = nothing()

@@ -1,7 +1,7 @@
 import { isMainThread, Worker } from 'node:worker_threads'
 
-// Loaded before a server whose memory is measured: on SIGUSR2 it gives back all the memory that it does not use, so that
-// what is measured is what is held, and not what waits for a collection.
+// Loaded before a server whose memory is measured: on SIGUSR2 it gives back all the memory that it does not use, so
+// that the measurement has live memory only, without garbage.
 
 /** From another thread: a thread that collects for its own inspector waits for itself. */
 const COLLECT = `

@@ -30,7 +30,7 @@ interface Query {
   readonly name: string
   readonly limitMs?: number
   readonly query: string
-  /** Of each call: what is asked for differs, so that no answer can be kept. */
+  /** Each call has other arguments, so that no answer can be cached. */
   readonly variables: (call: number) => Readonly<Record<string, unknown>>
   /** Runs its statements on this pool, to show their plans. */
   readonly statements?: (pool: Pool, call: number) => Promise<unknown>

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createConnection, type Socket } from 'node:net'
 import { monotonicMs } from './calls.ts'
 
-// Those who listen, thousands of them in a process of their own. Each is a plain socket whose frames are counted by their
-// lengths and not read, because a client library would take more of the machine than what it measures.
+// Those who listen, thousands of them in a process of their own. Each is a plain socket whose frames are counted by
+// their lengths and not read, because a client library would use more CPU than the measured service.
 
 /** A crowd that is let in: sockets of one kind, to one server. */
 export interface Opening {
@@ -11,7 +11,7 @@ export interface Opening {
   readonly crowd: string
   readonly port: number
   readonly count: number
-  /** How each subscribes, in the protocol `graphql-transport-ws`. Without it the bare socket hears what it is sent. */
+  /** The subscription of each, in the protocol `graphql-transport-ws`. Without it, a socket only receives. */
   readonly subscription?: Subscription
 }
 
@@ -61,7 +61,7 @@ const PONG = 10
 const NORMAL_CLOSURE = Buffer.from([0x03, 0xe8])
 const CLOSE_MS = 5_000
 
-/** A frame of a client. Its mask is of zeros, which changes nothing of what it covers. */
+/** A frame of a client. Its mask is of zeros, which leaves the payload unchanged. */
 function frame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload
   const isLong = length > 125

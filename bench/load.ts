@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Ask, asker, connect, monotonicMs, post, type Reply } from './calls.ts'
 
 // The load generator, in a process of its own. It speaks HTTP/1.1 over plain sockets, one call at a time on each
-// connection that is kept alive, because a client library would take more of the machine than what it measures.
+// connection that is kept alive, because a client library would use more CPU than the measured service.
 
 export interface LoadPlayer {
   readonly playerId: string
@@ -102,8 +102,8 @@ let setup: LoadSetup
 const turns = new Map<string, number>()
 
 /**
- * Gives one call after the other, until there is nothing left to do. Calls go from player to player, so that no two under
- * way at once are of the same one, and each round goes to the next tier.
+ * Gives one call after the other, until there is nothing left to do. Calls go from player to player, so that no two
+ * under way at once are of the same one, and each round goes to the next tier.
  */
 function createRequests({ ports, call, players: set, amount: fixed, calls = Number.POSITIVE_INFINITY }: Load) {
   const players = setup.players[set] ?? []

@@ -7,8 +7,8 @@ import { startDurablePostgres } from '../test/support/durable-postgres.ts'
 import { createWorld } from '../test/support/service.ts'
 import { withClient } from './database.ts'
 
-// How fast each filter, order and search of `Query.players` is when an environment has a million players. README.md says
-// how to read the table.
+// How fast each filter, order and search of `Query.players` is when an environment has a million players. README.md
+// says how to read the table.
 
 const LIMIT_MS = 20
 const SAMPLES = 21
@@ -124,7 +124,7 @@ const ROWS: readonly Row[] = [
     name: 'a common word, premium, region',
     search: { text: 'dragon', pass: PASS, premium: true, region: 'us' },
   },
-  // Who has premium speaks another language: no index says so, and the page ends early.
+  // Players with premium speak another language. No index covers that, and the page ends early.
   { name: 'nobody, of two that are common', search: { pass: PASS, premium: true, language: 'ja' } },
 ]
 

@@ -52,7 +52,7 @@ export async function startServer(
 }
 
 export function startProcess(file: string, env: Readonly<Record<string, string>> = {}): ChildProcess {
-  // What is JavaScript already runs without a compiler.
+  // JavaScript files run without a compiler.
   const options = file.endsWith('.mjs') ? { execArgv: [] } : {}
   const path = fileURLToPath(new URL(file, import.meta.url))
   const child = fork(path, { ...options, env: { PATH: process.env.PATH, ...env } })

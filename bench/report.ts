@@ -1,4 +1,4 @@
-// How figures are printed: a table first, and below it what is compared within each round.
+// Prints figures: a table first, then the comparisons within each round.
 
 /** Microseconds a call. */
 export interface CallCpu {
@@ -13,7 +13,7 @@ export interface Cell {
   readonly cpu: CallCpu | null
 }
 
-/** What was measured, by row and number of connections: a cell for each round. */
+/** The measurements by row and number of connections: a cell for each round. */
 export class Figures {
   private readonly cells = new Map<string, Cell[]>()
 
@@ -26,7 +26,7 @@ export class Figures {
     return this.cells.get(`${row} ${connections}`) ?? []
   }
 
-  /** What is printed of a row at each number of connections; nothing where it was not measured. */
+  /** The printed figures of a row at each number of connections. Empty where it was not measured. */
   medians(row: string, at: readonly number[], print: (medians: Medians) => string): string[] {
     return at.map((connections) => {
       const cells = this.get(row, connections)
@@ -92,7 +92,7 @@ export function print(text: string): void {
 const isTerminal = process.stderr.isTTY === true
 const started = performance.now()
 
-/** Says what is being done. */
+/** Prints the progress. */
 export function note(text: string): void {
   const seconds = ((performance.now() - started) / 1000).toFixed(0)
   process.stderr.write(isTerminal ? `\r\x1b[2K${seconds} s: ${text}` : `${seconds} s: ${text}\n`)

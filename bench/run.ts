@@ -35,8 +35,8 @@ import {
   type Read,
 } from './report.ts'
 
-// The benchmark: the service, the same calls written by others, and the database's own limit, side by side in one run on
-// one Postgres. README.md says what each row means.
+// The benchmark: the service, the same calls written by others, and the database's own limit, side by side in one run
+// on one Postgres. README.md says what each row means.
 
 const { values: options } = parseArgs({
   options: {
@@ -61,11 +61,13 @@ const CONNECTIONS = [1, 4, 32, 256]
 const PLAYERS = 1024
 /** Each has {@link REACHED} tiers to claim, which must last to the end. */
 const CLAIMANTS = options.quick ? 1024 : 2048
-/** A purchase needs a player who has made none, so a cell is so many purchases, however long they take. */
+/** A purchase needs a player without one, so a cell is a number of purchases of any duration. */
 const PURCHASES = Math.ceil(1_500 * SECONDS)
 const WARM_UP_PURCHASES = options.quick ? 300 : 1_500
 const BUYERS = WARM_UP_PURCHASES + ROUNDS * PURCHASES
-/** The level that those who claim have reached: the one below the top, as most who claim are not done with the season. */
+/**
+ * The level that those who claim have reached: the one below the top, as most who claim are not done with the season.
+ */
 const REACHED = 99
 /** Those who play stand at so many places between two levels, so that from the first call on some reach the next. */
 const PLACES = 32

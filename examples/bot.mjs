@@ -2,7 +2,7 @@
 //
 //   SDK_KEY=twsdk_… TIERWAY_URL=http://127.0.0.1:4000 PLAYER=robby node examples/bot.mjs
 //
-// SCENARIO and PASS name another season and its battle pass. Started again, it goes on where it was.
+// SCENARIO and PASS name another season and its battle pass. When it is started again, it continues.
 import { Tierway, TierwayError } from 'tierway/client'
 
 const { TIERWAY_URL = 'http://127.0.0.1:4000', SDK_KEY = '', PLAYER = 'robby' } = process.env
@@ -27,7 +27,7 @@ try {
   for (const { currency, balance } of wallet) console.log(`has ${balance} ${currency}`)
   for (const { itemId, amount } of inventory) console.log(`has ${amount} ${itemId}`)
 } catch (error) {
-  // What may pass was tried again already.
+  // The library has retried already.
   if (!TierwayError.is(error)) throw error
   console.error(`given up: ${error.message} (${error.code})`)
   process.exitCode = 1

@@ -48,12 +48,12 @@ async function* ask(query = '', headers = {}) {
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       timer.refresh()
       text += chunk
-      // A frame ends with an empty line. What follows the last one is not whole yet.
+      // A frame ends with an empty line. The rest is an incomplete frame.
       const frames = text.split('\n\n')
       text = frames.pop() ?? ''
       for (const frame of frames) {
         const [, json] = /^event: next\ndata: (.*)$/m.exec(frame) ?? []
-        // A comment, which only says that the connection lives, or the end.
+        // A comment, as a sign of life, or the end.
         if (json === undefined) continue
         const { data, errors } = JSON.parse(json)
         if (errors) throw refusal(errors[0])
@@ -79,8 +79,8 @@ function remember(cursor = '') {
 }
 
 /**
- * Handles an event. When it resolves, the event is handled: here the reader of the output has it, even a slow one.
- * Who may not do it twice looks at its cursor: see docs/listeners.md.
+ * Handles an event. When it resolves, the event is handled: here the reader of the output, even a slow one, has it.
+ * An event can arrive twice after a crash. See docs/listeners.md.
  */
 async function handle(event = {}) {
   await new Promise((done, fail) => {
@@ -116,7 +116,8 @@ for (;;) {
       process.exit(1)
     }
   }
-  // Not all listeners at once after a failure of all, and each time more patiently, unless it held for a while.
+  // A random wait, so that not all listeners return at once. It doubles each time, unless the connection held for a
+  // while.
   if (Date.now() - began > LONGEST_WAIT_MS) wait = SHORTEST_WAIT_MS
   console.error(`${why}: again in ${wait} ms`)
   await pause(wait * (0.5 + Math.random() / 2))

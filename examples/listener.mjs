@@ -1,10 +1,11 @@
 // Listens to an environment and prints every event as one line of JSON. The cursor of the last one is kept in a file,
-// so that nothing is lost or repeated when the connection breaks, or when this program is started again:
+// so that no event is lost or repeated when the connection breaks, or when this program is started again:
 //
 //   TIERWAY_URL=http://127.0.0.1:4000 TIERWAY_KEY=twplat_… ENVIRONMENT=production CURSOR_FILE=production.cursor \
 //     node examples/listener.mjs
 //
-// It needs graphql-ws and ws, and ends with code 1 when trying again would not help. docs/listeners.md has the rules.
+// It needs graphql-ws and ws, and ends with code 1 when another attempt would not help. docs/listeners.md has the
+// rules.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
@@ -24,7 +25,7 @@ const EVENTS = `subscription ($environment: String!, $after: String!) {
 const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED']
 const SHORTEST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 10_000
-/** A connection is asked this often whether it lives, and given up when it does not say so within this long. */
+/** The interval of pings, and the time for their answer. After it the connection is closed. */
 const PING_MS = 10_000
 const ANSWER_MS = 5_000
 
@@ -42,7 +43,7 @@ const client = createClient({
   connectionParams: { authorization: `Bearer ${TIERWAY_KEY}` },
   connectionAckWaitTimeout: ANSWER_MS,
   keepAlive: PING_MS,
-  // It would ask again with the variables of before. The loop below knows the cursor of now.
+  // Its own retries would repeat the first variables. The loop below knows the current cursor.
   retryAttempts: 0,
   on: {
     ping(received) {
@@ -53,7 +54,7 @@ const client = createClient({
   },
 })
 
-/** What an operation gives, one result after the other. Refusals are thrown: they come as results with errors. */
+/** The results of an operation. Throws refusals, which arrive as results with errors. */
 async function* ask(query, variables) {
   for await (const { data, errors } of client.iterate({ query, variables })) {
     if (errors) throw errors
@@ -68,8 +69,8 @@ function remember(cursor) {
 }
 
 /**
- * Handles an event. When it resolves, the event is handled: here the reader of the output has it, even a slow one.
- * Who may not do it twice looks at its cursor: see docs/listeners.md.
+ * Handles an event. When it resolves, the event is handled: here the reader of the output, even a slow one, has it.
+ * An event can arrive twice after a crash. See docs/listeners.md.
  */
 async function handle(event) {
   await new Promise((done, fail) => {
@@ -93,7 +94,7 @@ async function listen() {
   }
 }
 
-/** In words, why there is no use in trying again; undefined when there is. */
+/** The reason why another attempt would not help; undefined when it might. */
 function finalReason(error) {
   // An operation was refused: a list of GraphQL errors.
   if (Array.isArray(error)) {
@@ -119,7 +120,8 @@ for (;;) {
     }
     why = Array.isArray(error) ? error[0].message : error.reason || error.message || `code ${error.code}`
   }
-  // Not all listeners at once after a failure of all, and each time more patiently, unless it held for a while.
+  // A random wait, so that not all listeners return at once. It doubles each time, unless the connection held for a
+  // while.
   if (Date.now() - began > LONGEST_WAIT_MS) wait = SHORTEST_WAIT_MS
   console.error(`${why}: again in ${wait} ms`)
   await pause(wait * (0.5 + Math.random() / 2))

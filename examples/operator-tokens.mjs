@@ -1,14 +1,14 @@
-// A back end for pages of a browser, which cannot keep a platform key: it knows who is logged in to the studio, and
-// exchanges that for an operator token, by which the page then calls Tierway itself. It listens on 127.0.0.1.
+// A back end for pages in a browser, which cannot keep a platform key. It knows the signed-in person, and
+// creates an operator token for that person. The page then calls Tierway with it. It listens on 127.0.0.1.
 //
 //   TIERWAY_URL=http://127.0.0.1:4000 TIERWAY_KEY=twplat_… PORT=5002 node examples/operator-tokens.mjs
 //
-// The key's role is the most that a token may. The file is valid TypeScript as it stands.
+// A token has at most the key's role. The file is valid TypeScript, too.
 import { createServer } from 'node:http'
 
 const { TIERWAY_URL = 'http://127.0.0.1:4000', TIERWAY_KEY = '', PORT = '5002' } = process.env
 
-/** Stands for the studio's own sessions. A real one is long, random and soon over. */
+/** Stands for the studio's sessions. A real session id is long, random and short-lived. */
 const sessions = new Map([
   ['session-of-ada', { actor: 'ada@studio.example', role: 'OPERATOR' }],
   ['session-of-grace', { actor: 'grace@studio.example', role: 'VIEWER' }],
@@ -19,7 +19,7 @@ const CREATE = `mutation ($input: CreateOperatorTokenInput!) {
 
 const server = createServer(async (request, response) => {
   const answer = (status = 200, body = {}) =>
-    // No cache may keep a token.
+    // A token must not be cached.
     void response
       .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
       .end(JSON.stringify(body))

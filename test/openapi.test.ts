@@ -35,7 +35,7 @@ const JSON_TYPE = 'application/json'
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
 ajv.addSchema(openapi, 'openapi')
 
-/** What is wrong with a value, by a schema of the document; empty when nothing is. */
+/** The faults of a value, by a schema of the document. */
 function faultsOf(name: string, value: unknown): string {
   const validate = ajv.compile({ $ref: `openapi#/components/schemas/${name}` })
   return validate(value) ? '' : ajv.errorsText(validate.errors)

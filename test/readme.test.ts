@@ -55,7 +55,7 @@ describe('the pages', () => {
     }
   })
 
-  // The name is nobody's there: whoever took it would be asked for by those who follow the page.
+  // The name is free in the registry: a package of this name would be installed by readers of the page.
   test.each(pages)('%s has nobody install from the registry what is not on it', (page) => {
     expect(read(page)).not.toMatch(/npm (install|i|add) tierway\b/)
   })

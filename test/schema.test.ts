@@ -59,7 +59,7 @@ describe('the schema (decisions 9)', () => {
       'AuditLogEntry.before',
       'AuditLogEntry.afterText',
       'AuditLogEntry.beforeText',
-      // Lookups: what is missing never empties the rest of an answer (decisions 11.11).
+      // Lookups: a missing object never empties the rest of an answer (decisions 11.11).
       'Query.battlePass',
       'Query.battlePassInsight',
       'Query.node',

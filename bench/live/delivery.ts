@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Line, median, printSection, spread } from '../report.ts'
 import type { Side, Stage, Usage } from './stage.ts'
 
-// What it costs to tell one event to one of a thousand dashboards that ask in the same words.
+// The cost of one event for one of a thousand dashboards with the same operation.
 
 const LISTENERS = 1_000
 /** At most so many events a second, so that none of them is told together with another. */
@@ -21,7 +21,7 @@ interface Cell extends Usage {
   readonly bytes: number
 }
 
-/** What was measured of a side and a kind: a cell for each round. */
+/** The measurements of a side and a kind: a cell for each round. */
 type Cells = Map<string, Cell[]>
 
 export async function measureDelivery(
@@ -111,7 +111,7 @@ function report(sides: readonly Side[], cells: Cells): void {
   const server = each((cell) => cell.server)
   const postgres = each((cell) => cell.postgres)
   const line = (title: string, value: (kind: Kind) => string): Line => [title, KINDS.map(value)]
-  /** The service's CPU of each round, as a share of a peer's; `less` tells what is taken off first. */
+  /** The service's CPU of each round as a share of a peer's, after `less` is subtracted. */
   const ratio = (name: string, kind: Kind, less: (round: number) => number = () => 0) =>
     spread(
       of(name, kind).map((other, round) => {

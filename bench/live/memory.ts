@@ -54,7 +54,7 @@ async function measure({ audience, listening, quick }: Stage, { start, subscript
   return (after - before) / listening
 }
 
-/** What a server holds once it has given back what it can. */
+/** The memory of a server after a garbage collection. */
 async function held({ pid }: Server, quick: boolean): Promise<number> {
   for (let collection = 0; collection < COLLECTIONS; collection += 1) {
     process.kill(pid, 'SIGUSR2')

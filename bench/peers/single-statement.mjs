@@ -7,7 +7,8 @@ import pg from 'pg'
 // A token is verified once and then remembered. It needs Postgres 18, for `uuidv7` and `RETURNING old`.
 //
 // It leaves out much of what the service does, which spares it work:
-// - whether the player is banned, whether its run exists and is active, which version of the scenario is in force: it is
+// - whether the player is banned, whether its run exists and is active, which version of the scenario is in force: it
+// is
 //   given one definition at its start, of a season without an end;
 // - what follows a crossing in the scenario: the run's plan, rewards of other nodes, the completion of the pass;
 // - figures for dashboards, metrics, logs, request ids, live events to listeners;
@@ -90,12 +91,14 @@ async function createVerifier(publicKeys, environmentId) {
   }
 }
 
-/** The four calls on the definition's battle pass. Each answers with the text of its JSON, so that int64 stays exact. */
+/**
+ * The four calls on the definition's battle pass. Each answers with the text of its JSON, so that int64 stays exact.
+ */
 function createPass(pool, scenarioId, { nodes }) {
   const { id: nodeId, data } = nodes.find(({ type }) => type === 'battle-pass')
   const { levels, premium } = data
   if (levels.some(({ level }, index) => level !== index + 1)) throw new Error('the levels must be 1, 2, 3 and so on')
-  // What is the same in every call stands in the statements: the place, the levels and the price.
+  // The constants of all calls are in the statements: the node, the levels and the price.
   const place = `${pg.escapeLiteral(scenarioId)}, ${pg.escapeLiteral(nodeId)}`
   const here = (table) =>
     `${table}.environment_id = $1 AND ${table}.player_id = $2 AND (${table}.scenario_id, ${table}.node_id) = (${place})`

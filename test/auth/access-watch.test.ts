@@ -34,7 +34,7 @@ function openWatch(query: (statement: pg.QueryConfig) => unknown, onError?: Acce
   return { watch: watch.watch, close: ended.close }
 }
 
-/** A watch over all callers, what it was told of whom, and how many callers each look asked about. */
+/** A watch over all callers, its reports, and the number of callers that each look asked about. */
 function watchAll() {
   const asked: number[] = []
   const query = (statement: pg.QueryConfig) => {

@@ -39,7 +39,7 @@ const SPECIAL_V4 = [
   '255.255.255.255/32',
 ]
 
-/** The same for IPv6, with what is no global unicast address at all. */
+/** The same for IPv6, with all addresses outside global unicast. */
 const SPECIAL_V6 = [
   '::/128',
   '::1/128',
@@ -348,7 +348,7 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     '224.0.0.1',
     '255.255.255.255',
     '4294967295',
-    // What is no host, in case that a parser takes it for one.
+    // Texts that are no host, in case a parser accepts them.
     '127.0.0.1%00.studio.example',
     'user:password@127.0.0.1',
     'studio.example@127.0.0.1',
@@ -385,7 +385,7 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     )
     expect(canary.connections).toBe(0)
     expect(names.length).toBeGreaterThan(60)
-    // Nothing is refused at the settings but what is no URL, and what carries credentials.
+    // The settings refuse only texts that are no URL, and URLs with credentials.
     expect(refused.filter((url) => URL.canParse(url) && new URL(url).username === '')).toEqual([])
   })
 

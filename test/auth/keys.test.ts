@@ -163,7 +163,7 @@ describe("somebody else's keys", () => {
     ] as const) {
       expect((await admin(query, { id, reason: 'x' })).errors?.[0]?.extensions.code).toBe('NOT_FOUND')
     }
-    // Each attempt is in the audit log of whoever tried, and only there.
+    // Each attempt is in the audit log of the caller's project, and only there.
     const denied = [...(await auditRows('sdk_key.revoke.denied')), ...(await auditRows('platform_key.revoke.denied'))]
     expect(new Set(denied.map(({ target }) => target))).toEqual(
       new Set([elsewhere.sdkKeyId, elsewhere.platformKeyId, '00000000-0000-4000-8000-000000000000']),

@@ -63,7 +63,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** What is done before the webhook's answer leaves, by the `gate` of its customData. */
+/** The function that runs before the webhook's answer is sent, by the `gate` of its customData. */
 const gates = new Map<string, () => Promise<unknown> | unknown>()
 
 function during(act: () => Promise<unknown> | unknown): string {

@@ -75,7 +75,7 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
       events: 1,
       refresh_tokens: 50,
     })
-    // Whoever was last, was last in everything.
+    // The last login is the last in every table.
     const { last } = await storageOf(playerId)
     expect((await profileOf(playerId)).nickname).toBe(`name ${last}`)
   })

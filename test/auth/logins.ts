@@ -57,7 +57,7 @@ export async function provideAll(): Promise<void> {
   expect((await game.setProviders({ default: provider() }, 'staging')).status).toBe(200)
 }
 
-/** What is done before the webhook's answer leaves, by the `gate` of its customData. */
+/** The function that runs before the webhook's answer is sent, by the `gate` of its customData. */
 const gates = new Map<string, (hit: Hit) => Promise<unknown> | unknown>()
 
 export function during(act: (hit: Hit) => Promise<unknown> | unknown): string {
@@ -126,7 +126,7 @@ export async function countRows(): Promise<Record<string, string>> {
   return counts
 }
 
-/** What is left when login_log, which also tells of refusals, does not count. */
+/** The same without login_log, which also records refusals. */
 export async function countGame(): Promise<Record<string, string>> {
   const { login_log: _, ...counts } = await countRows()
   return counts

@@ -169,7 +169,7 @@ describe('the tokens of a login (spec 5, spec 8)', () => {
   it('stand in no table: only what cannot be turned back into them', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
-    // Answered again, it is made again: from what is stored and from what only the client has.
+    // A repeated answer is computed again: from the stored row and from the token that only the client has.
     expect(await next(login.refreshToken)).toEqual(child)
     const grandchild = await next(child.refreshToken)
     await logOut(grandchild.refreshToken)
@@ -383,7 +383,7 @@ describe('a token that is used again ends its whole family (decisions of the con
     )
     for (const answer of answers.slice(0, 25)) expect(refusalOf(answer)).toEqual(INVALID_TOKEN)
     const lucky = new Set(answers.slice(25).flatMap(({ status, body }) => (status === 200 ? [body.refreshToken] : [])))
-    // Whoever was before the first reuse got a pair, which has ended with the rest.
+    // A caller before the first reuse got a pair, which has ended with the others.
     expect(lucky.size).toBeLessThanOrEqual(1)
     await expectEnded(login.refreshToken, child.refreshToken, ...lucky)
   })

@@ -60,7 +60,7 @@ const call = (authorization: string, path = PROGRESS, body = PLACE): Promise<Ans
   game.request('POST', path, { body, headers: { authorization } })
 
 async function expectRefused(authorization: string): Promise<void> {
-  // Twice, since what was verified is kept.
+  // Twice, since verified tokens are cached.
   for (const answer of [await call(authorization), await call(authorization)])
     expect([answer.status, answer.body.error, answer.body.code]).toEqual([401, 'invalid token', 'invalid_token'])
 }

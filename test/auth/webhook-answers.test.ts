@@ -339,7 +339,7 @@ describe('data over the limits of storage (spec 8: 401, and nothing is written)'
     expect(await storageOf('known')).toEqual({ old: '"value"' })
   })
 
-  // What follows is no JSON: whoever looked at it would call the answer invalid.
+  // The rest is no JSON: a service that parsed it would call the answer invalid.
   it.each([
     ['1,001 keys', keys(1001)],
     ['a key ten thousand times', `{${times(10_001, (index) => `"a":${index}`).join(',')}}`],

@@ -51,7 +51,7 @@ describe('an endpoint that answers without end', () => {
     )
     await provide('large', operator.url)
     expect(refusalOf(await game.login({}, { provider: 'large' }))).toEqual(INVALID_RESPONSE)
-    // No body ever comes: whoever waited for it would say `timeout`.
+    // The body never comes: a service that waited for it would say `timeout`.
     expect(await errorsOf('large')).toEqual(['too_large'])
     expect(operator.hits).toHaveLength(1)
     await until('its connection is closed', () => operator.open === 0)
@@ -354,7 +354,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     operator.answer(approve({ subject: 'crowd' }))
     for (const release of waiting) release()
     for (const each of await logins) expectTokens(each)
-    // Whoever was answered has left room.
+    // Answered calls make room.
     expectTokens(await game.login({}, { provider: 'crowd' }))
     await operator.close()
     await other.close()

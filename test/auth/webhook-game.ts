@@ -67,7 +67,7 @@ export async function errorsOf(provider: string): Promise<(string | null)[]> {
   return JSON.parse(rows[0].attempts).map(({ error }: { error: string | null }) => error)
 }
 
-/** The players that a subject is bound to, what was said of them, and what they hold. */
+/** The players that a subject is bound to, with their profile and their storage. */
 export async function playersOf(
   subject: string,
 ): Promise<{ id: string; nickname: string | null; avatar: string | null }[]> {

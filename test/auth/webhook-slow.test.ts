@@ -149,7 +149,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
       void socket.end(head + body)
   const chunked = httpHead('200 OK', ['transfer-encoding: chunked'])
   const packed = gzipSync('{"subject":"early"}')
-  /** What it does, and the class of error that the log has of it. */
+  /** Its behaviour, and the class of error in the log. */
   const FAULTS: [what: string, error: string, play: Play][] = [
     ['closes without a word', 'reset', (socket) => void socket.end()],
     ['resets without a word', 'reset', reset],
@@ -248,7 +248,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
 
   it('says unavailable after some 0.6 s when nobody listens', async () => {
     const provider = newName()
-    // A port that is given to nobody who asks for any.
+    // A port outside the range of automatic ports.
     await provide(provider, 'http://127.0.0.1:9/login')
     const { answer, milliseconds } = await timedLogin({}, { provider })
     expect(refusalOf(answer)).toEqual(UNAVAILABLE)
@@ -281,7 +281,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
       socket.write(httpHead('200 OK', [`content-length: ${gzip.length} `, 'content-encoding: gzip \t']))
       socket.write(gzip)
     },
-    // What is behind the length is no part of any answer, and least of all of the next one.
+    // Bytes after the declared length belong to no answer, and must not reach the next one.
     'sends more than the length that it promised': (socket) =>
       void socket.write(`${httpAnswer('200 OK', body)}${httpAnswer('200 OK', '{"subject":"next"}')}`),
   }
@@ -335,7 +335,7 @@ describe.concurrent('an endpoint that goes on after its decision', () => {
     const provider = newName()
     await provide(provider, operator.url)
     expect(refusalOf(await game.login({}, { provider }))).toEqual(REJECTED)
-    // Whoever waited for its end would say `timeout` or `reset`.
+    // A service that waited for its end would say `timeout` or `reset`.
     expect(await errorsOf(provider)).toEqual([null])
     expect(operator.hits).toHaveLength(1)
     await until('its connections are closed', () => operator.open === 0)
@@ -352,7 +352,7 @@ describe.concurrent('an endpoint that goes on after its decision', () => {
     const provider = newName()
     await provide(provider, operator.url)
     expect(refusalOf(await game.login({}, { provider }))).toEqual(UNAVAILABLE)
-    // Whoever waited for its end would say `timeout`.
+    // A service that waited for its end would say `timeout`.
     expect(await errorsOf(provider)).toEqual([null, null, null])
     expect(operator.hits).toHaveLength(3)
     await until('its connections are closed', () => operator.open === 0)

@@ -70,7 +70,7 @@ const REQUESTS: Record<string, Record<string, Field>> = {
 }
 const ENDPOINTS = Object.keys(REQUESTS)
 
-/** What no field takes, by what it is; as JSON text. */
+/** Values that no field takes, by name; as JSON text. */
 const NEVER: Record<string, string> = {
   'an array': '["season"]',
   'an empty array': '[]',

@@ -31,7 +31,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** Runs the bot as its page says, and tells how it ended and what it has printed. */
+/** Runs the bot as its page says. Returns its exit and its output. */
 function runBot(env: Record<string, string>): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     const own = { PATH: process.env.PATH, TIERWAY_URL: game.baseUrl, SDK_KEY: game.sdkKey, ...env }

@@ -62,7 +62,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     page.on('console', (message) => {
       // Nobody serves an icon; the game's page asks for none.
       const isIcon = message.location().url.endsWith('/favicon.ico')
-      // The game leaves a popup at every level-up. A cross that comes after another one is refused, and the game goes on.
+      // The game leaves a popup at every level-up. A cross that comes after another one is refused, and the game goes
+      // on.
       const isLateCross = message.location().url.endsWith('/scenarios/cross') && message.text().includes('409')
       if (message.type() === 'error' && !isIcon && !isLateCross)
         faults.push(`${message.text()} ${message.location().url}`)
@@ -285,7 +286,10 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     })
   })
 
-  /** Begins a program with a client that keeps its login for all tabs, and what it told of logins that ended. */
+  /**
+   * Starts a program with a client that keeps its login for all tabs, and collects the logins that it reported as
+   * ended.
+   */
   const CONNECT = `
     const connect = () => {
       const tierway = new Tierway({ ...given, storage: kept() })
@@ -363,7 +367,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
           localStorage.setItem(key, JSON.stringify(${stale}))`,
           connection(),
         )
-        // Each tab begins anew, with what is kept.
+        // Each tab starts again, with the stored login.
         for (const tab of tabs) {
           await tab.reload()
           await until('it has the login', () =>
@@ -433,7 +437,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect((await booksOf(name)).xp).toBe(1n)
 
       await context.setOffline(false)
-      // Two tabs find what is kept, and send it.
+      // Two tabs find the stored entries, and send them.
       const tabs = await Promise.all([openEmpty(), openEmpty()])
       const send = `${begin} await outbox.flush(); return outbox.size()`
       expect(await Promise.all(tabs.map((tab) => inPage(tab, send, connection())))).toEqual([0, 0])

@@ -98,7 +98,7 @@ async function callsOf(path: string, act: () => Promise<unknown>): Promise<numbe
 
 const loginKey = ({ keep }: Tierway) => `${keep.prefix}:login`
 
-/** Changes what is kept of a login, and gives clients that find it: tabs of one browser. */
+/** Changes a stored login, and returns clients that find it: tabs of one browser. */
 async function reopened(edit: (login: Record<string, unknown>) => object, tabs = 1) {
   const storage = memoryStorage()
   const tierway = await signedIn({ storage })

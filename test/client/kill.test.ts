@@ -9,7 +9,7 @@ import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts'
 import { buildService, createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-// A game plays on while the service is killed and started again: what it earned counts once (spec 4.1).
+// A game continues while the service is killed and started again: its xp counts once (spec 4.1).
 
 const PLAYERS = 5
 const CALLS = 60

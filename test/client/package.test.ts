@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(game, { recursive: true, force: true }))
 
-/** npm lists what it has packed; later versions by the name of the package. */
+/** npm lists the packed files. Later versions list them by the name of the package. */
 function nameOf(json: string): string {
   const [{ filename }] = Object.values(JSON.parse(json)) as [{ filename: string }]
   return filename
@@ -198,7 +198,7 @@ describe('the types of the library', () => {
     const { stdout } = await compile.catch((error) => {
       throw new Error(`${title}:\n${error.stdout}`)
     })
-    // What was not found would be `any`, and all of the above would hold.
+    // A type that was not found would be `any`, and all of the above would hold.
     expect(stdout).toContain('node_modules/tierway/dist/client/contract.d.ts')
     const hasDom = /lib\.dom\.d\.ts/.test(stdout)
     expect([hasDom, stdout.includes('@types/node/')]).toEqual([lib.types.length === 0, lib.types.length > 0])

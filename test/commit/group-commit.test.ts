@@ -112,7 +112,7 @@ const add = (name: string, amount = 1, ...others: string[]): Command<number> => 
   },
 })
 
-/** Changes something, then does what it is told. */
+/** Changes a row, then runs the given function. */
 const addThen = (name: string, then: (group: Group) => void): Command<number> => ({
   decide(group) {
     group.of(Counters).want(name)
@@ -130,7 +130,7 @@ function start(options: Partial<GroupCommitOptions> & { url?: string } = {}): Gr
   return engine
 }
 
-/** Holds the only connection busy until it is let go, so that what is run meanwhile makes one group. */
+/** Holds the only connection until it is released, so that all commands in between form one group. */
 async function gather(engine: GroupCommit) {
   await observer.query(`INSERT INTO counters VALUES ('gate', 0) ON CONFLICT DO NOTHING`)
   const holder = new pg.Client({ connectionString: database.url })
@@ -263,7 +263,7 @@ describe('one command and its neighbours (one bad command never fails its neighb
     expect(broken).toBe(true)
     expect(results.slice(2).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     expect(reasonOf(results[1])).toMatchObject({ code: '23514' })
-    // Its COMMIT may or may not have arrived: it is told so, or it is done once.
+    // Its COMMIT may or may not have arrived: the caller is told so, or the command took effect once.
     const { breaker: value = 0, ...others } = await counters()
     expect(others).toEqual({ a: 1, b: 1 })
     expect(value).toBeLessThanOrEqual(1)

@@ -39,7 +39,7 @@ const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? 30)
 const CALLS = 180
 const PLAYERS = 4
 const RESTORES = Math.max(3, Math.round(SECONDS / 12))
-/** Within so many rounds what is taken out must be missed. About every third one does. */
+/** Within this many rounds the removed part must be missed. About every third round misses it. */
 const ROUNDS_TO_FIND = 30
 const ROUND_MS = 60_000
 

@@ -18,7 +18,7 @@ const PLAYER = '00000000-0000-7000-8000-000000000003'
 const KEYS = ['00000000-0000-7000-8000-00000000000a', '00000000-0000-7000-8000-00000000000b'] as const
 const ACTOR = `platform_key:${KEYS[1]}`
 
-/** Who may do nothing but what it owns, and its connections. */
+/** A role without any right beyond its own tables, and its connections. */
 interface Role {
   readonly name: string
   readonly pool: pg.Pool
@@ -54,7 +54,9 @@ beforeEach(async () => {
 })
 afterEach(() => migrations.remove())
 
-/** The database as it was before a migration, which all was made in by a role: the superuser unless another is given. */
+/**
+ * The database as it was before a migration, which all was made in by a role: the superuser unless another is given.
+ */
 async function before(name: string, role?: Role): Promise<void> {
   await pool.query('DROP SCHEMA public CASCADE')
   await pool.query(`CREATE SCHEMA public ${role ? `AUTHORIZATION ${role.name}` : ''}`)

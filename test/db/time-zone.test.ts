@@ -5,7 +5,7 @@ import { createProject } from '../../src/projects/projects.ts'
 import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
 import { type Instance, startInstance } from '../support/game.ts'
 
-// Whoever runs Postgres, or starts the embedded one on a laptop, may have set it to the time of the place.
+// A server's Postgres, or an embedded one on a laptop, can have a local time zone.
 
 /** Sets it for a database, and tells the URL to go there by. */
 type Setting = (url: string) => Promise<string>

@@ -107,7 +107,7 @@ describe('a seeded season', () => {
        WHERE c.level > p.level`,
     )
     expect(unearned).toEqual([])
-    // Whoever is at the top with every tier that is open has completed the pass, and the stream says so.
+    // A player at the top level with all open tiers has completed the pass, and the stream has the event.
     const { rows: ends } = await pool.query(
       `SELECT p.completed, p.max_level_crossed AS at_top, p.level = 100 AND c.claims = CASE WHEN p.premium_owned THEN 200 ELSE 100 END AS done,
          p.level = 100 AS top, p.completed_nodes::jsonb ? 'halfway' AS halfway, c.halfway AS claimed_halfway, e.completed AS told

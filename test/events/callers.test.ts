@@ -115,8 +115,8 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
     const REFUSALS = ['FORBIDDEN', 'ENVIRONMENT_NOT_FOUND', 'INVALID_REQUEST', 'CURSOR_EXPIRED']
 
     /**
-     * Asks for all that can be asked for, on either instance, while more happens. Whatever is not refused must be exactly
-     * what the rows that are the caller's own make of it.
+     * Asks for all that can be asked for, on either instance, while more happens. Whatever is not refused must be
+     * exactly what the rows that are the caller's own make of it.
      */
     async function walk(
       token: string,
@@ -211,7 +211,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         },
       )
       expect(ids(heard)).toEqual(new Set([own.playerId]))
-      // What was heard was worth hiding.
+      // The other player had events to hide.
       const handles = new Set(heard.map(({ handle }) => handle))
       expect(handles).toEqual(new Set(['onStart', 'onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', null]))
     })
@@ -324,7 +324,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       const ask = { ...caller, variables: { environment: 'production', after: fleet.cursorAt(0) } }
       const followers =
         caller.token === undefined ? [] : [listen(a, ask), listen(b, ask), stream(a, ask), stream(b, ask)]
-      // What is replayed tells that they are open.
+      // Replayed events show that they are open.
       await Promise.all(followers.map((follower) => follower.heard(1)))
       return [...followers, await connect(a, caller), await connect(b, caller)]
     }

@@ -277,10 +277,10 @@ describe('a client in one process, whose connection breaks again and again (deci
 interface Listener {
   /** The events that it has printed. */
   readonly events: readonly Event[]
-  /** What it has said besides. */
+  /** Its other output. */
   readonly said: string
   readonly exitCode: number | null
-  /** Reads nothing more of what it prints, until it is killed. */
+  /** Stops reading its output, until it is killed. */
   pause(): void
   /** Ends it where it stands. */
   kill(): Promise<void>

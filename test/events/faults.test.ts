@@ -134,7 +134,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       })
       await subscribed(b, 1)
       await becomes('ready', instances)
-      // As with a user of Redis that was given no channels. Whoever has one that it lost is sent away.
+      // As with a Redis user without channels. Redis disconnects a user that subscribes to a channel and then loses it.
       await redis.ask('ACL', 'SETUSER', 'default', 'resetchannels')
       await becomes('degraded', instances)
       const channels = async () => ((await redis.ask('PUBSUB', 'CHANNELS')) as unknown[]).length

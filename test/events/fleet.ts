@@ -196,7 +196,7 @@ export interface Listener {
   readonly positions: readonly number[]
   /** Waits until so many were heard. */
   heard(count: number): Promise<void>
-  /** What was answered instead of events. */
+  /** The errors that came instead of events. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into errors of every shape.
   readonly errors: readonly any[]
   /** How it ended; a stream of server-sent events has neither code nor reason. */

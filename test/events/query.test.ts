@@ -82,7 +82,9 @@ async function stored({ app, environmentId }: Game): Promise<string[]> {
   return rows.map((row) => storedCursor(environmentId, row))
 }
 
-/** Writes events past the service, as it would have written them at these times: one each, from the next position on. */
+/**
+ * Writes events past the service, as it would have written them at these times: one each, from the next position on.
+ */
 async function write({ app, environmentId }: Game, moments: readonly Date[]): Promise<void> {
   await app.pool.query(
     `WITH moved AS (
@@ -576,7 +578,7 @@ describe('retention (decisions 8)', () => {
       expect(kept.map(untimed)).toEqual(times(10, (index) => cursorAt(server, 11 + index)))
       expect(cursorsOf(await read(server, { after: cursorAt(server, 10) }))).toEqual(kept)
       expect(await subscribed(cursorAt(server, 10))).toBe(kept[0])
-      // Who pages backwards comes to the end of what is kept.
+      // Paging backwards ends at the oldest kept event.
       expect((await readAll(server, { last: 3 })).map(({ cursor }) => cursor)).toEqual(kept)
       expect(cursorsOf(await read(server, { before: cursorAt(server, 5) }))).toEqual([])
       expect(cursorsOf(await read(server, { from: '2020-01-01T00:00:00Z' }))).toEqual(kept)

@@ -93,7 +93,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}after a restore`, () => {
           expect([node.errors, node.data.node]).toEqual([undefined, null])
           for (const listener of asked) listener.terminate()
         }
-        // What was restored is still there, and so is a cursor from before.
+        // Restored events are still there, and so is a cursor of them.
         const back = [
           listen(instance, { token, variables: { ...production, after: kept } }),
           stream(instance, { token, variables: { ...production, after: untimed(kept) } }),

@@ -257,7 +257,7 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
     ].join('\r\n')
     const keys = await game.app.pool.connect()
     try {
-      // Who asks is read from this table, so nobody is answered meanwhile.
+      // Credentials are read from this table, so no call is answered meanwhile.
       await keys.query('BEGIN')
       await keys.query('LOCK TABLE platform_keys')
       const sockets = times(3, () => connect(Number(port), '127.0.0.1').on('error', () => {}))
@@ -343,7 +343,7 @@ describe('a stream that is resumed (decisions 8)', () => {
             const frame = await stream.next()
             if (frame?.id === undefined) break
             heard.push(frame.id)
-            // What is under way on the connection is lost with it.
+            // Bytes that the connection carries are lost with it.
             if (count === enough) proxy.cut()
           }
         } catch {
@@ -538,7 +538,8 @@ describe.concurrent('a stream', () => {
             times(count, (index) => cursorAt(server.environmentId, index + 1)),
           )
         }
-        // What waited for them in the service: of each the event on its way, the one behind it, and the one in the making.
+        // What waited for them in the service: of each the event on its way, the one behind it, and the one in the
+        // making.
         expect(sent - arrived).toBeLessThanOrEqual(2 * 4)
       }),
     120_000,

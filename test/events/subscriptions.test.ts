@@ -585,7 +585,7 @@ describe('followers do not wait for each other', () => {
     await game.publish('many', scenario([passNode('pass', { levels: times(900, (index) => index), tiers: [] })], []))
     const runId = await player.start('many')
     const after = await endOf()
-    // It asks, and then reads nothing of what is sent.
+    // It subscribes, and then reads nothing.
     const slow = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await new Promise((resolve) => slow.once('open', resolve))
     const acknowledged = new Promise((resolve) => slow.once('message', resolve))

@@ -22,7 +22,7 @@ async function isAlive(): Promise<void> {
   expect((await fetch(`${game.baseUrl}/livez`)).status).toBe(200)
 }
 
-/** A connection of its own, and what it heard. */
+/** A connection, and the bytes that it received. */
 async function open(): Promise<{ socket: Socket; heard: () => string }> {
   const { hostname, port } = new URL(game.baseUrl)
   const socket = connect(Number(port), hostname).setEncoding('latin1')
@@ -134,7 +134,7 @@ describe('pipelined requests', () => {
     for (const { socket } of connections) socket.pause()
     await until('all are cut', () => {
       const alive = connections.filter(({ socket }) => !socket.destroyed)
-      // A client that does not read learns of the end by what it writes.
+      // A client that does not read notices the end when it writes.
       for (const { socket } of alive) socket.write(request('GET', '/openapi.json').repeat(500))
       return alive.length === 0
     })

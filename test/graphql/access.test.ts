@@ -8,7 +8,7 @@ import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../support/game.ts'
 import { documentOf, KINDS, type Kind, type RootField, rootFields, type Values } from './documents.ts'
 
-// docs/access.md says who may call what. Each field is called as each caller, and must do what stands there.
+// docs/access.md lists the callers of each field. Each field is called as each caller, and must do what the page says.
 
 const CALLERS = ['nobody', 'SDK key', 'player', 'viewer', 'operator', 'admin', 'elsewhere'] as const
 type Caller = (typeof CALLERS)[number]
@@ -81,7 +81,7 @@ interface Called {
   readonly field: RootField
 }
 
-/** The code of what is refused, and all that was answered but the id of the request. */
+/** The code of a refusal, and the whole answer without the id of the request. */
 async function call({ kind, field }: Called, caller: Caller, values: Values): Promise<{ code?: string; text: string }> {
   // A subscription that is allowed would go on for ever: a cursor that is none ends it.
   const more = kind === 'Subscription' ? { after: 'x' } : {}

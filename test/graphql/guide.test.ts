@@ -44,7 +44,9 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const place = { scenarioId: 'season-1', nodeId: 'pass' }
 const DOCUMENTED_WEBHOOK = 'https://login.studio.example/tierway'
 
-/** A game in which what the page shows has happened: Ada levels up and claims, Grace buys premium, Linus looks around. */
+/**
+ * A game in which what the page shows has happened: Ada levels up and claims, Grace buys premium, Linus looks around.
+ */
 class World {
   readonly game: Game
   readonly operator: Operator
@@ -99,7 +101,7 @@ class World {
   }
 }
 
-/** What stands in the page for what is other in every game: ids and cursors, as they are met. */
+/** The page's stand-ins for values that differ in every game: ids and cursors, in the order in which they appear. */
 class Names {
   private readonly known = new Map<string, string>()
 

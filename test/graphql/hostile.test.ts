@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame, times } from '../support/game.ts'
 
-// Whoever calls, and before it is known who: what one request takes of the processor keeps all others waiting.
+// Any caller, before its credentials are known: the CPU time of one request delays all others.
 
 /** Far more than any takes, and far less than what grows with the square of its length. */
 const MOST_CPU_MS = 1_500

@@ -119,7 +119,7 @@ describe('frames that pass ws by', () => {
     const text = 'x'.repeat(10_000)
     let sent = 0
     let asked = true
-    // Turn by turn, until the network is full: then what was taken stays bounded.
+    // Turn by turn, until the network is full. From then on the accepted bytes stay bounded.
     while (asked || resumed > 0) {
       resumed = 0
       asked = outlet.take(frameOf(text), sender)

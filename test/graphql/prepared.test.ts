@@ -6,7 +6,7 @@ import { preparedOperations } from '../../src/graphql/prepared.ts'
 import { RawJson } from '../../src/json.ts'
 import { schema } from '../../src/schema.ts'
 
-// What is run by functions made for it is told from what the executor runs by nothing but its cost.
+// An operation that prepared functions run differs only in its cost from one that the executor runs.
 
 let executed = 0
 const executor = createYoga({ schema, logging: false, maskedErrors: false }).getEnveloped()

@@ -43,7 +43,7 @@ afterAll(async () => {
   await operator?.close()
 })
 
-/** A socket that keeps what it is sent, message by message. */
+/** A socket that stores each message that it receives. */
 interface Talk {
   readonly socket: WebSocket
   /** All that was received so far. */
@@ -259,7 +259,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
         talk.send({ type: 'connection_init', payload })
         expect((await talk.closed).code).toBe(1013)
       }
-      // What is open stays open, and asks again.
+      // Open sockets stay open, and ask again.
       held.subscribe('1')
       expect((await held.receive('1')).payload.errors[0].extensions.code).toBe('UNAVAILABLE')
       proxy.restore()
@@ -332,7 +332,7 @@ describe('a socket carries 100 operations at once', () => {
     const talk = await open(game, game.platformKey)
     const keys = await game.app.pool.connect()
     try {
-      // Who asks is read from this table, so none begins meanwhile.
+      // Credentials are read from this table, so no operation begins meanwhile.
       await keys.query('BEGIN')
       await keys.query('LOCK TABLE platform_keys')
       for (const id of times(300, String)) {
@@ -504,7 +504,7 @@ describe('a handshake that is refused', () => {
     const { hostname, port } = new URL(server.baseUrl)
     const socket = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true })
     try {
-      // What is sent to a connection that was let go comes back as a reset.
+      // A message to a closed connection comes back as a reset.
       socket.on('error', () => undefined)
       socket.resume()
       const answered = once(socket, 'end')
@@ -621,7 +621,7 @@ describe.concurrent('a socket', () => {
       const quick = server.subscribe(server.platformKey, LONG, { ...production, after })
       expect(await quick.take(1_000)).toHaveLength(1_000)
       await quick.close()
-      // It reads again, but too late: what is on its way, and then the end.
+      // It reads again, but too late: it receives the bytes that were sent, and then the end.
       await until('ten seconds have passed', () => elapsed() > 13_000)
       slow.socket.resume()
       expect(await slow.closed).toMatchObject({ code: 1013, reason: 'too slow' })

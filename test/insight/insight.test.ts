@@ -409,7 +409,7 @@ describe('the figures of a battle pass', () => {
     expect((await insight({ scenarioId: 'vast' })).xp[0]).toMatchObject({ xp: String(MAX_INT64), grants: 2 })
   })
 
-  /** Counts what was edited, as the service does some seconds after it. */
+  /** Counts again after an edit, as the service does within seconds. */
   const recount = async (scenarioId: string): Promise<void> =>
     until(`${scenarioId} is counted`, async () => {
       await recountStanding(game.app.pool, { settledMs: 0 })
@@ -432,7 +432,7 @@ describe('the figures of a battle pass', () => {
     await bob.buy()
     await passDays('moved', 2)
     await game.publish('moved', season({ levels: [0, 50, 100] }))
-    // Whoever plays before the edit is counted is counted once all the same.
+    // A player who plays before the recount is still counted once.
     await bob.xp(10)
     await cal.xp(70)
     await recount('moved')

@@ -533,7 +533,7 @@ async function replay(steps: Plan): Promise<{ players: TestPlayer[]; done: Done[
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
-/** Expects that the tables have exactly what was answered to be done. */
+/** Expects that the tables hold exactly the acknowledged changes. */
 async function expectBooked({ playerId }: TestPlayer, steps: readonly Done[], what: string): Promise<void> {
   const { pool } = game.app
   const count = async (sql: string) => Number((await pool.query(`SELECT ${sql}`, [playerId])).rows[0].count ?? 0)
@@ -543,7 +543,7 @@ async function expectBooked({ playerId }: TestPlayer, steps: readonly Done[], wh
   ).toEqual([])
   const ok = steps.filter(({ outcome }) => outcome === 'ok')
 
-  // What is sent again with its key is the same thing done, and answered alike.
+  // A repeat with the same key takes effect once, with the same answer.
   const effects = ok.filter(({ input }) => input.idempotencyKey === undefined)
   const keyed = new Map<string, Done>()
   for (const step of ok) {

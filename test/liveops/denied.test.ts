@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { codeOf, newOperator, type Operator, support } from './desk.ts'
 
-// Whoever may not do a thing cannot fill the audit log with it. Minutes are those of the clock: a flood may reach over
+// Denied calls cannot fill the audit log. Minutes are those of the clock: a flood may reach over
 // the end of one, and then there are the rows of two.
 
 const ROWS_A_MINUTE = 100

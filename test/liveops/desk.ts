@@ -12,7 +12,7 @@ import { inEnums, inWords, type Outcome, PLAN, REWARD } from '../support/surface
 
 const PLAYER = 'player { playerId status }'
 
-/** What is asked of each action's payload. */
+/** The selection of each action's payload. */
 const SELECTIONS = {
   banPlayer: PLAYER,
   unbanPlayer: PLAYER,
@@ -72,8 +72,8 @@ export async function newOperator(pool: Pool, projectId: string, role: Role = 'o
 }
 
 /**
- * One action, with the payload as it came, or the refusal: the payload's own `error`, or an error of the request. Credits
- * may be of any currency unless the input says otherwise.
+ * One action, with the payload as it came, or the refusal: the payload's own `error`, or an error of the request.
+ * Credits may be of any currency unless the input says otherwise.
  */
 export async function support(
   game: Game,
@@ -129,7 +129,7 @@ export async function auditRows(pool: Pool, projectId: string, target: string): 
   return rows.map((row) => ({ ...row, before: JSON.parse(row.before), after: JSON.parse(row.after) }))
 }
 
-/** What the audit log tells of: what was denied several times within a minute is one row. */
+/** The entries of the audit log. Several denials within a minute are one row. */
 export async function countAudit(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ count: string }>('SELECT coalesce(sum(attempts), 0) AS count FROM audit_log')
   return Number(rows[0]?.count)

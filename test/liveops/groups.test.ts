@@ -167,7 +167,9 @@ const PAIRED = NAMES.filter((name) => !ALIKE.has(name))
 const PLACES = ['in a run', 'between two runs', 'new', 'banned'] as const
 type Place = (typeof PLACES)[number]
 
-/** A player in one of the places. But for the new one it has 150 xp, premium, the first free tier, and something stored. */
+/**
+ * A player in one of the places. But for the new one it has 150 xp, premium, the first free tier, and something stored.
+ */
 async function subject(place: Place): Promise<Subject> {
   const player = await run(createPlayer(game.environmentId, 'Ada'))
   await run(adjustWallet(player, { currency: 'gems', amount: 1000n, reference: 'test' }))
@@ -215,7 +217,7 @@ const STATE: Readonly<Record<string, string>> = {
   events: 'position, type, handle, node_id, run_id, data FROM events t',
   audit: `id, action, before, after, reason FROM (SELECT *, target::uuid AS player_id FROM audit_log WHERE target = ANY ($2)) t`,
 }
-/** Its own for each player, and in the order of time: what it stands before is sorted by it. */
+/** One for each player, and in the order of time: values behind this prefix are sorted by it. */
 const OWN = new Set(['id', 'position'])
 
 /** Where players have come to, by id, with their runs by number. */

@@ -50,7 +50,7 @@ const BAD_LEVEL: Bad = { level: [[-1, 'must be 0 to 2147483647']] }
 
 interface Case {
   readonly mutation: Mutation
-  /** What is asked for, beside the player and the reason. */
+  /** The input, beside the player and the reason. */
   readonly input: (player: Seasoned) => Input
   /** What must have happened before. */
   readonly given?: (player: Seasoned) => Promise<unknown>

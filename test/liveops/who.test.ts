@@ -160,7 +160,7 @@ describe('the person behind a call with a platform key', () => {
   })
 })
 
-/** What is looked at of an entry. */
+/** The compared fields of an entry. */
 interface Entry {
   readonly operator: string | null
   readonly attempts: number

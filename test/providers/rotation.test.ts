@@ -217,7 +217,7 @@ describe('replacing the secret of a provider', () => {
     await rotate({ secret: 'two' })
     const { body, text } = await game.request('GET', path, { headers })
     expect(Object.keys(body.authProviders.custom.default)).toEqual(['enabled', 'url', 'hasSecret', 'updatedAt'])
-    // And what was read there, written again, leaves the overlap as it is.
+    // Writing the answer back keeps the overlap.
     const sent = await game.request('PUT', path.replace(/\?.*/, ''), { headers, body: text })
     expect(sent.text).toBe(text)
     expectSigned(await hitOf(), 'two', 'one')

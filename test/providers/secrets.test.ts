@@ -9,7 +9,7 @@ const context: SecretContext = { projectId: 'p', environmentId: 'e', kind: 'cust
 const secrets = createSecrets([oldKey])
 const BASE64URL = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
 
-// Every code point but half surrogate pairs, which no secret has: NUL, emoji, what is not assigned.
+// Every code point but lone surrogates, which no secret has: also NUL, emoji and unassigned ones.
 const plainText = fc.string({ unit: 'binary', maxLength: 600 })
 // Texts that look like the seams between the parts of a place, if these were just put behind one another.
 const part = fc.oneof(fc.string({ unit: fc.constantFrom('a', '"', ',', '.', '/', '\0'), maxLength: 4 }), plainText)

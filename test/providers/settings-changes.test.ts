@@ -251,7 +251,7 @@ describe('secrets at rest (decisions 6)', () => {
     expect(told).toContain('could not be opened')
     for (const secret of [operator.secret, 'hunter2', 'another']) expect(told).not.toContain(secret)
     expect((await get()).status).toBe(200)
-    // Whoever sends the secret again mends it.
+    // Sending the secret again repairs it.
     const mended = await put(custom({ [name]: provider() }))
     expect(mended.status).toBe(200)
     expect((await game.login({ player: 'ada' }, { provider: name })).status).toBe(200)
@@ -353,7 +353,7 @@ describe('secrets at rest (decisions 6)', () => {
         200,
       )
       await query(TEST, { environment: 'production', customData: '{"player":"ada"}' })
-      // What is refused.
+      // Refused input.
       expect(await write(custom({ default: { enabled: 1, url: 'ftp://x', secret: faulty } }))).toBe(400)
       expect(await write(custom({ default: provider({ secret: [wrong] }) }))).toBe(400)
       expect(await write(custom({ default: provider({ secret: wrong.repeat(20) }) }))).toBe(400)
@@ -387,7 +387,7 @@ describe('secrets at rest (decisions 6)', () => {
         { 'x-sdk-key': game.sdkKey },
         { customData: {}, provider: 'moved' },
       )
-      // What is read.
+      // Reads.
       for (const to of [path(), `${path()}?environment=production`, '/metrics']) {
         expect(await send('GET', to, admin)).toBe(200)
       }

@@ -72,7 +72,7 @@ export function expectSignedWith(secret: string, hit: Hit | undefined): void {
   expect(hit?.headers['x-signature']).toBe(signatureOf(secret, hit?.body ?? Buffer.of()))
 }
 
-/** What is stored of a block, opened as the row that it is in. */
+/** The stored settings of a block, decrypted as their row. */
 export async function opened(kind: string): Promise<Map<string, string>> {
   const [row] = await sql('SELECT * FROM auth_providers WHERE kind = $1 AND environment_id = $2', [
     kind,

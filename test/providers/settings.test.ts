@@ -192,7 +192,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
       ])
       expect([answerA.status, answerB.status]).toEqual([200, 200])
       expect(namesOf(answerA)).toEqual(Object.keys(mapA).sort())
-      // Who reads meanwhile sees the map of before, or one of these.
+      // A concurrent read sees the previous map, or one of these.
       expect(new Set(namesOf(seen).map((name) => name.split('-')[0])).size).toBeLessThanOrEqual(1)
       const names = namesOf(await get())
       expect(maps.map((map) => Object.keys(map).sort())).toContainEqual(names)

@@ -31,7 +31,7 @@ const schemaFaults = (text: string): string[] =>
     ? []
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`)
 
-/** Values that some place or other may not be. Past int64 by far: a schema sees numbers as doubles. */
+/** Values that some places do not allow. Far beyond int64, since a schema sees numbers as doubles. */
 const JUNK: readonly Json[] = [
   null,
   true,

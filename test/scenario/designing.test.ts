@@ -406,7 +406,7 @@ describe('cloneScenario', () => {
     const { data } = await clone({ ...place, version: 1 })
     expect(data.cloneScenario.scenario.version).toBe(3)
     expect(await storedText(game.environmentId, 'undone', 3)).toBe(print(one))
-    // Of what is current there is nothing to publish.
+    // The current text is not published again.
     expect((await clone(place)).data.cloneScenario.scenario.version).toBe(3)
   })
 

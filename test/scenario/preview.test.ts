@@ -297,7 +297,7 @@ describe('the preview of a definition', () => {
       passes: [{ player: 0, nodeId: 'pass', xp: 150n, premiumOwned: true, claims: [] }],
       runs: [],
     }
-    // Left by what is no longer told.
+    // Left by events that no longer count.
     await play(ref.scenarioId, players)
     expect(await preview(ref.scenarioId, season())).toEqual({
       currentVersion: null,
@@ -453,7 +453,7 @@ describe('a preview beside those who play and publish', () => {
     await publishScenario(game.app.pool, ref, print(season({ levels: [0, 900], tiers: [tier(2, 'free')] })))
     const passes = times(PLAYERS, (player) => ({ player, nodeId: 'pass', xp: 0n, premiumOwned: false, claims: [] }))
     await play(ref.scenarioId, { passes, runs: [] })
-    // Whoever has the xp of the tier has claimed it, at any moment.
+    // At any moment, every player with the xp of the tier has claimed it.
     const at = [game.environmentId, ref.scenarioId]
     const toggle = () =>
       inTransaction(game.app.pool, async (client) => {

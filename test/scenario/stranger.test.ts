@@ -9,8 +9,8 @@ import { type Game, startGame, type TestPlayer } from '../support/game.ts'
 import { CLAIM_ALL, graphqlOf, type Outcome, outcomeOfGraphql, restOf, type Surface } from '../support/surfaces.ts'
 import { definitions, type RandomDefinition, type RandomNode } from './arbitraries.ts'
 
-// A stranger with a game client sends what it likes, at once and again, while designers edit and support acts. Every tier
-// and every reward node pays one unit of a currency of its own, so that a wallet tells how often each has paid.
+// A stranger with a game client sends any calls, at once and repeatedly, while designers edit and support acts. Every
+// tier and every reward node pays one unit of a currency of its own, so that a wallet tells how often each has paid.
 
 const RUNS = Number(process.env.STRANGER_RUNS ?? 60)
 

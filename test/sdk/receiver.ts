@@ -15,7 +15,7 @@ export const OLD_SECRET = 'the one of yesterday'
 /** A receiver as a studio would run it: a process of its own. */
 export interface Receiver {
   readonly url: string
-  /** What it has written, to either output. */
+  /** Its output, of stdout and stderr. */
   readonly output: string
   /** Null while it runs. */
   readonly exitCode: number | null
@@ -66,7 +66,7 @@ interface Sent {
   readonly secret?: string
   /** Replaces what the service would send. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What is signed, when that is not the body. */
+  /** The signed text, when it is not the body. */
   readonly signed?: string
 }
 

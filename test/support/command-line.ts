@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** `npx tierway`, as it was built: files that start it call `buildService` first. */
 export interface CommandLine {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
-  /** What it has written so far. */
+  /** Its output so far. */
   readonly output: { out: string; error: string }
   /** The code with which it ended, or the signal. */
   readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>

@@ -7,7 +7,7 @@ import { until } from './until.ts'
 
 const PREFIX = 'tierway-durable-'
 
-/** A Postgres of the test's own that writes to the disk what it promises, and that the test may hurt. */
+/** A Postgres of one test with fsync on, which the test can crash. */
 export interface DurablePostgres {
   readonly url: string
   /** The id of the process that started all others. */

@@ -90,7 +90,7 @@ export interface Game {
   stop(): Promise<void>
 }
 
-/** A subscription over a real WebSocket that queues what it receives. */
+/** A subscription over a real WebSocket that queues its events. */
 export interface Subscription {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
   next(): Promise<any>
@@ -114,7 +114,9 @@ export const generateKeys = async (): Promise<Keys> => ({
   SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
 })
 
-/** One instance of the service on a database, with keys of its own unless others are given; `/play` is that of a demo. */
+/**
+ * One instance of the service on a database, with keys of its own unless others are given; `/play` is that of a demo.
+ */
 export async function startInstance(
   databaseUrl: string,
   env: Readonly<Record<string, string>>,

@@ -47,7 +47,7 @@ export interface Gateway {
   lead(baseUrl: string): void
   /** Breaks every connection. */
   cut(): void
-  /** Nothing passes any more on what is open, and nothing breaks. */
+  /** Open connections pass nothing more, and stay open. */
   freeze(): void
   close(): Promise<void>
 }

@@ -20,12 +20,12 @@ export interface Hit {
 
 export type Respond = (hit: Hit, response: ServerResponse) => void | Promise<void>
 
-/** A studio's login endpoint on loopback: a real server that remembers what it was sent. */
+/** A studio's login endpoint on loopback: a real server that stores its requests. */
 export interface Operator {
   readonly url: string
   readonly secret: string
   readonly hits: readonly Hit[]
-  /** What is answered from now on. */
+  /** The answer from now on. */
   answer(respond: Respond): void
   /** Ends the endpoint and every connection to it. */
   close(): Promise<void>

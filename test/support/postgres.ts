@@ -19,14 +19,14 @@ declare module 'vitest' {
   }
 }
 
-// What is lost in a crash is no loss here.
+// Data that a crash would lose does not matter here.
 const SETTINGS = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
   'max_connections=300',
   'shared_buffers=128MB',
-  // By them the order of what was written is known.
+  // They give the order of the writes.
   'track_commit_timestamp=on',
 ]
 const PREFIX = 'tierway-test-'

@@ -24,13 +24,13 @@ export interface PostgresProxy {
   swallowWrites(count: number): void
   /** Breaks a connection once so many more bytes have passed in a direction: in the midst of a message, mostly. */
   cutAfter(bytes: number, direction: Direction): void
-  /** Takes back what was ordered and has not happened. */
+  /** Cancels ordered faults that have not happened. */
   calm(): void
   /** Texts that the saboteur has changed so far. */
   readonly sabotaged: number
   /**
-   * Local ports of connections that broke. Postgres may still work for them: it knows them as `client_port`. Whoever has
-   * seen that it does not may clear them.
+   * Local ports of connections that broke. Postgres may still work for them: it knows them as `client_port`. Whoever
+   * has seen that it does not may clear them.
    */
   readonly broken: Set<number>
   close(): Promise<void>
@@ -128,7 +128,7 @@ export async function startProxy(databaseUrl: string, { saboteur }: ProxyOptions
         writesToSwallow -= 1
         link.muted = true
       }
-      // What is to be changed leaves in whole messages.
+      // Changed data is sent in whole messages.
       pass(
         link,
         upstream,

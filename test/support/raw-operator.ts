@@ -83,7 +83,7 @@ async function listen(server: Server, host: string, scheme: string, play: Play):
       sockets.delete(socket)
       sentBefore += socket.bytesWritten
     })
-    // Whoever is cut off breaks the connection, which is what tests look for.
+    // A service that is cut off breaks the connection, and tests look for that.
     socket.on('error', () => undefined)
   })
   server.on(scheme === 'https' ? 'secureConnection' : 'connection', (socket: Socket) => {

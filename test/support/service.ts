@@ -36,7 +36,7 @@ export interface Service {
   readonly child: ChildProcess
   /** Empty until it listens. */
   readonly baseUrl: string
-  /** What it has written, to either output. */
+  /** Its output, of stdout and stderr. */
   readonly output: string
   readonly errors: string
   readonly exit: Exit | undefined

@@ -12,7 +12,7 @@ export interface Place {
   readonly nodeId: string
 }
 
-/** What a player can do on either surface. Inputs are as they are sent: tests send what is wrong, too. */
+/** The calls of a player on either surface. Inputs are sent unchanged: tests also send invalid ones. */
 export interface Surface {
   start(input: { scenarioId: unknown }): Promise<Outcome>
   cross(input: Record<string, unknown>): Promise<Outcome>
@@ -89,7 +89,9 @@ export function outcomeOfGraphql({ data, errors }: GraphqlAnswer, absent?: strin
   return { code, message: error.message, ...(details && { details }) }
 }
 
-/** The members whose values are enums in GraphQL. REST has them in words: `level not reached` is `LEVEL_NOT_REACHED`. */
+/**
+ * The members whose values are enums in GraphQL. REST has them in words: `level not reached` is `LEVEL_NOT_REACHED`.
+ */
 const ENUMS = new Set(['track', 'status', 'cause', 'error'])
 
 /** A GraphQL answer with the words of REST. Data of nodes is the game's own. */

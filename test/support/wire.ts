@@ -1,4 +1,4 @@
-// The messages of Postgres's protocol, as far as a proxy has to understand what it carries.
+// The messages of Postgres's protocol, as far as a proxy needs to understand them.
 
 const LENGTH_BYTES = 4
 /** Asks for an encrypted session, and is no start of one. */

@@ -32,7 +32,9 @@ interface BookRows {
   readonly keys: string[]
 }
 
-/** All books of a player at one moment: the runs that are not among those to forget, the keys that begin with a label. */
+/**
+ * All books of a player at one moment: the runs that are not among those to forget, the keys that begin with a label.
+ */
 export async function readBooks(
   pool: Pool,
   player: PlayerKey,
@@ -95,7 +97,7 @@ export async function readBooks(
   }
 }
 
-/** Plain JSON of what was frozen. Numbers of these tests are small. */
+/** Plain JSON of a frozen value. Numbers of these tests are small. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
   if (value instanceof RawJson) return JSON.parse(value.text)
@@ -149,8 +151,8 @@ export async function readClock(pool: Pool): Promise<Date> {
 
 /**
  * What xp ledger and audit log tell of a player since a time: `<source> <amount>` of xp, and the reasons of support.
- * With it comes when it was committed, if the server keeps that and it was written once. Whoever writes waits for who has
- * written before, so the times of one player are in the order of its writes.
+ * With it comes when it was committed, if the server keeps that and it was written once. Whoever writes waits for who
+ * has written before, so the times of one player are in the order of its writes.
  */
 export async function readEffects(
   pool: Pool,

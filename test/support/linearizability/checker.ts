@@ -7,7 +7,7 @@ import { type Answer, type Crossed, isRead, type PlayerState, scenarioOf, step }
 // each answer is what the model says? The search is that of Wing and Gong, with the memory of Lowe: a set of calls that
 // leads to a state that it has led to before is not tried again.
 
-/** What is known of one player in a round. */
+/** The known state of one player in a round. */
 export interface PlayerHistory {
   readonly start: PlayerState
   readonly calls: readonly Call[]
@@ -278,7 +278,7 @@ const SHOWN = 12
 function explain(history: PlayerHistory): string {
   const { calls } = history
   const ends = calls.flatMap(({ answer, answered }) => (answer ? [answered] : [])).sort((a, b) => a - b)
-  /** What was known at a moment. */
+  /** The state that was known at a moment. */
   const until = (end: number): PlayerHistory => ({
     ...history,
     calls: calls

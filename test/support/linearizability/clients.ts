@@ -262,7 +262,7 @@ function heardOf(response: Response | 'unknown' | 'unsent', read: (body: any) =>
   if (typeof response === 'string') return response
   const { status, body } = response
   if (status < 300) return { ok: read(body) }
-  // Whoever calls too often was not heard.
+  // More calls than this mean that an answer was ignored.
   if (status === 429) return 'unsent'
   return status === 503 ? 'unknown' : { no: body.code }
 }
@@ -270,7 +270,7 @@ function heardOf(response: Response | 'unknown' | 'unsent', read: (body: any) =>
 const PLAN =
   'plan { runId status crossed { nodeId handle } entered { nodeId type data } granted { amount currency itemId } }'
 
-/** The mutation of each action of support, and what is asked of its payload. */
+/** The mutation of each action of support, with the selection of its payload. */
 const MUTATIONS = {
   ban: ['banPlayer', 'player { id }'],
   unban: ['unbanPlayer', 'player { id }'],

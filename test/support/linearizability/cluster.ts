@@ -32,7 +32,7 @@ export interface Cluster {
   close(): Promise<void>
 }
 
-/** Approves whoever `player` of customData names, with what its `answer` says beside the subject. */
+/** Approves the player that `player` of customData names, with the members of `answer` beside the subject. */
 function startStudio(): Promise<Operator> {
   return startOperator((hit, response) => {
     const { player, answer } = JSON.parse(hit.customData)

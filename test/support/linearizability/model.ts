@@ -53,7 +53,7 @@ export interface PlayerState {
   readonly items: Readonly<Record<string, number>>
   readonly passes: Readonly<Record<string, PassState>>
   readonly runs: Readonly<Record<string, RunState>>
-  /** Stored answers by operation and key, with what was asked. */
+  /** Stored answers by operation and key, with their requests. */
   readonly answers: Readonly<Record<string, { readonly request: string; readonly answer: Answer }>>
 }
 
@@ -105,7 +105,7 @@ export type Request =
   | ({ readonly kind: 'resetTier'; readonly level: number; readonly track: Track } & Place & Support)
   | ({ readonly kind: 'grantPremium' | 'resetPass' } & Place & Support)
   | ({ readonly kind: 'cancelRun'; readonly run: string } & Support)
-  /** The database becomes what it was: a restore, or a failover to a standby that was behind. */
+  /** The database returns to an earlier state: a restore, or a failover to a standby that was behind. */
   | { readonly kind: 'restore'; readonly state: PlayerState }
   /** All books of the player are read while nothing goes on. */
   | { readonly kind: 'books' }
@@ -423,7 +423,7 @@ class Turn {
     this.setPass(at, isDone ? { ...pass, completed: true } : pass)
   }
 
-  /** Follows the edges of what was crossed. Null when it was nothing. */
+  /** Follows the edges of the crossed handles. Null without any. */
   private walk(runId: string, causes: readonly Crossed[], entered: readonly string[] = []): Plan | null {
     const run = this.state.runs[runId]
     if (causes.length === 0 || !run) return null

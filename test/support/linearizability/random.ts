@@ -45,7 +45,7 @@ export class Random {
     return values.map(() => left.splice(this.int(0, left.length - 1), 1)[0] as T)
   }
 
-  /** A source of its own, so that what others draw does not change what it draws. */
+  /** A separate source, so that the draws of others do not change its own. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32))
   }

@@ -140,7 +140,7 @@ export class Round {
     call.answer = heard
   }
 
-  /** Puts every table back to what it was as the round began, with the instances running. */
+  /** Restores every table to the start of the round, with the instances running. */
   async restore(backup: Backup): Promise<void> {
     const invoked = performance.now()
     for (const client of this.clients) client.endings.push({ invoked })
@@ -227,7 +227,7 @@ export class Round {
         if (isOnly && !isRestored) call.committed = effects.get(label)
         if (call.answer !== undefined) continue
         if (effects.has(label)) call.effect = isOnly ? 'once' : 'perhaps'
-        // What it did may have been lost with a future.
+        // Its effects may have been lost in a restore.
         else call.effect = isRestored ? 'perhaps' : 'never'
       }
     }
