@@ -199,7 +199,7 @@ async function streamCursor(demo: Demo): Promise<string> {
 
 /** The position of a cursor. Clients need not know it; this demo checks for gaps. */
 function positionOf(cursor: string): number {
-  return Number(Buffer.from(cursor, 'base64url').toString().split(':').at(-1))
+  return Number(Buffer.from(cursor, 'base64url').toString().split(':')[2])
 }
 
 const PASS = `query ($scenarioId: String!, $passNodeId: String!) {
