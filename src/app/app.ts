@@ -7,10 +7,10 @@ import { createEndedAccess } from '../auth/ended-access.ts'
 import { createTokens, type TokenKey, type Tokens } from '../auth/tokens.ts'
 import { createWebhook } from '../auth/webhook.ts'
 import type { Lane } from '../commit/command.ts'
-import { createGroupCommit, type GroupCommit } from '../commit/group-commit.ts'
+import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../commit/group-commit.ts'
 import { createMemory } from '../commit/memory.ts'
 import type { Config } from '../config.ts'
-import { followDatabaseClock } from '../db/ids.ts'
+import { databaseNow, followDatabaseClock } from '../db/ids.ts'
 import { pendingMigrations } from '../db/migrate.ts'
 import { createPool } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
@@ -30,6 +30,7 @@ import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
 import { createRateLimits } from '../rate-limits/rate-limits.ts'
 import { routes } from '../routes.ts'
 import { schema } from '../schema.ts'
+import { addGauges } from './gauges.ts'
 import { createHousekeeping } from './housekeeping.ts'
 import { listenOn, openServer, takePath } from './http-server.ts'
 import { type Logger, rateLimited } from './log.ts'
@@ -113,12 +114,20 @@ export async function createApp({
     pool,
     bus,
     onError: (error) => warn(error, 'the stream could not be read; each second tries again'),
+    onDelivery: ({ occurredAt }) =>
+      metrics.eventDelay.observe(Math.max(0, databaseNow() - occurredAt.getTime()) / 1000),
     onExpired: (environmentId) =>
       log.warn({ environmentId }, 'the database has lost events that were delivered: subscriptions ended as expired'),
   })
-  const observe = (kind: string) => (batch: { size: number; seconds: number }) => {
-    metrics.groupSize.observe({ kind }, batch.size)
-    metrics.groupSeconds.observe({ kind }, batch.seconds)
+  const observe = (kind: string): GroupCommitOptions['observe'] => {
+    const [sizes, durations, waits] = [metrics.groupSize, metrics.groupSeconds, metrics.groupWait].map((histogram) =>
+      histogram.labels(kind),
+    )
+    return ({ size, seconds, waitSeconds }) => {
+      sizes?.observe(size)
+      durations?.observe(seconds)
+      waits?.observe(waitSeconds)
+    }
   }
   const committed = publishTo(bus)
   const memory = createMemory()
@@ -233,6 +242,16 @@ export async function createApp({
   const metricsServer = config.metricsPort === null ? undefined : openServer(metricsWay, metricsWay.serve)
 
   const folding = createFolding({ pool, onError: warn })
+  addGauges(metrics.registry, {
+    pools: { game: groupPool, service: pool, operators: operatorPool },
+    engines,
+    memory,
+    subscriptions,
+    folding,
+    isRedisConnected: config.redisUrl === null ? null : bus.isConnected,
+    endedLogins: () => ended.size,
+    isReady: health.isReady,
+  })
 
   const housekeeping = createHousekeeping({ pool, config, log })
 

@@ -6,11 +6,22 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
   const answers = new Map<string, Map<number, number>>()
+  const operations = new Map<
+    string,
+    { readonly labels: Record<string, string>; count: number; seen: (milliseconds: number) => void }
+  >()
   const requestSeconds = new Histogram({
     name: 'tierway_http_request_seconds',
     help: 'Time from a request to its answer.',
     labelNames: ['route'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
+  const operationSeconds = new Histogram({
+    name: 'tierway_graphql_operation_seconds',
+    help: 'Time that a GraphQL operation ran, by its name. Of a subscription, the time until it begins.',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
   })
   return {
@@ -35,6 +46,41 @@ export function createMetrics() {
         seconds.observe(milliseconds / 1000)
       }
     },
+    graphqlOperations: new Counter({
+      name: 'tierway_graphql_operations_total',
+      help: 'GraphQL operations that were run, by name and type. A subscription counts when it begins.',
+      labelNames: ['operation', 'type'],
+      registers,
+      collect() {
+        this.reset()
+        for (const { labels, count } of operations.values()) this.inc(labels, count)
+      },
+    }),
+    /** Counts the operations of a name in plain numbers, for the same reason. The name must be from a bounded set. */
+    operationsOf(operation: string, type: string): (milliseconds: number) => void {
+      const key = `${type} ${operation}`
+      let figures = operations.get(key)
+      if (!figures) {
+        const seconds = operationSeconds.labels(operation)
+        figures = {
+          labels: { operation, type },
+          count: 0,
+          seen(milliseconds) {
+            this.count += 1
+            seconds.observe(milliseconds / 1000)
+          },
+        }
+        operations.set(key, figures)
+      }
+      const found = figures
+      return (milliseconds) => found.seen(milliseconds)
+    },
+    operationErrors: new Counter({
+      name: 'tierway_graphql_errors_total',
+      help: 'Errors in answers to GraphQL operations, by the name of the operation and the code of the error.',
+      labelNames: ['operation', 'code'],
+      registers,
+    }),
     groupSize: new Histogram({
       name: 'tierway_group_commands',
       help: 'Commands per group commit.',
@@ -49,6 +95,13 @@ export function createMetrics() {
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
       registers,
     }),
+    groupWait: new Histogram({
+      name: 'tierway_group_wait_seconds',
+      help: 'Time from the oldest call of a group to the start of its group commit.',
+      labelNames: ['kind'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      registers,
+    }),
     webhookAttempts: new Counter({
       name: 'tierway_webhook_attempts_total',
       help: "Calls of studios' login webhooks, by class of status or of error.",
@@ -57,7 +110,7 @@ export function createMetrics() {
     }),
     webhookSeconds: new Histogram({
       name: 'tierway_webhook_attempt_seconds',
-      help: 'Time from the start of such a call to its end.',
+      help: "Time from the start of a login webhook's call to its end.",
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3],
       registers,
     }),
@@ -74,7 +127,7 @@ export function createMetrics() {
     }),
     eventsResolved: new Counter({
       name: 'tierway_events_resolved_total',
-      help: 'Events resolved for subscribers, once for all who follow in the same words.',
+      help: 'Events resolved for subscribers, once for all with the same operation.',
       registers,
     }),
     eventsSent: new Counter({ name: 'tierway_events_sent_total', help: 'Events sent to subscribers.', registers }),
@@ -85,6 +138,18 @@ export function createMetrics() {
       registers,
     }),
     sockets: new Gauge({ name: 'tierway_sockets', help: 'WebSockets that are open.', registers }),
+    socketsClosed: new Counter({
+      name: 'tierway_sockets_closed_total',
+      help: 'WebSockets that were closed, by close code. 1006 is a connection that broke.',
+      labelNames: ['code'],
+      registers,
+    }),
+    eventDelay: new Histogram({
+      name: 'tierway_event_delay_seconds',
+      help: 'Time from the commit of an event to its delivery by this instance, for the oldest event of each batch.',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
   }
 }
 

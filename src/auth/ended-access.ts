@@ -12,6 +12,8 @@ export interface EndedAccess {
    * not: their calls answer that the player is deleted.
    */
   readonly isEnded: (familyId: string | null) => boolean
+  /** Ended logins in memory. */
+  readonly size: number
   /** Calls `listener` after each read with the players whose access ended since the previous one. */
   onLook(listener: (playerIds: readonly string[]) => Promise<void>): void
   /** Reads for the first time, and from then on every second. */
@@ -112,6 +114,9 @@ export function createEndedAccess({
 
   return {
     isEnded: (familyId) => familyId !== null && families.has(familyId),
+    get size() {
+      return families.size
+    },
     onLook: (listener) => listeners.push(listener),
     start: look,
     close() {

@@ -22,7 +22,8 @@ export interface GroupCommitOptions {
   readonly readOnly?: boolean
   /** Called after each COMMIT, before the callers are answered. Must not throw. */
   readonly committed?: (group: Group) => void
-  readonly observe?: (batch: { size: number; seconds: number }) => void
+  /** Called after each group with its size, and in seconds its duration and the wait of its oldest call. */
+  readonly observe?: (group: { size: number; seconds: number; waitSeconds: number }) => void
 }
 
 export interface GroupCommit {
@@ -178,7 +179,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     } finally {
       clearTimeout(watchdog)
       queue.putBack(lines)
-      options.observe?.({ size: entries.length, seconds: (performance.now() - started) / 1000 })
+      const seconds = (performance.now() - started) / 1000
+      options.observe?.({ size: entries.length, seconds, waitSeconds: waitMs / 1000 })
       wake()
     }
   }

@@ -24,7 +24,10 @@ let aheadMs = 0
  * A UUID of version 7, by the database's clock. Ledgers and logs are in the order of their ids, also when the clocks of
  * two instances differ.
  */
-export const newId = (): string => generator.generateOrResetWithTs(Math.round(Date.now() + aheadMs)).toString()
+export const newId = (): string => generator.generateOrResetWithTs(Math.round(databaseNow())).toString()
+
+/** The database's clock, in milliseconds since 1970. */
+export const databaseNow = (): number => Date.now() + aheadMs
 
 /** Sets the clock of ids to a time that the database answered just now, unless both agree within the round trip. */
 export function followDatabaseClock(now: Date, roundTripMs: number): void {

@@ -49,6 +49,8 @@ export interface StreamBufferOptions {
   /** Limits how many pages of single players are read at once. */
   readonly playerReads: Semaphore
   readonly onError: (error: unknown) => void
+  /** Called with the oldest event of each delivered batch. */
+  readonly onDelivery: (event: StreamEvent) => void
   /** Called when the last subscription has left. */
   readonly onIdle: () => void
   /** Called when the database turned out to have another history. Nobody may open a subscription any more. */
@@ -345,6 +347,8 @@ export class StreamBuffer implements BusListener {
         topics.add(topic)
       })
     }
+    const oldest = page?.events[page.at]
+    if (oldest && topics.size > 0) this.options.onDelivery(oldest)
     this.deliveries = deliveriesOf(topics, this.delivered)
     this.deliverSlice(this.deliveries)
   }

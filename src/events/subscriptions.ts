@@ -3,6 +3,7 @@ import { Refusal } from '../errors.ts'
 import { createSemaphore } from '../request/semaphore.ts'
 import { StreamBuffer } from './buffer.ts'
 import type { Bus } from './bus.ts'
+import type { StreamEvent } from './catalogue.ts'
 import type { StreamPoint } from './cursor.ts'
 import type { EventFilter } from './filter.ts'
 import { createStreamReader } from './read-stream.ts'
@@ -15,6 +16,8 @@ export interface SubscriptionsOptions {
   readonly onError?: (error: unknown) => void
   /** Called when the events that subscriptions of an environment have heard are no longer those of the database. */
   readonly onExpired?: (environmentId: string) => void
+  /** Called with the oldest event of each delivered batch. */
+  readonly onDelivery?: (event: StreamEvent) => void
 }
 
 export interface Subscriptions {
@@ -25,6 +28,8 @@ export interface Subscriptions {
    * that belongs to another history.
    */
   open(request: SubscriptionRequest): Promise<Subscription>
+  /** Events that exist and are not in memory yet, over all streams with subscriptions. */
+  lag(): number
   /** Ends every subscription, and refuses new ones. */
   close(): Promise<void>
 }
@@ -47,6 +52,7 @@ export function createSubscriptions({
   bus,
   onError = () => {},
   onExpired = () => {},
+  onDelivery = () => {},
 }: SubscriptionsOptions): Subscriptions {
   const reader = createStreamReader(pool)
   const playerReads = createSemaphore(MAX_PLAYER_READS)
@@ -111,6 +117,7 @@ export function createSubscriptions({
       reader,
       playerReads,
       onError,
+      onDelivery,
       onIdle: forget,
       onExpired: () => {
         if (begun.get(environmentId) === buffer) onExpired(environmentId)
@@ -148,6 +155,12 @@ export function createSubscriptions({
         buffer.leave()
         throw error
       }
+    },
+
+    lag() {
+      let lag = 0n
+      for (const { target, head } of begun.values()) if (target > head) lag += target - head
+      return Number(lag)
     },
 
     async close() {

@@ -16,6 +16,7 @@ import { type Sink, Subscription } from '../events/subscription.ts'
 import type { Context } from './context.ts'
 import type { TidyErrors } from './failures.ts'
 import { textFrame } from './frame.ts'
+import type { CountOperation } from './operation-metrics.ts'
 
 // Live results: an event is resolved and printed once for all subscribers with the same selections.
 
@@ -23,6 +24,7 @@ export interface LiveOptions {
   readonly metrics: Metrics
   readonly mask: (error: unknown, requestId?: string) => GraphQLError
   readonly tidy: TidyErrors
+  readonly count: CountOperation
 }
 
 /** The result of an event for all subscribers with the same document. */
@@ -192,7 +194,7 @@ export type Subscribe = (args: ExecutionArgs) => Promise<ExecutionResult | LiveR
  * The resolver that subscribes decides what a caller may see. The fields of an event are resolved without a context and
  * synchronously (`executeSync` throws otherwise), so that every caller gets the same result.
  */
-export function createLive({ metrics, mask, tidy }: LiveOptions) {
+export function createLive({ metrics, count, mask, tidy }: LiveOptions) {
   const views = new Map<string, View>()
 
   function enter(args: ExecutionArgs): View {
@@ -223,8 +225,14 @@ export function createLive({ metrics, mask, tidy }: LiveOptions) {
   }
 
   const subscribe: Subscribe = async (args) => {
+    const started = performance.now()
     const source = await createSourceEventStream(args)
-    if (!(source instanceof Subscription)) return maskedResult(source as ExecutionResult, args.contextValue as Context)
+    if (!(source instanceof Subscription)) {
+      const refused = maskedResult(source as ExecutionResult, args.contextValue as Context)
+      count(args, started, refused.errors)
+      return refused
+    }
+    count(args, started, undefined)
     const view = enter(args)
     source.onceEnded(() => leave(view))
     return new LiveResults(source, view, metrics)

@@ -44,6 +44,10 @@ const INIT_TIMEOUT_MS = 3_000
 const TRY_AGAIN_LATER = 1013
 const NORMAL = 1000
 const GOING_AWAY = 1001
+/** The codes of docs/listeners.md. Clients can close with any other, so those are counted as one. */
+const COUNTED_CODES: ReadonlySet<number> = new Set([
+  1000, 1001, 1005, 1006, 1009, 1013, 4400, 4401, 4403, 4406, 4408, 4409, 4429, 4500,
+])
 /** How long sockets may take to close when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
 
@@ -239,6 +243,7 @@ export function createSocketServer(options: SocketOptions) {
     )
     socket.once('close', (code, reason) => {
       metrics.sockets.dec()
+      metrics.socketsClosed.inc({ code: COUNTED_CODES.has(code) ? code : 'other' })
       heartbeat.delete(extra)
       void closed(code, String(reason))
     })

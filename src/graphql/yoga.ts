@@ -18,6 +18,7 @@ import type { Context, ServerContext } from './context.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
 import { createTidyErrors, mask, maskedExecution, tidyResults } from './failures.ts'
+import { createOperationMetrics } from './operation-metrics.ts'
 import {
   createFind,
   type FoundDocument,
@@ -81,7 +82,8 @@ export async function createGraphql(options: GraphqlOptions) {
   }
   const documents = new KeptDocuments(persisted)
   const maskError = (error: unknown, requestId?: string) => mask(error, log, requestId)
-  const live = createLive({ metrics, mask: maskError, tidy })
+  const operations = createOperationMetrics(metrics, persisted.values())
+  const live = createLive({ metrics, mask: maskError, tidy, count: operations.count })
 
   /** What resolvers work with, for one call. */
   function createContext({ lastEventId, requestId, isSocket, closed, ...credentials }: Call): Context {
@@ -127,6 +129,7 @@ export async function createGraphql(options: GraphqlOptions) {
       documents.plugin,
       preparedOperations(),
       maskedExecution(log),
+      operations.plugin,
       tidyResults(tidy),
       live.plugin,
       streams.plugin,

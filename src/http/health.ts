@@ -39,11 +39,15 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
     return look
   }
 
-  async function respondReady(): Promise<Reply> {
+  function ready(): Promise<boolean> {
     const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref())
-    const ready = await Promise.race([looked(), timeout])
+    return Promise.race([looked(), timeout])
+  }
+
+  async function respondReady(): Promise<Reply> {
+    const isUp = await ready()
     const status = isDegraded() ? 'degraded' : 'ready'
-    return text(print({ status: ready ? status : 'unavailable' }), ready ? 200 : 503)
+    return text(print({ status: isUp ? status : 'unavailable' }), isUp ? 200 : 503)
   }
 
   async function respondMetrics(_context: unknown, { headers }: IncomingMessage): Promise<Reply> {
@@ -77,6 +81,8 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
       get('/schemas/scenario.json', () => text(definitionSchemaText)),
       get('/schema.graphql', respondSchema),
     ],
+    /** The answer of `/readyz`. */
+    isReady: ready,
     /** For a port of their own, at any path. */
     metricsRoutes: [get('*', respondMetrics)],
   }

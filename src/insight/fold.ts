@@ -5,6 +5,8 @@ import { recountStanding } from './recount.ts'
 /** Adds the appended changes to the totals, and counts the effects of edits, repeatedly. */
 export interface Folding {
   start(): void
+  /** Seconds since all changes were last folded; 0 before the first time. */
+  age(): number
   /** Resolves once nothing is running. */
   stop(): Promise<void>
 }
@@ -30,6 +32,7 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
   const ended = new AbortController()
   const { signal } = ended
   let running: Promise<unknown> = Promise.resolve()
+  let foldedAt: number | null = null
 
   async function repeat(work: () => Promise<unknown>, againMs: number, fault: string): Promise<void> {
     for (let waitMs = EVERY_MS; await isOver(waitMs); ) {
@@ -48,6 +51,7 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
 
   async function fold(): Promise<void> {
     while (!signal.aborted && (await foldChanges(pool)) === ROWS);
+    foldedAt = performance.now()
   }
 
   return {
@@ -62,6 +66,7 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
         ),
       ])
     },
+    age: () => (foldedAt === null ? 0 : (performance.now() - foldedAt) / 1000),
     async stop() {
       ended.abort()
       await running

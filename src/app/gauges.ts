@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import type { Pool } from 'pg'
+import { Gauge, type Registry } from 'prom-client'
+import type { GroupCommit } from '../commit/group-commit.ts'
+import type { Memory } from '../commit/memory.ts'
+import type { Subscriptions } from '../events/subscriptions.ts'
+import type { Folding } from '../insight/fold.ts'
+
+export interface GaugeSources {
+  readonly pools: Readonly<Record<string, Pool>>
+  readonly engines: Readonly<Record<string, GroupCommit>>
+  readonly memory: Memory
+  readonly subscriptions: Subscriptions
+  readonly folding: Folding
+  /** Null without Redis. */
+  readonly isRedisConnected: (() => boolean) | null
+  readonly endedLogins: () => number
+  readonly isReady: () => Promise<boolean>
+}
+
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+/** Gauges that are read when they are scraped, so that they cost calls nothing. */
+export function addGauges(registry: Registry, sources: GaugeSources): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read())
+      },
+    })
+
+  new Gauge({
+    name: 'tierway_build_info',
+    help: 'Always 1. The labels are the versions of Tierway and of Node.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: VERSION, node: process.versions.node }, 1)
+  new Gauge({
+    name: 'tierway_database_connections',
+    help: 'Connections to Postgres by pool: in use, idle, and calls that wait for one.',
+    labelNames: ['pool', 'state'],
+    registers: [registry],
+    collect() {
+      for (const [pool, { totalCount, idleCount, waitingCount }] of Object.entries(sources.pools)) {
+        this.set({ pool, state: 'used' }, totalCount - idleCount)
+        this.set({ pool, state: 'idle' }, idleCount)
+        this.set({ pool, state: 'waiting' }, waitingCount)
+      }
+    },
+  })
+  new Gauge({
+    name: 'tierway_queued_commands',
+    help: 'Commands that wait for a group commit.',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      for (const [kind, engine] of Object.entries(sources.engines)) this.set({ kind }, engine.queued)
+    },
+  })
+  gauge('tierway_ready', 'The answer of /readyz: 1 for 200, 0 for 503.', async () =>
+    (await sources.isReady()) ? 1 : 0,
+  )
+  gauge('tierway_remembered_players', 'Players whose rows are in memory.', () => sources.memory.size)
+  gauge('tierway_ended_logins', 'Ended logins in memory, whose tokens are refused.', sources.endedLogins)
+  gauge('tierway_stream_lag_events', 'Events that this instance knows to exist and has not read.', () =>
+    sources.subscriptions.lag(),
+  )
+  gauge('tierway_figures_age_seconds', 'Time since this instance last found all changes added to the figures.', () =>
+    sources.folding.age(),
+  )
+  const { isRedisConnected } = sources
+  if (isRedisConnected !== null) {
+    gauge('tierway_redis_connected', '1 while Redis carries signals, 0 while it is away.', () =>
+      isRedisConnected() ? 1 : 0,
+    )
+  }
+}

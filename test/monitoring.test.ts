@@ -1,0 +1,210 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { endWithTests } from './support/children.ts'
+import { passNode, scenario } from './support/definitions.ts'
+import { type Game, startGame, times } from './support/game.ts'
+import { approve, type Operator, startOperator } from './support/operator.ts'
+import { until } from './support/until.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const withoutPrometheus =
+  spawnSync('promtool', ['--version']).status === 0 ? '' : 'SKIPPED, prometheus is not installed: '
+const TOKEN = 'the-metrics-of-tests'
+const PORTS = { from: 32_100, count: 600 }
+
+interface Panel {
+  readonly id: number
+  readonly title: string
+  readonly targets: readonly { readonly expr: string }[]
+}
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly annotations: { readonly runbook: string; readonly summary: string }
+}
+
+const { panels } = JSON.parse(read('ops/grafana/tierway.json')) as { panels: readonly Panel[] }
+const rules = (parse(read('ops/prometheus/alerts.yml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+)
+const expressions = [
+  ...rules.map(({ expr }) => expr),
+  ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+]
+const namesIn = (text: string) => [...text.matchAll(/\b(?:tierway|nodejs|process)_\w+/g)].map(([name]) => name)
+
+describe('the page for operations', () => {
+  it('lists every metric of the service with its labels, and no other', async () => {
+    const game = await startGame({ REDIS_URL: 'redis://127.0.0.1:1' })
+    try {
+      const metrics = await game.app.metrics.registry.getMetricsAsJSON()
+      const own = metrics.filter(({ name }) => name.startsWith('tierway_'))
+      const table = [...read('docs/operations.md').matchAll(/^\| `(tierway_\w+)` \| (.*?) \|/gm)]
+      expect(table.map(([, name]) => name).sort()).toEqual(own.map(({ name }) => name).sort())
+      for (const [, name = '', labels = ''] of table) {
+        const { labelNames } = game.app.metrics.registry.getSingleMetric(name) as unknown as { labelNames: string[] }
+        expect([name, [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label)]).toEqual([name, labelNames])
+      }
+    } finally {
+      await game.stop()
+    }
+  })
+})
+
+describe('alerts and dashboard', () => {
+  it('lead to a heading of the runbook each, and the runbook has no other', () => {
+    const headings = [...read('docs/runbook.md').matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+    expect(headings).toEqual(rules.map(({ alert }) => alert))
+    for (const { alert, annotations } of rules) {
+      expect([alert, annotations.runbook]).toEqual([alert, `docs/runbook.md#${alert.toLowerCase()}`])
+    }
+  })
+
+  it('have panels with an id of their own and a query each', () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+    for (const { title, targets } of panels) expect([title, targets.length]).toEqual([title, 1])
+  })
+})
+
+describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () => {
+  it('accepts the rules, and each fires when it should', () => {
+    for (const [command, file] of [
+      ['check', 'alerts.yml'],
+      ['test', 'alerts.test.yml'],
+    ] as const) {
+      const { status, stdout, stderr } = spawnSync('promtool', [command, 'rules', file], {
+        cwd: join(ROOT, 'ops/prometheus'),
+        encoding: 'utf8',
+      })
+      expect([status, stdout.includes('SUCCESS'), stderr]).toEqual([0, true, ''])
+    }
+  })
+
+  describe('that scrapes the service', () => {
+    let game: Game
+    let webhook: Operator
+    let prometheus: Awaited<ReturnType<typeof startPrometheus>>
+    beforeAll(async () => {
+      webhook = await startOperator(approve({ subject: 'acct_1' }))
+      game = await startGame({ METRICS_TOKEN: TOKEN, REDIS_URL: 'redis://127.0.0.1:1' })
+      await game.setProviders({ default: { enabled: true, url: webhook.url, secret: webhook.secret } })
+      prometheus = await startPrometheus(game.baseUrl)
+    })
+    afterAll(async () => {
+      await prometheus?.stop()
+      await game?.stop()
+      await webhook?.close()
+    })
+
+    it('has data for every panel, and evaluates every rule', async () => {
+      await game.publish('climb', scenario([passNode('pass', { levels: times(50, (xp) => xp), tiers: [] })], []))
+      const player = await game.player()
+      const runId = await player.start('climb')
+      const live = game.subscribe(player.token, 'subscription Feed { events { cursor } }', {})
+      const play = async () => {
+        await player.post('/sdk/v1/battlepass/xp', {
+          scenarioId: 'climb',
+          nodeId: 'pass',
+          runId,
+          amount: 1,
+          source: '',
+        })
+        await game.graphql(player.token, 'query Me { myProfile: __typename }')
+        await game.graphql(player.token, 'query Denied { environments { name } }')
+        await game.login({ customData: {} })
+      }
+      let isHeard = false
+      const hearing = live.next().then(() => {
+        isHeard = true
+      })
+      await until('an event is heard', async () => {
+        await play()
+        return isHeard
+      })
+      await hearing
+      await live.close()
+      const known = new Set((await game.app.metrics.registry.getMetricsAsJSON()).map(({ name }) => name as string))
+      for (const name of expressions.flatMap(namesIn)) {
+        expect([name, known.has(name) || known.has(name.replace(/_(bucket|sum|count)$/, ''))]).toEqual([name, true])
+      }
+      // Counters of faults exist once a fault has happened.
+      const quiet = ['Refused by rate limits', 'Event delay, p99', 'Closed sockets by code']
+      for (const { title, targets } of panels) {
+        await until(`the panel "${title}" has data`, async () => {
+          await play()
+          const results = await prometheus.query(targets[0]?.expr ?? '')
+          return results.length > 0 || quiet.includes(title)
+        })
+      }
+      for (const { expr } of rules) expect(Array.isArray(await prometheus.query(expr))).toBe(true)
+      const loaded = await prometheus.rules()
+      expect(loaded.map(({ name, health }) => [name, health])).toEqual(rules.map(({ alert }) => [alert, 'ok']))
+    })
+  })
+})
+
+/** A Prometheus that scrapes the service five times a second. */
+async function startPrometheus(baseUrl: string) {
+  const directory = await mkdtemp(join(tmpdir(), 'tierway-prometheus-'))
+  const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
+  await writeFile(
+    join(directory, 'prometheus.yml'),
+    JSON.stringify({
+      global: { scrape_interval: '200ms', scrape_timeout: '200ms', evaluation_interval: '200ms' },
+      rule_files: [join(ROOT, 'ops/prometheus/alerts.yml')],
+      scrape_configs: [
+        {
+          job_name: 'tierway',
+          authorization: { credentials: TOKEN },
+          static_configs: [{ targets: [new URL(baseUrl).host] }],
+        },
+      ],
+    }),
+  )
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(directory, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(directory, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=error',
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  endWithTests(child)
+  const ask = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)
+    const body = (await response.json()) as { status: string; error?: string; data: never }
+    expect([path, body.status, body.error]).toEqual([path, 'success', undefined])
+    return body.data as unknown
+  }
+  await until('Prometheus is ready', () =>
+    fetch(`http://127.0.0.1:${port}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  )
+  return {
+    async query(expression: string) {
+      const { result } = (await ask(`query?query=${encodeURIComponent(expression)}`)) as { result: unknown[] }
+      return result
+    },
+    async rules() {
+      const { groups } = (await ask('rules')) as { groups: { rules: { name: string; health: string }[] }[] }
+      return groups.flatMap((group) => group.rules)
+    },
+    async stop() {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGTERM')
+      await ended
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
