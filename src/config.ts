@@ -11,6 +11,8 @@ export interface Config {
   readonly databaseUrl: string | null
   readonly databaseConnections: number
   readonly migrateOnStart: boolean
+  /** Refuses a Postgres that can lose commits in a crash. */
+  readonly requireFsync: boolean
   /** Carries the live signal between instances. Null keeps it within this one. */
   readonly redisUrl: string | null
   /** How long events are kept for listeners that return with a cursor. */
@@ -143,6 +145,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl,
     databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
     migrateOnStart: flag('MIGRATE_ON_START', true),
+    requireFsync: flag('REQUIRE_FSYNC', production),
     redisUrl,
     eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
     dataDir: text('TIERWAY_DATA_DIR') ?? '.tierway',

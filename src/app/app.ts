@@ -12,7 +12,7 @@ import { createMemory } from '../commit/memory.ts'
 import type { Config } from '../config.ts'
 import { databaseNow, followDatabaseClock } from '../db/ids.ts'
 import { pendingMigrations } from '../db/migrate.ts'
-import { createPool } from '../db/pool.ts'
+import { createPool, refusesWrites } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
 import { publishTo } from '../events/append.ts'
 import { createLocalBus } from '../events/bus.ts'
@@ -105,10 +105,11 @@ export async function createApp({
       ? createLocalBus()
       : createRedisBus({
           url: config.redisUrl,
+          onError: (error) => warn(error, 'Redis cannot be used'),
           onChange: (isConnected) =>
             isConnected
               ? log.info('Redis carries the live signal between instances')
-              : log.warn('Redis is away or refuses: events of other instances come a second later, from Postgres'),
+              : log.warn('Redis is away or refuses: events of other instances arrive a second later, from Postgres'),
         })
   const subscriptions = createSubscriptions({
     pool,
@@ -190,6 +191,7 @@ export async function createApp({
     config,
     // A stop may have begun while the database was read.
     isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0 && !stopping,
+    refusesWrites: () => refusesWrites(pool),
     isDegraded: () => !bus.isConnected(),
   })
   const createWay = (routes: readonly Route[]) =>

@@ -2,7 +2,7 @@ import { loadSecretsKeys, loadTokenKeys } from '../auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { keepsSettings } from '../db/pool.ts'
+import { isDurable, keepsSettings } from '../db/pool.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
 import { print } from '../json.ts'
@@ -74,6 +74,11 @@ async function start(config: Config, log: Logger, json: boolean): Promise<void> 
       throw new ConfigError([
         'DATABASE_URL leads to a connection pooler that does not keep the settings of a session: connect to Postgres itself, since Tierway pools its connections',
       ])
+    }
+    if (!(await isDurable(app.pool))) {
+      const fault = 'Postgres runs with fsync=off: a crash of its machine can lose acknowledged calls'
+      if (config.requireFsync) throw new ConfigError([`${fault}. Turn fsync on, or set REQUIRE_FSYNC=false`])
+      log.warn(fault)
     }
     if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
     const port = await app.listen()

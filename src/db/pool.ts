@@ -78,6 +78,24 @@ export function targetOf(
   return { connectionString: own === null ? url : target.href, options }
 }
 
+/** False when a crash of the server can lose commits. True when the database cannot be asked. */
+export async function isDurable(pool: pg.Pool): Promise<boolean> {
+  try {
+    const { rows } = await pool.query("SELECT current_setting('fsync') AS fsync")
+    return rows[0]?.fsync !== 'off'
+  } catch {
+    return true
+  }
+}
+
+/** Whether Postgres takes no writes: a standby, or a server or database that is set to be read-only. */
+export async function refusesWrites(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ refuses: boolean }>(
+    "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS refuses",
+  )
+  return rows[0]?.refuses ?? false
+}
+
 /**
  * Whether sessions of the groups' pool have our settings. They do not behind a connection pooler such as PgBouncer, which
  * refuses or drops them. True when the database cannot be asked.

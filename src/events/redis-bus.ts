@@ -6,6 +6,8 @@ import type { EventType, StreamEvent } from './catalogue.ts'
 
 export interface RedisBusOptions {
   readonly url: string
+  /** Called with the cause, for every failed attempt to use Redis. */
+  readonly onError?: (error: unknown) => void
   /** Called when Redis goes away and when it is back. */
   readonly onChange?: (isConnected: boolean) => void
 }
@@ -46,7 +48,7 @@ const OPTIONS: RedisOptions = {
  * The bus between instances. Redis carries signals and stores nothing. It may go away at any time: events then come
  * later, from Postgres, and no write fails.
  */
-export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): Bus {
+export function createRedisBus({ url, onError = () => {}, onChange = () => {} }: RedisBusOptions): Bus {
   const instance = randomUUID()
   const local = createLocalBus()
   const listeners = new Map<string, Set<BusListener>>()
@@ -77,12 +79,18 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
     onChange(wasConnected)
   }
 
+  function refused(error: unknown, what: 'publish' | 'subscribe'): void {
+    if (what === 'publish') mayPublish = false
+    else maySubscribe = false
+    onError(error)
+  }
+
   async function hear(environmentIds: readonly string[]): Promise<void> {
     try {
       await subscriber.subscribe(...environmentIds.map(channelOf))
       maySubscribe = true
     } catch (error) {
-      if (error instanceof ReplyError) maySubscribe = false
+      if (error instanceof ReplyError) refused(error, 'subscribe')
       return
     }
     for (const environmentId of environmentIds) {
@@ -99,7 +107,7 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
       await publisher.publish(BEAT_CHANNEL, '')
       mayPublish = true
     } catch (error) {
-      if (error instanceof ReplyError) mayPublish = false
+      if (error instanceof ReplyError) refused(error, 'publish')
     }
   }
 
@@ -112,8 +120,8 @@ export function createRedisBus({ url, onChange = () => {} }: RedisBusOptions): B
   }
 
   for (const connection of [publisher, subscriber]) {
-    // An unhandled error would end the process. The two listeners below report what matters.
-    connection.on('error', () => undefined)
+    // An unhandled error would end the process.
+    connection.on('error', onError)
     connection.on('ready', beat)
     connection.on('close', changed)
   }

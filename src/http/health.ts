@@ -18,36 +18,46 @@ export interface HealthOptions {
   readonly config: Config
   /** The database is migrated and answers. */
   readonly isReady: () => Promise<boolean>
+  /** Postgres answers and takes no writes. */
+  readonly refusesWrites: () => Promise<boolean>
   /** Everything works, but some of it more slowly: Redis is away. */
   readonly isDegraded: () => boolean
 }
 
+interface Readiness {
+  readonly isUp: boolean
+  readonly isReadOnly: boolean
+}
+
+const UNREADY: Readiness = { isUp: false, isReadOnly: false }
 /** Readiness must never hang with the database. */
 const READY_TIMEOUT_MS = 1_000
 
 /** What machines ask the service: health, metrics, public keys, descriptions of the API and of scenarios. */
-export function createHealth({ metrics, tokens, config, isReady, isDegraded }: HealthOptions) {
-  let look: Promise<boolean> | undefined
+export function createHealth({ metrics, tokens, config, isReady, refusesWrites, isDegraded }: HealthOptions) {
+  let look: Promise<Readiness> | undefined
 
   /** Concurrent requests share one check: each check takes a connection of the database. */
-  function looked(): Promise<boolean> {
-    look ??= isReady()
-      .catch(() => false)
+  function looked(): Promise<Readiness> {
+    look ??= Promise.all([isReady(), refusesWrites()])
+      .then(([isUp, isReadOnly]) => ({ isUp, isReadOnly }))
+      .catch(() => UNREADY)
       .finally(() => {
         look = undefined
       })
     return look
   }
 
-  function ready(): Promise<boolean> {
-    const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref())
+  function ready(): Promise<Readiness> {
+    const timeout = new Promise<Readiness>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, UNREADY).unref())
     return Promise.race([looked(), timeout])
   }
 
   async function respondReady(): Promise<Reply> {
-    const isUp = await ready()
+    const { isUp, isReadOnly } = await ready()
     const status = isDegraded() ? 'degraded' : 'ready'
-    return text(print({ status: isUp ? status : 'unavailable' }), isUp ? 200 : 503)
+    const writes = isUp && isReadOnly ? { writes: 'refused' } : {}
+    return text(print({ status: isUp ? status : 'unavailable', ...writes }), isUp ? 200 : 503)
   }
 
   async function respondMetrics(_context: unknown, { headers }: IncomingMessage): Promise<Reply> {
@@ -82,7 +92,7 @@ export function createHealth({ metrics, tokens, config, isReady, isDegraded }: H
       get('/schema.graphql', respondSchema),
     ],
     /** The answer of `/readyz`. */
-    isReady: ready,
+    isReady: async () => (await ready()).isUp,
     /** For a port of their own, at any path. */
     metricsRoutes: [get('*', respondMetrics)],
   }

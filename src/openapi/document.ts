@@ -1,4 +1,5 @@
 import { filterRequest } from '../listing/requests.ts'
+import type { Schema } from '../request/shape.ts'
 import {
   CLIENT_CALL,
   CUSTOM_AUTH,
@@ -23,7 +24,12 @@ import {
 import { answer, anyObject, list, ref, text } from './schema-parts.ts'
 import { schemas } from './schemas.ts'
 
-const status = answer({ status: { type: 'string', enum: ['live', 'ready', 'degraded', 'unavailable'] } }, 'State.')
+const state = { type: 'string', enum: ['live', 'ready', 'degraded', 'unavailable'] }
+const status = answer({ status: state }, 'State.')
+const readiness: Schema = {
+  ...{ type: 'object', description: 'State.', required: ['status'], additionalProperties: false },
+  properties: { status: state, writes: { type: 'string', enum: ['refused'] } },
+}
 
 // Tests check every answer against it, and that it has every route.
 
@@ -368,13 +374,13 @@ export const openapi = {
           id: 'readReadiness',
           tag: 'Service',
           summary:
-            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable.',
+            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable. `writes` is `refused` while Postgres takes no writes.',
           security: null,
           response: status,
           refusals: [],
         }),
         responses: {
-          200: { description: 'Ready.', content: content(status) },
+          200: { description: 'Ready.', content: content(readiness) },
           503: { description: 'Not ready.', content: content(status) },
         },
       },

@@ -105,7 +105,11 @@ async function lock(link: string): Promise<() => Promise<void>> {
 export function spawnService(env: Readonly<Record<string, string>>): Service {
   const child = spawn(process.execPath, ['dist/server.js'], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0', RATE_LIMITS: 'off', ...env },
+    // The Postgres of the tests runs without fsync.
+    env: {
+      ...{ PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0' },
+      ...{ RATE_LIMITS: 'off', REQUIRE_FSYNC: 'false', ...env },
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

@@ -1,0 +1,132 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer } from 'node:tls'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
+import { type RedisServer, startRedis, withoutRedis } from '../support/redis.ts'
+import {
+  buildService,
+  createWorld,
+  type Service,
+  spawnService,
+  startService,
+  stopService,
+  type World,
+} from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+let database: TestDatabase
+let world: World
+let service: Service | undefined
+
+beforeAll(async () => {
+  await buildService()
+  database = await createDatabase()
+  world = await createWorld(database.url)
+})
+afterEach(async () => {
+  await stopService(service)
+  service = undefined
+})
+afterAll(async () => {
+  await world?.close()
+  await database?.drop()
+})
+
+const ready = async (): Promise<{ status: number; body: unknown }> => {
+  const response = await fetch(`${service?.baseUrl}/readyz`)
+  return { status: response.status, body: await response.json() }
+}
+
+describe('a Postgres that breaks a promise', () => {
+  it('is refused in production while it runs with fsync=off', async () => {
+    const started = spawnService({ ...world.env, REQUIRE_FSYNC: 'true' })
+    service = started
+    expect(await started.exited).toEqual({ code: 1, signal: null })
+    expect(started.errors + started.output).toContain(
+      '  - Postgres runs with fsync=off: a crash of its machine can lose acknowledged calls. Turn fsync on, or set REQUIRE_FSYNC=false',
+    )
+    expect(started.errors + started.output).not.toContain('    at ')
+  })
+
+  it('is named in the log where that is allowed', async () => {
+    service = await startService(world.env)
+    expect(service.output).toContain(
+      '"msg":"Postgres runs with fsync=off: a crash of its machine can lose acknowledged calls"',
+    )
+  })
+
+  it('leaves the service ready and says so in /readyz while it takes no writes', async () => {
+    service = await startService(world.env)
+    expect(await ready()).toEqual({ status: 200, body: { status: 'ready' } })
+    await stopService(service)
+    const standby = await createDatabase()
+    const copy = await createWorld(standby.url)
+    try {
+      await setOnDatabase(standby.url, 'default_transaction_read_only', 'on')
+      service = await startService({ ...copy.env, MIGRATE_ON_START: 'false' })
+      expect(await ready()).toEqual({ status: 200, body: { status: 'ready', writes: 'refused' } })
+    } finally {
+      await stopService(service)
+      service = undefined
+      await copy.close()
+      await standby.drop()
+    }
+  })
+})
+
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis that cannot be used`, () => {
+  let redis: RedisServer
+  let untrusted: Awaited<ReturnType<typeof startUntrusted>>
+  beforeAll(async () => {
+    redis = await startRedis()
+    untrusted = await startUntrusted()
+  })
+  afterAll(async () => {
+    untrusted?.server.close()
+    await redis?.remove()
+  })
+
+  it.each([
+    ['nothing listens', 'redis://127.0.0.1:1', 'ECONNREFUSED'],
+    ['the password is wrong', 'redis://tierway:wrong@HOST', 'WRONGPASS'],
+    ['the user may not publish', 'redis://reader:secret-of-redis@HOST', 'NOPERM'],
+    ['its certificate is not trusted', 'rediss://TLS', 'self-signed certificate'],
+  ])('is logged with its cause in one line, without its password: %s', async (_title, url, cause) => {
+    await redis.ask('ACL', 'SETUSER', 'reader', 'on', '>secret-of-redis', '+@connection', '+info', '+ping')
+    service = await startService({
+      ...world.env,
+      REDIS_URL: url.replace('HOST', new URL(redis.url).host).replace('TLS', untrusted.host),
+    })
+    const lines = () =>
+      (service?.output ?? '')
+        .split('\n')
+        .filter((line) => line.includes('Redis cannot be used'))
+        .map((line) => JSON.parse(line).err as string)
+    await until('the cause is logged', () => lines().length > 0)
+    expect(await ready()).toEqual({ status: 200, body: { status: 'degraded' } })
+    expect(lines()).toEqual([expect.stringMatching(new RegExp(cause))])
+    expect(service.output).not.toContain('secret-of-redis')
+    expect(service.output).not.toContain('wrong@')
+  })
+})
+
+/** A TLS server with a certificate that nobody has signed. */
+async function startUntrusted() {
+  const folder = await mkdtemp(join(tmpdir(), 'tierway-tls-'))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const options = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=127.0.0.1']
+  const { status, stderr } = spawnSync('openssl', ['req', ...options, '-keyout', key, '-out', cert], {
+    encoding: 'utf8',
+  })
+  expect([status, status === 0 ? '' : stderr]).toEqual([0, ''])
+  const server = createServer({ key: await readFile(key), cert: await readFile(cert) })
+  await rm(folder, { recursive: true })
+  server.on('tlsClientError', () => undefined)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { server, host: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
