@@ -148,10 +148,13 @@ test('serves on when nobody reads any more what it says', async () => {
 test('a data directory that cannot be one is told in a line', async () => {
   const file = join(dataDir, 'file')
   await writeFile(file, '')
-  const service = spawnHere({ TIERWAY_DATA_DIR: file })
-  expect(await service.closed).toEqual([1, null])
-  expect(service.said()).toContain(`  - TIERWAY_DATA_DIR: ${file} cannot be used as the data directory`)
-  expect(service.said()).not.toContain('    at ')
+  const unusable = [file, join(file, 'below'), ...(process.platform === 'linux' ? ['/proc', '/proc/tierway/data'] : [])]
+  for (const path of unusable) {
+    const service = spawnHere({ TIERWAY_DATA_DIR: path })
+    expect([path, await service.closed]).toEqual([path, [1, null]])
+    expect(service.said()).toContain(`  - TIERWAY_DATA_DIR: ${path} cannot be used as the data directory`)
+    expect(service.said()).not.toContain('    at ')
+  }
 })
 
 test('services in one folder share its database and its demo, and the last to stop stops the database', async () => {

@@ -1,7 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
 import {
-  access,
   chmod,
   chown,
   cp,
@@ -14,10 +12,12 @@ import {
   realpath,
   rename,
   rm,
+  rmdir,
+  stat,
   writeFile,
 } from 'node:fs/promises'
 
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import {
   type Binaries,
   codeOf,
@@ -40,11 +40,24 @@ export class DataDirError extends Error {}
 
 export async function openDataDir(dataDir: string): Promise<string> {
   try {
-    await mkdir(dataDir, { recursive: true })
-    await access(dataDir, constants.W_OK | constants.X_OK)
+    await makeDirectory(resolve(dataDir))
+    // Some file systems, such as /proc, grant access and hold no files.
+    await rmdir(await mkdtemp(join(dataDir, '.writable-')))
     return await realpath(dataDir)
   } catch (cause) {
     throw new DataDirError(`${dataDir} cannot be used as the data directory: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** Makes a directory and its parents. Node's own way does not end below /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (codeOf(error) !== 'ENOENT' || (await exists(dirname(path)))) throw error
+    await makeDirectory(dirname(path))
+    await mkdir(path)
   }
 }
 

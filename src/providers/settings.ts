@@ -74,8 +74,8 @@ export const authProvidersQuery = shape({ environment: optional(described(enviro
 
 const kinds = shape({
   custom: optional(object('All custom providers, by name.')),
-  google: optional(object(`Up to ${MAX_BLOCK_BYTES} bytes.`)),
-  apple: optional(object(`Up to ${MAX_BLOCK_BYTES} bytes.`)),
+  google: optional(object(`Stored only: no login uses it. Up to ${MAX_BLOCK_BYTES} bytes.`)),
+  apple: optional(object(`Stored only: no login uses it. Up to ${MAX_BLOCK_BYTES} bytes.`)),
 })
 export const customProviderRequest = shape({
   enabled: flag('The master switch.'),
