@@ -1,5 +1,8 @@
 # Built with everything, run with what production needs: no Prisma command line, no development packages, not as root.
-FROM node:24-slim AS build
+# Releases pin the base by its digest: --build-arg NODE_IMAGE=node:24-slim@sha256:…
+ARG NODE_IMAGE=node:24-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -8,12 +11,20 @@ COPY prisma ./prisma
 COPY src ./src
 RUN npm run build
 
-FROM node:24-slim AS packages
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --omit=peer --ignore-scripts && npm cache clean --force
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
+ARG VERSION=dev
+ARG REVISION=unknown
+ARG SOURCE
+LABEL org.opencontainers.image.title="Tierway" \
+  org.opencontainers.image.description="A GraphQL gateway for live games" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}" \
+  org.opencontainers.image.source="${SOURCE}"
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules

@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process'
+
+// `npm run audit`: known vulnerabilities of the packages that ship. Fails from "high" on. A registry without this service
+// is reported and does not fail.
+
+const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], { encoding: 'utf8' })
+const report = parse(stdout)
+const counts = report?.metadata?.vulnerabilities
+if (!counts) {
+  console.log(`npm audit is not available here: ${report?.message ?? report?.error?.summary ?? 'no answer'}`)
+} else {
+  const found = Object.entries(counts).filter(([level, count]) => level !== 'total' && count > 0)
+  console.log(
+    `npm audit: ${found.length === 0 ? 'no known vulnerabilities' : JSON.stringify(Object.fromEntries(found))}`,
+  )
+  for (const { name, severity, range } of Object.values(report.vulnerabilities))
+    console.log(`  ${severity}: ${name} ${range}`)
+  if (counts.high + counts.critical > 0) process.exit(1)
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,162 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+const CHART = fileURLToPath(new URL('../../ops/helm/tierway/', import.meta.url))
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const withoutGo = spawnSync('go', ['version']).status === 0 ? '' : 'SKIPPED, go is not installed: '
+const withoutHelm = spawnSync('helm', ['version']).status === 0 ? '' : 'SKIPPED, helm is not installed: '
+
+// biome-ignore lint/suspicious/noExplicitAny: Kubernetes objects of every kind.
+type Manifest = any
+
+const defaults = parse(read('ops/helm/tierway/values.yaml'))
+const chart = parse(read('ops/helm/tierway/Chart.yaml'))
+const SECRET = { existingSecret: 'game-secrets' }
+const EVERYTHING = {
+  ...SECRET,
+  autoscaling: { ...defaults.autoscaling, enabled: true },
+  ingress: { ...defaults.ingress, enabled: true, className: 'nginx', tlsSecret: 'tls' },
+  serviceMonitor: { ...defaults.serviceMonitor, enabled: true, labels: { release: 'prometheus' } },
+  imagePullSecrets: [{ name: 'registry' }],
+  nodeSelector: { disk: 'ssd' },
+  tolerations: [{ key: 'game', operator: 'Exists' }],
+  env: { ALLOWED_ORIGINS: 'https://a.example,https://b.example', TRUSTED_PROXIES: '2' },
+}
+
+/** Renders the chart without Helm, which cannot be had everywhere. */
+function render(values: object): { manifests: Map<string, Manifest>; notes: string; fault: string } {
+  const names = readdirSync(`${CHART}templates`)
+  const { stdout, stderr } = spawnSync('go', ['run', fileURLToPath(new URL('render-chart.go', import.meta.url))], {
+    input: JSON.stringify({
+      values: { ...defaults, ...values },
+      release: { Name: 'game', Service: 'Helm' },
+      chart: { Name: chart.name, Version: chart.version, AppVersion: chart.appVersion },
+      templates: Object.fromEntries(names.map((name) => [name, readFileSync(`${CHART}templates/${name}`, 'utf8')])),
+    }),
+    encoding: 'utf8',
+  })
+  if (stdout === '') return { manifests: new Map(), notes: '', fault: stderr }
+  const { 'NOTES.txt': notes = '', ...texts } = JSON.parse(stdout) as Record<string, string>
+  const manifests = new Map<string, Manifest>()
+  for (const text of Object.values(texts)) {
+    const manifest = parse(text)
+    if (manifest) manifests.set(manifest.kind, manifest)
+  }
+  return { manifests, notes, fault: stderr }
+}
+
+describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
+  it('without a Secret says which one it needs', () => {
+    expect(render({}).fault).toContain(
+      'existingSecret must name a Secret with DATABASE_URL, TOKEN_KEYS and SECRETS_KEYS',
+    )
+  })
+
+  it('makes a deployment, its service, a disruption budget and a migration', () => {
+    const { manifests, fault } = render(SECRET)
+    expect([fault, [...manifests.keys()].sort()]).toEqual(['', ['Deployment', 'Job', 'PodDisruptionBudget', 'Service']])
+    const deployment = manifests.get('Deployment')
+    const pod = deployment.spec.template
+    expect(deployment.spec.replicas).toBe(2)
+    expect(deployment.spec.strategy.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 })
+    for (const selector of [
+      deployment.spec.selector.matchLabels,
+      manifests.get('Service').spec.selector,
+      manifests.get('PodDisruptionBudget').spec.selector.matchLabels,
+      pod.spec.topologySpreadConstraints[0].labelSelector.matchLabels,
+    ]) {
+      expect(pod.metadata.labels).toMatchObject(selector)
+      // Else the service would send calls to the pod of the migration.
+      expect(manifests.get('Job').spec.template.metadata.labels).not.toMatchObject(selector)
+    }
+    const [container] = pod.spec.containers
+    expect(manifests.get('Service').spec.ports[0].targetPort).toBe(container.ports[0].name)
+    expect(container.image).toBe(`tierway:${chart.appVersion}`)
+  })
+
+  it('probes routes that there are, and waits for a stop as long as it takes', () => {
+    const { manifests } = render({ ...SECRET, shutdownGraceMs: 7_000 })
+    const { spec } = manifests.get('Deployment').spec.template
+    const [container] = spec.containers
+    const health = read('src/http/health.ts')
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+      const { path, port } = container[probe].httpGet
+      expect([probe, health.includes(`get('${path}'`), port]).toEqual([probe, true, 'http'])
+    }
+    // Postgres away must not restart the instances.
+    expect([container.livenessProbe.httpGet.path, container.readinessProbe.httpGet.path]).toEqual(['/livez', '/readyz'])
+    const grace = Number(container.env.find(({ name }: Manifest) => name === 'SHUTDOWN_GRACE_MS').value)
+    expect([grace, spec.terminationGracePeriodSeconds]).toEqual([7_000, 27])
+  })
+
+  it('sets variables that there are, and takes secrets from the Secret', () => {
+    const { manifests } = render(EVERYTHING)
+    const config = read('src/config.ts')
+    const containers = [manifests.get('Deployment'), manifests.get('Job')].map(
+      ({ spec }) => spec.template.spec.containers[0],
+    )
+    for (const { env = [], envFrom } of containers) {
+      expect(envFrom).toEqual([{ secretRef: { name: 'game-secrets' } }])
+      for (const { name, value } of env) {
+        expect([name, config.includes(`'${name}'`), typeof value]).toEqual([name, true, 'string'])
+      }
+    }
+    for (const name of ['DATABASE_URL', 'TOKEN_KEYS', 'SECRETS_KEYS', 'REDIS_URL', 'METRICS_TOKEN'])
+      expect([name, config.includes(`'${name}'`)]).toEqual([name, true])
+    const own = Object.fromEntries(containers[0].env.map(({ name, value }: Manifest) => [name, value]))
+    expect(own).toEqual({ ...EVERYTHING.env, SHUTDOWN_GRACE_MS: '5000', MIGRATE_ON_START: 'false' })
+  })
+
+  it('migrates before an upgrade with the same image, or leaves that to the instances', () => {
+    const { manifests } = render(EVERYTHING)
+    const job = manifests.get('Job')
+    expect(job.metadata.annotations['helm.sh/hook']).toBe('pre-install,pre-upgrade')
+    const [migrate] = job.spec.template.spec.containers
+    expect(migrate.command).toEqual(['node', 'dist/cli.js', 'migrate'])
+    expect(migrate.image).toBe(manifests.get('Deployment').spec.template.spec.containers[0].image)
+    const without = render({ ...SECRET, migrationJob: { enabled: false } }).manifests
+    const { env } = without.get('Deployment').spec.template.spec.containers[0]
+    expect([without.has('Job'), env.find(({ name }: Manifest) => name === 'MIGRATE_ON_START').value]).toEqual([
+      false,
+      'true',
+    ])
+  })
+
+  it('runs without root and without a writable file system', () => {
+    const { manifests } = render(EVERYTHING)
+    for (const kind of ['Deployment', 'Job']) {
+      const { spec } = manifests.get(kind).spec.template
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+      expect(spec.automountServiceAccountToken).toBe(false)
+      expect(spec.containers[0].securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+    }
+  })
+
+  it('makes an ingress, an autoscaler and a monitor when asked', () => {
+    const { manifests, notes } = render(EVERYTHING)
+    expect(manifests.get('Deployment').spec.replicas).toBeUndefined()
+    expect(manifests.get('HorizontalPodAutoscaler').spec.scaleTargetRef.name).toBe('game')
+    const { spec } = manifests.get('Ingress')
+    expect(spec.ingressClassName).toBe('nginx')
+    expect(spec.rules[0].http.paths[0].backend.service).toEqual({ name: 'game', port: { name: 'http' } })
+    expect(spec.tls).toEqual([{ hosts: ['tierway.example.com'], secretName: 'tls' }])
+    const monitor = manifests.get('ServiceMonitor')
+    expect(monitor.metadata.labels.release).toBe('prometheus')
+    expect(monitor.spec.endpoints[0].authorization.credentials).toEqual({ name: 'game-secrets', key: 'METRICS_TOKEN' })
+    expect(notes).toContain('kubectl port-forward service/game 4000:80')
+  })
+})
+
+it.skipIf(withoutHelm !== '')(`${withoutHelm}helm lint finds no fault of the chart`, () => {
+  const { status, stdout } = spawnSync('helm', ['lint', CHART, '--set', 'existingSecret=game-secrets'], {
+    encoding: 'utf8',
+  })
+  expect([status, status === 0 ? '' : stdout]).toEqual([0, ''])
+})
