@@ -28,6 +28,7 @@ import { createWayIn, lacksHost } from '../http/way-in.ts'
 import { createFolding } from '../insight/fold.ts'
 import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
 import { createRateLimits } from '../rate-limits/rate-limits.ts'
+import { tracing } from '../request/tracing.ts'
 import { routes } from '../routes.ts'
 import { schema } from '../schema.ts'
 import { addGauges } from './gauges.ts'
@@ -36,6 +37,7 @@ import { listenOn, openServer, takePath } from './http-server.ts'
 import { type Logger, rateLimited } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createService, type Service } from './service.ts'
+import { serveTraced } from './traces.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -227,7 +229,13 @@ export async function createApp({
   function serve(request: IncomingMessage, response: ServerResponse): void {
     if (stopping) response.setHeader('connection', 'close')
     const isGraphql = isGraphqlPath(request.url ?? '') && !lacksHost(request)
-    void (isGraphql ? graphql : wayIn).serve(request, response)
+    const way = isGraphql ? graphql : wayIn
+    const traces = tracing()
+    if (traces === null) void way.serve(request, response)
+    else {
+      const route = isGraphql ? '/graphql' : wayIn.routeOf(request.url ?? '')
+      serveTraced(traces, route, request, response, () => way.serve(request, response))
+    }
   }
 
   const server = openServer(wayIn, serve)

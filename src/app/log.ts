@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 import type { LogLevel } from '../config.ts'
+import { tracing } from '../request/tracing.ts'
 
 export type { Logger }
 
@@ -42,6 +43,10 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   const options = {
     level,
     base: undefined,
+    mixin() {
+      const span = tracing()?.active()
+      return span ? { traceId: span.traceId } : {}
+    },
     redact: {
       paths: REDACTED.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
       censor: '[redacted]',

@@ -7,8 +7,10 @@ import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
 import { print } from '../json.ts'
 import { createSecrets } from '../providers/secrets.ts'
+import { setTracing, tracing } from '../request/tracing.ts'
 import { type App, createApp } from './app.ts'
-import { createLog, type Logger } from './log.ts'
+import { createLog, type Logger, rateLimited } from './log.ts'
+import { createTraces, wantsTraces } from './traces.ts'
 
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
 const STOP_DEADLINE_MS = 15_000
@@ -34,7 +36,7 @@ export async function serve(
   process.stdout.on('error', () => undefined)
   const log = createLog(config.logLevel, json ? process.stderr : undefined)
   try {
-    await start(config, log, json)
+    await start(config, log, json, env)
   } catch (error) {
     if (error instanceof ConfigError) {
       process.stderr.write(`${error.message}\n`)
@@ -45,8 +47,17 @@ export async function serve(
   }
 }
 
-async function start(config: Config, log: Logger, json: boolean): Promise<void> {
+async function start(
+  config: Config,
+  log: Logger,
+  json: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
   const started = performance.now()
+  if (wantsTraces(env)) {
+    const warn = rateLimited(log)
+    setTracing(await createTraces({ env, onError: (error) => warn(error, 'spans could not be sent') }))
+  }
   const opening = open(config, log)
 
   let stopping = false
@@ -120,6 +131,7 @@ async function open(config: Config, log: Logger) {
     await app?.stop()
     await operator?.close()
     await shared?.close()
+    await tracing()?.close()
     return (await database.stop()).inUse
   }
   try {

@@ -4,6 +4,7 @@ import { createFetch } from 'ofetch'
 import { Agent, Headers } from 'undici'
 import { newId } from '../db/ids.ts'
 import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
+import { tracing } from '../request/tracing.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
 import { excerptOf } from './excerpt.ts'
 import {
@@ -140,6 +141,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
     const timestamp = Math.floor(Date.now() / 1000)
     const signature = signWebhook(secret, body)
+    const span = tracing()?.begin('POST login webhook')
     let status: number | null = null
     let ending: Ending
     let error: AttemptError | null = null
@@ -152,6 +154,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
           accept: 'application/json',
           'accept-encoding': 'gzip, deflate, br',
           'user-agent': 'tierway',
+          ...(span && { traceparent: span.traceparent }),
           'x-signature': signature,
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),
@@ -181,6 +184,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
       error = errorOf(thrown, signal)
       ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
     }
+    if (status !== null) span?.set('http.response.status_code', status)
+    span?.end(error ?? undefined)
     return { status, milliseconds: Math.round(performance.now() - started), error, excerpt, ending }
   }
 

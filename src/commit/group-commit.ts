@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { isRetryable, isTransient } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
+import { tracing } from '../request/tracing.ts'
 import type { Command } from './command.ts'
 import { type Clock, executeGroup, type GroupResult } from './execute-group.ts'
 import type { Group, Mode } from './group.ts'
@@ -93,6 +94,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         reject,
         deadline: performance.now() + deadlineMs,
         isSettled: false,
+        span: tracing()?.active(),
         isAlone: command.apart === true,
         isLong: false,
       })
@@ -180,6 +182,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       clearTimeout(watchdog)
       queue.putBack(lines)
       const seconds = (performance.now() - started) / 1000
+      tracing()?.group(
+        started,
+        entries.length,
+        entries.map(({ span }) => span),
+      )
       options.observe?.({ size: entries.length, seconds, waitSeconds: waitMs / 1000 })
       wake()
     }

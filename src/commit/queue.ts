@@ -1,4 +1,5 @@
 import { Refusal } from '../errors.ts'
+import type { Span } from '../request/tracing.ts'
 import type { Command } from './command.ts'
 import type { Player } from './player.ts'
 
@@ -12,6 +13,8 @@ export interface Entry {
   /** By `performance.now()`, which does not jump with the machine's clock. */
   readonly deadline: number
   isSettled: boolean
+  /** The span of the call, when traces are on. */
+  readonly span: Span | undefined
   /** The call was in a group that failed. If it is the cause, from now on it fails only its own group. */
   isAlone: boolean
   /** Memory did not have its rows, or was not up to date. */

@@ -1,6 +1,7 @@
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, Kind, parse } from 'graphql'
 import { handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
 import type { Metrics } from '../app/metrics.ts'
+import { tracing } from '../request/tracing.ts'
 
 /** Names of operations come from clients. Further ones are counted as `other`. */
 const MAX_NAMES = 200
@@ -30,6 +31,9 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
   const count: CountOperation = ({ document, operationName }, startedMs, errors) => {
     const operation = getOperationAST(document, operationName)
     const name = nameOf(operation?.name?.value, errors)
+    const span = tracing()?.active()
+    span?.set('graphql.operation.name', name)
+    span?.set('graphql.operation.type', operation?.operation ?? 'query')
     metrics.operationsOf(name, operation?.operation ?? 'query')(performance.now() - startedMs)
     for (const { extensions } of errors ?? []) {
       metrics.operationErrors.inc({ operation: name, code: String(extensions.code ?? 'INVALID_REQUEST') })

@@ -169,6 +169,8 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   }
 
   return {
+    /** The path of the route of a target, with its parameters' names; `*` without a route. */
+    routeOf: (url: string): string => find(url.split('?', 1)[0] ?? '').endpoint.path,
     /** Never fails. */
     serve: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, faultOf(request)),

@@ -1,0 +1,127 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Span as OtelSpan, Context as TraceContext } from '@opentelemetry/api'
+import type { Span, Tracing } from '../request/tracing.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Whether the standard variables of OpenTelemetry ask for traces. */
+export function wantsTraces(env: Env): boolean {
+  const { OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } =
+    env
+  return (
+    OTEL_SDK_DISABLED?.toLowerCase() !== 'true' &&
+    OTEL_TRACES_EXPORTER !== 'none' &&
+    Boolean(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT || OTEL_TRACES_EXPORTER)
+  )
+}
+
+export interface TracesOptions {
+  readonly env: Env
+  /** Called when spans could not be sent. They are dropped. */
+  readonly onError: (error: unknown) => void
+}
+
+const CLOSE_TIMEOUT_MS = 3_000
+
+/**
+ * Traces over OTLP, as the standard variables of OpenTelemetry configure them. The packages are loaded only here. Spans
+ * wait in a bounded queue, so that a collector that is away costs no call anything.
+ */
+export async function createTraces({ env, onError }: TracesOptions): Promise<Tracing> {
+  const [api, core, { resourceFromAttributes }, sdk, { OTLPTraceExporter }] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/core'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+  ])
+  core.setGlobalErrorHandler(onError)
+  const provider = new sdk.BasicTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': env.OTEL_SERVICE_NAME || 'tierway' }),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
+  })
+  const tracer = provider.getTracer('tierway')
+  const storage = new AsyncLocalStorage<CallSpan>()
+
+  /** A span of OpenTelemetry behind our interface. */
+  class CallSpan implements Span {
+    readonly own: OtelSpan
+
+    constructor(own: OtelSpan) {
+      this.own = own
+    }
+
+    get traceId(): string {
+      return this.own.spanContext().traceId
+    }
+
+    get traceparent(): string {
+      const { traceId, spanId, traceFlags } = this.own.spanContext()
+      return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+    }
+
+    set(name: string, value: string | number): void {
+      this.own.setAttribute(name, value)
+    }
+
+    end(error?: string): void {
+      if (error !== undefined) this.own.setStatus({ code: api.SpanStatusCode.ERROR, message: error })
+      this.own.end()
+    }
+  }
+
+  function contextOf(traceparent: string | undefined): TraceContext {
+    const parent = traceparent === undefined ? null : core.parseTraceParent(traceparent)
+    return parent ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true }) : api.ROOT_CONTEXT
+  }
+
+  return {
+    call(name, traceparent, work) {
+      const span = new CallSpan(tracer.startSpan(name, { kind: api.SpanKind.SERVER }, contextOf(traceparent)))
+      return storage.run(span, work, span)
+    },
+    active: () => storage.getStore(),
+    begin(name) {
+      const parent = storage.getStore()
+      const context = parent ? api.trace.setSpan(api.ROOT_CONTEXT, parent.own) : api.ROOT_CONTEXT
+      return new CallSpan(tracer.startSpan(name, { kind: api.SpanKind.CLIENT }, context))
+    },
+    group(startedMs, size, calls) {
+      const links = [...new Set(calls)].flatMap((span) =>
+        span instanceof CallSpan ? [{ context: span.own.spanContext() }] : [],
+      )
+      if (links.length === 0) return
+      const startTime = Date.now() - (performance.now() - startedMs)
+      tracer
+        .startSpan('group commit', { startTime, links, attributes: { 'tierway.commands': size } }, api.ROOT_CONTEXT)
+        .end()
+    },
+    async close() {
+      const timeout = new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
+      await Promise.race([provider.shutdown().catch(onError), timeout])
+    },
+  }
+}
+
+/** Serves a request in a span that is named by its route. */
+export function serveTraced(
+  traces: Tracing,
+  route: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  serve: () => Promise<void>,
+): void {
+  const { method = '', headers } = request
+  const { traceparent } = headers
+  void traces.call(`${method} ${route}`, typeof traceparent === 'string' ? traceparent : undefined, (span) => {
+    span.set('http.request.method', method)
+    span.set('http.route', route)
+    response.once('close', () => {
+      const { statusCode } = response
+      span.set('http.response.status_code', statusCode)
+      span.end(statusCode >= 500 ? `status ${statusCode}` : undefined)
+    })
+    return serve()
+  })
+}

@@ -1,0 +1,170 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createFleet, type Fleet, graphql } from './events/fleet.ts'
+import { times } from './support/game.ts'
+import { approve, type Operator, startOperator } from './support/operator.ts'
+import { withoutRedis } from './support/redis.ts'
+import { post, type Service } from './support/service.ts'
+import { until } from './support/until.ts'
+
+const PARENT = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
+const traceparent = `00-${PARENT.traceId}-${PARENT.spanId}-01`
+
+/** As OTLP has it in JSON. */
+interface SentSpan {
+  readonly name: string
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly kind: number
+  readonly status: { readonly code?: number; readonly message?: string }
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[]
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
+}
+
+/** Takes spans as a collector does. */
+async function startCollector() {
+  const spans: SentSpan[] = []
+  const services = new Set<string>()
+  let bodies = ''
+  const server: Server = createServer(async (request, response) => {
+    const body = await text(request)
+    bodies += body
+    for (const { resource, scopeSpans } of JSON.parse(body).resourceSpans) {
+      for (const { key, value } of resource.attributes) if (key === 'service.name') services.add(value.stringValue)
+      for (const scope of scopeSpans) spans.push(...scope.spans)
+    }
+    response.setHeader('content-type', 'application/json').end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    spans,
+    services,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get bodies() {
+      return bodies
+    },
+    close: () => server.close(),
+  }
+}
+
+const attributesOf = ({ attributes }: SentSpan) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
+  let fleet: Fleet
+  let webhook: Operator
+  let collector: Awaited<ReturnType<typeof startCollector>>
+  let service: Service
+  beforeAll(async () => {
+    fleet = await createFleet()
+    webhook = await startOperator(approve({ subject: 'acct_1' }))
+    collector = await startCollector()
+    service = await fleet.start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_SERVICE_NAME: 'game',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      WEBHOOK_PRIVATE_ADDRESSES: 'allow',
+    })
+  })
+  afterAll(async () => {
+    collector?.close()
+    await webhook?.close()
+    await fleet?.close()
+  })
+
+  const spansOf = async (traceId: string, count: number): Promise<SentSpan[]> => {
+    const found = () => collector.spans.filter((span) => span.traceId === traceId)
+    await until(`${count} spans of the trace are sent`, () => found().length >= count)
+    return found()
+  }
+
+  it('continue the trace of the caller, name the route, and link the group commit that carried the call', async () => {
+    const player = await fleet.climber()
+    const call = { scenarioId: 'climb', nodeId: 'pass', runId: player.runId, amount: 1, source: 'trace' }
+    const headers = { traceparent }
+    expect((await post(service, '/sdk/v1/battlepass/xp', player.token, call, headers)).status).toBe(200)
+    const [span] = await spansOf(PARENT.traceId, 1)
+    if (!span) throw new Error('there is no span')
+    expect([span.name, span.parentSpanId, span.kind]).toEqual(['POST /sdk/v1/battlepass/xp', PARENT.spanId, 2])
+    expect(attributesOf(span)).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/sdk/v1/battlepass/xp',
+      'http.response.status_code': 200,
+    })
+    const isLinked = ({ name, links }: SentSpan) =>
+      name === 'group commit' && links.some(({ spanId }) => spanId === span.spanId)
+    await until('the group commit is sent', () => collector.spans.some(isLinked))
+    expect(collector.services).toEqual(new Set(['game']))
+  })
+
+  it('name GraphQL operations, and mark answers of 5xx', async () => {
+    const { errors } = await graphql(
+      service,
+      fleet.platformKey,
+      'query Cursor { streamCursor(environment: "production") }',
+    )
+    expect(errors).toBeUndefined()
+    const isNamed = (span: SentSpan) => attributesOf(span)['graphql.operation.name'] === 'Cursor'
+    await until('it is sent', () => collector.spans.some(isNamed))
+    const span = collector.spans.find(isNamed) as SentSpan
+    expect([span.name, attributesOf(span)['graphql.operation.type']]).toEqual(['POST /graphql', 'query'])
+  })
+
+  it("reach the studio's webhook, with nothing of secrets, credentials or customData", async () => {
+    const { projectId, platformKey, environmentId, world } = fleet
+    const settings = { custom: { default: { enabled: true, url: webhook.url, secret: webhook.secret } } }
+    const set = await fetch(`${service.baseUrl}/platform/v1/projects/${projectId}/auth-providers`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${platformKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ environment: 'production', authProviders: settings }),
+    })
+    expect(set.status).toBe(200)
+    const key = await graphql(
+      service,
+      platformKey,
+      'mutation { createSdkKey(input: { environment: "production", reason: "a test" }) { key } }',
+    )
+    expect([key.errors, environmentId !== '', world !== undefined]).toEqual([undefined, true, true])
+    const traceId = '1'.repeat(32)
+    const login = await fetch(`${service.baseUrl}/sdk/v1/authorization/custom`, {
+      method: 'POST',
+      headers: { 'x-sdk-key': key.data.createSdkKey.key, traceparent: `00-${traceId}-${'2'.repeat(16)}-01` },
+      body: JSON.stringify({ customData: { ticket: 'the-ticket-of-the-player' } }),
+    })
+    expect(login.status).toBe(200)
+    const { accessToken } = (await login.json()) as { accessToken: string }
+    const spans = await spansOf(traceId, 2)
+    const server = spans.find(({ kind }) => kind === 2)
+    const client = spans.find(({ kind }) => kind === 3)
+    expect([client?.name, client?.parentSpanId]).toEqual(['POST login webhook', server?.spanId])
+    expect(attributesOf(client as SentSpan)).toEqual({ 'http.response.status_code': 200 })
+    expect(webhook.hits[0]?.headers.traceparent).toBe(`00-${traceId}-${client?.spanId}-01`)
+    for (const secret of [webhook.secret, platformKey, 'the-ticket', accessToken, webhook.url])
+      expect(collector.bodies).not.toContain(secret)
+  })
+
+  it('cost no call anything while the collector is away, and the log says so', async () => {
+    const away = await fleet.start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_BSP_SCHEDULE_DELAY: '50' })
+    const player = await fleet.climber()
+    const call = { scenarioId: 'climb', nodeId: 'pass', runId: player.runId, amount: 1, source: 'trace' }
+    for (const _ of times(20, String)) {
+      expect((await post(away, '/sdk/v1/battlepass/xp', player.token, call)).status).toBe(200)
+    }
+    await until('the log says so', () => away.output.includes('spans could not be sent'))
+  })
+
+  it('are sent before the service ends', async () => {
+    const slow = await fleet.start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '600000' })
+    const player = await fleet.climber()
+    const call = { scenarioId: 'climb', nodeId: 'pass', runId: player.runId, amount: 1, source: 'trace' }
+    const last = '3'.repeat(32)
+    const headers = { traceparent: `00-${last}-${'2'.repeat(16)}-01` }
+    expect((await post(slow, '/sdk/v1/battlepass/xp', player.token, call, headers)).status).toBe(200)
+    slow.kill('SIGTERM')
+    expect(await slow.exited).toEqual({ code: 0, signal: null })
+    expect(collector.spans.filter(({ traceId }) => traceId === last).length).toBe(1)
+  })
+})
