@@ -84,7 +84,7 @@ const definition = {
   ],
 }
 
-const SEQUENCES = 200
+const SEQUENCES = 1_000
 
 let game: Game
 

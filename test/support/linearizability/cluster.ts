@@ -40,7 +40,13 @@ function startStudio(): Promise<Operator> {
   })
 }
 
-export async function startCluster({ saboteur }: { saboteur?: Saboteur } = {}): Promise<Cluster> {
+export interface ClusterOptions {
+  readonly saboteur?: Saboteur
+  /** More variables of both services. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function startCluster({ saboteur, env = {} }: ClusterOptions = {}): Promise<Cluster> {
   await buildService()
   const database: TestDatabase = await createDatabase()
   const world = await createWorld(database.url)
@@ -54,7 +60,7 @@ export async function startCluster({ saboteur }: { saboteur?: Saboteur } = {}): 
   const sdkKey = (await createSdkKey(pool, environmentId)).key
 
   const start = (proxy: PostgresProxy) =>
-    startService({ ...world.env, DATABASE_URL: proxy.url, WEBHOOK_PRIVATE_ADDRESSES: 'allow' })
+    startService({ ...world.env, DATABASE_URL: proxy.url, WEBHOOK_PRIVATE_ADDRESSES: 'allow', ...env })
 
   async function startInstance(name: string): Promise<Instance> {
     const proxy = await startProxy(database.url, { saboteur })

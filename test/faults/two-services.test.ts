@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/json.ts'
+import { auditBooks } from '../support/audit.ts'
+import { barrier } from '../support/barrier.ts'
+import { passNode, scenario, season } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import { breakConnections, type Cluster, startCluster } from '../support/linearizability/cluster.ts'
+import { Random } from '../support/linearizability/random.ts'
+import { type RedisServer, startRedis, withoutRedis } from '../support/redis.ts'
+import { SEED } from '../support/seed.ts'
+import { post, type ServiceAnswer, type WorldPlayer } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+// Two processes of the service, each with a proxy before Postgres. Clients start on a barrier, every second one on the
+// other service. Without redis-server the services run without Redis: no promise here rests on it.
+
+const CLAIM = '/sdk/v1/battlepass/claim'
+const PREMIUM = '/sdk/v1/battlepass/premium'
+const PROGRESS = '/sdk/v1/battlepass/progress'
+const XP = '/sdk/v1/battlepass/xp'
+
+const PRICE = 950
+const BANK_PLAYERS = 20
+const BANK_WORKERS = 8
+const BANK_CALLS = 150
+
+const place = { scenarioId: 'season', nodeId: 'pass' }
+
+type Body = { readonly [key: string]: Json }
+
+let redis: RedisServer | undefined
+let cluster: Cluster
+
+beforeAll(async () => {
+  redis = withoutRedis === '' ? await startRedis() : undefined
+  cluster = await startCluster({ env: redis ? { REDIS_URL: redis.url } : {} })
+  await cluster.world.publish('season', season())
+})
+afterAll(async () => {
+  await auditBooks(cluster.world.pool)
+  await cluster.close()
+  await redis?.remove()
+})
+
+function call(index: number, player: WorldPlayer, path: string, body: Body, key?: string): Promise<ServiceAnswer> {
+  const { service } = cluster.instances[index % 2 === 0 ? 0 : 1]
+  const whole = { ...body, runId: player.runId, ...(path === PREMIUM && key && { idempotencyKey: key }) }
+  return post(service, path, player.token, whole, key && path !== PREMIUM ? { 'idempotency-key': key } : {})
+}
+
+/** Calls that start together. */
+function together<T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> {
+  const ready = barrier(count)
+  return Promise.all(
+    times(count, async (index) => {
+      await ready()
+      return act(index)
+    }),
+  )
+}
+
+/** The same call with the same key, on one service and the other, until it is acknowledged. */
+async function insist(index: number, player: WorldPlayer, path: string, body: Body, key: string): Promise<Json> {
+  for (let attempt = 0; ; attempt += 1) {
+    const answer = await call(index + attempt, player, path, body, key)
+    if (answer.status === 200) return answer.body
+    expect([answer.status, answer.body.code]).toEqual([503, 'unavailable'])
+  }
+}
+
+/** What the books have of a player. */
+async function books({ playerId }: WorldPlayer) {
+  const { rows } = await cluster.world.pool.query<{
+    gems: number
+    purchases: number
+    claims: number
+    events: string[]
+  }>(
+    `SELECT (SELECT balance::int FROM wallets WHERE player_id = $1 AND currency = 'gems') AS gems,
+       (SELECT count(*)::int FROM wallet_ledger WHERE player_id = $1 AND reason = 'premium_purchase') AS purchases,
+       (SELECT count(*)::int FROM tier_claims WHERE player_id = $1) AS claims,
+       (SELECT coalesce(json_agg(handle ORDER BY position), '[]') FROM events WHERE player_id = $1 AND handle IS NOT NULL) AS events`,
+    [playerId],
+  )
+  const [row] = rows
+  if (!row) throw new Error('the books are empty')
+  return row
+}
+
+describe('calls that race on two services (spec 4.1)', () => {
+  it('two hundred purchases with one key are charged once and answered alike', async () => {
+    const player = await cluster.world.player('season', { gems: 5_000n })
+    const answers = await together(200, (index) => call(index, player, PREMIUM, place, 'one'))
+    expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1)
+    expect(answers[0]).toMatchObject({ status: 200, body: { success: true } })
+    expect(await books(player)).toMatchObject({ gems: 5_000 - PRICE, purchases: 1 })
+  })
+
+  it('two hundred purchases with keys of their own are charged once', async () => {
+    const player = await cluster.world.player('season', { gems: 5_000n })
+    const answers = await together(200, (index) => call(index, player, PREMIUM, place, `key ${index}`))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(answers.filter(({ body }) => body.success)).toHaveLength(1)
+    expect(answers.filter(({ body }) => body.error === 'premium already owned')).toHaveLength(199)
+    expect(await books(player)).toMatchObject({ gems: 5_000 - PRICE, purchases: 1 })
+  })
+
+  it('two hundred claims of one tier grant it once', async () => {
+    const player = await cluster.world.player('season')
+    await call(0, player, XP, { ...place, amount: 100, source: 'race' })
+    const answers = await together(200, (index) => call(index, player, CLAIM, { ...place, level: 2, track: 'free' }))
+    expect(answers.filter(({ body }) => body.success && !body.alreadyClaimed)).toHaveLength(1)
+    expect(answers.filter(({ body }) => body.success && body.alreadyClaimed)).toHaveLength(199)
+    expect(await books(player)).toMatchObject({ claims: 1 })
+  })
+
+  it('five hundred additions of xp sum exactly and cross each level once', async () => {
+    const player = await cluster.world.player('season')
+    const answers = await together(500, (index) => call(index, player, XP, { ...place, amount: 1, source: 'race' }))
+    expect(answers.map(({ body }) => Number(body.xp)).sort((a, b) => a - b)).toEqual(times(500, (index) => index + 1))
+    // The levels begin at 0, 100, 200, 300 and 400.
+    expect(answers.filter(({ body }) => body.leveledUp)).toHaveLength(4)
+    const { events } = await books(player)
+    expect(events.filter((handle) => handle === 'onLevelUp')).toHaveLength(4)
+    expect(events.filter((handle) => handle === 'onMaxLevel')).toHaveLength(1)
+  })
+
+  it('a claim that races the xp and the purchase behind it never grants what is not earned, in a hundred rounds', async () => {
+    const outcomes = new Set<string>()
+    for (const round of times(100, (index) => index)) {
+      const player = await cluster.world.player('season', { gems: BigInt(PRICE) })
+      const [xp, purchase, claim] = await together(3, (index) => {
+        if (index === 0) return call(round, player, XP, { ...place, amount: 100, source: 'race' })
+        if (index === 1) return call(round + 1, player, PREMIUM, place, 'buy')
+        return call(round + 1, player, CLAIM, { ...place, level: 2, track: 'premium' })
+      })
+      expect([xp?.body.level, purchase?.body.success]).toEqual([2, true])
+      const { claims } = await books(player)
+      outcomes.add(claim?.body.success ? 'granted' : claim?.body.error)
+      expect(claims).toBe(claim?.body.success ? 1 : 0)
+    }
+    for (const outcome of outcomes) expect(['granted', 'level not reached', 'premium required']).toContain(outcome)
+  })
+
+  it('forty workers that claim all tiers in opposite orders see no deadlock', async () => {
+    const players = await Promise.all(times(4, () => cluster.world.player('season', { gems: BigInt(PRICE) })))
+    for (const player of players) {
+      await call(0, player, XP, { ...place, amount: 400, source: 'race' })
+      await call(0, player, PREMIUM, place, 'buy')
+    }
+    const tiers = times(5, (level) => level + 1).flatMap((level) =>
+      ['free', 'premium'].map((track) => ({ level, track })),
+    )
+    await together(40, async (worker) => {
+      const order = worker % 4 < 2 ? tiers : tiers.toReversed()
+      for (const claim of order) {
+        for (const player of worker % 8 < 4 ? players : players.toReversed()) {
+          const { status, body } = await call(worker, player, CLAIM, { ...place, ...claim })
+          expect([status, body.success]).toEqual([200, true])
+        }
+      }
+    })
+    for (const player of players) expect(await books(player)).toMatchObject({ claims: tiers.length })
+  })
+})
+
+describe('the bank', () => {
+  it('every read of the bank adds up while connections break and answers are lost', async () => {
+    const { pool, publish, player: newPlayer } = cluster.world
+    const passes = times(BANK_CALLS, (index) => `pass-${index}`)
+    await publish(
+      'bank',
+      scenario(
+        passes.map((id) => passNode(id)),
+        [],
+      ),
+    )
+    const funds = PRICE * 60
+    const players = await Promise.all(times(BANK_PLAYERS, () => newPlayer('bank', { gems: BigInt(funds) })))
+    let over = false
+    let reads = 0
+    const reading = (async () => {
+      while (!over) {
+        const { rows } = await pool.query(
+          `SELECT w.player_id, w.currency, w.balance, (SELECT sum(amount) FROM wallet_ledger l
+             WHERE (l.environment_id, l.player_id, l.currency) = (w.environment_id, w.player_id, w.currency)) AS ledger
+           FROM wallets w WHERE w.player_id = ANY($1) AND (w.balance < 0 OR w.balance <> (SELECT sum(amount)
+             FROM wallet_ledger l WHERE (l.environment_id, l.player_id, l.currency) = (w.environment_id, w.player_id, w.currency)))`,
+          [players.map(({ playerId }) => playerId)],
+        )
+        expect(rows).toEqual([])
+        reads += 1
+      }
+    })()
+    const breaking = breakConnections(
+      cluster,
+      'all',
+      new Random(SEED),
+      () => over,
+      () => undefined,
+    )
+    let bought = 0
+    const working = together(BANK_WORKERS, async (worker) => {
+      const random = new Random(SEED + worker)
+      for (const index of times(BANK_CALLS, (step) => step)) {
+        const player = random.one(players)
+        const nodeId = random.one(passes)
+        const key = `${worker} ${index}`
+        const answer = await insist(worker, player, PREMIUM, { scenarioId: 'bank', nodeId }, key)
+        if ((answer as { success: boolean }).success) bought += 1
+        await insist(worker, player, XP, { scenarioId: 'bank', nodeId, amount: 1, source: 'bank' }, key)
+        await insist(worker, player, CLAIM, { scenarioId: 'bank', nodeId, level: 1, track: 'premium' }, key)
+      }
+    })
+    try {
+      await working
+    } finally {
+      over = true
+      await breaking
+      await reading
+    }
+    await cluster.quiet()
+    await until('the services are ready again', async () => {
+      const answers = await Promise.all(cluster.instances.map(({ service }) => fetch(`${service.baseUrl}/readyz`)))
+      return answers.every(({ status }) => status === 200)
+    })
+    expect(reads).toBeGreaterThan(0)
+    const { rows } = await pool.query<{ gems: number; spent: number }>(
+      `SELECT sum(balance)::int AS gems, (SELECT count(*)::int FROM wallet_ledger
+         WHERE reason = 'premium_purchase' AND player_id = ANY($1)) * $2::int AS spent
+       FROM wallets WHERE currency = 'gems' AND player_id = ANY($1)`,
+      [players.map(({ playerId }) => playerId), PRICE],
+    )
+    expect(rows).toEqual([{ gems: BANK_PLAYERS * funds - bought * PRICE, spent: bought * PRICE }])
+    const { status } = await call(0, players[0] as WorldPlayer, PROGRESS, { scenarioId: 'bank', nodeId: 'pass-0' })
+    expect(status).toBe(200)
+  })
+})
