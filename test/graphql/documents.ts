@@ -31,13 +31,21 @@ export function rootFields(kind: Kind): RootField[] {
   return Object.values(type?.getFields() ?? {})
 }
 
-/** A field with all that it requires, and what else the values name. A query answers its plain fields, three deep. */
-export function documentOf(kind: Kind, field: RootField, values: Values): { query: string; variables: Values } {
+/**
+ * A field with all that it requires, and what else the values name. Its answer has the plain fields down to a depth:
+ * three of a query, none of others unless told.
+ */
+export function documentOf(
+  kind: Kind,
+  field: RootField,
+  values: Values,
+  depth = kind === 'Query' ? 3 : 0,
+): { query: string; variables: Values } {
   const given = field.args.filter(({ name, type }) => isNonNullType(type) || name in values)
   const variables = Object.fromEntries(given.map(({ name, type }) => [name, sample(type, name, values)]))
   const declared = given.map(({ name, type }) => `$${name}: ${type}`).join(', ')
   const passed = given.map(({ name }) => `${name}: $${name}`).join(', ')
-  const selection = selectionOf(field.type, kind === 'Query' ? 3 : 0)
+  const selection = selectionOf(field.type, depth)
   const query = `${kind.toLowerCase()} ${declared && `(${declared})`} { ${field.name} ${passed && `(${passed})`} ${selection} }`
   return { query, variables }
 }

@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
+import { ACCESS_TOKEN_SECONDS } from '../../src/auth/tokens.ts'
+import { print } from '../../src/json.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { publishScenario } from '../../src/scenario/publish.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
+import type { Values } from '../graphql/documents.ts'
+import { type LoggedIn, logIn, newOperator, obey, support } from '../liveops/desk.ts'
+import { gold, passNode, scenario, tier } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { type Operator as Studio, startOperator, status } from '../support/operator.ts'
+import { until } from '../support/until.ts'
+
+// A victim whose every text is a canary, and the callers that are not to see it.
+
+/** Texts that stand nowhere else. Those of the victim and its project are for its operators, secrets are for nobody. */
+export const CANARIES = {
+  nickname: 'canary-nickname',
+  avatarUrl: 'https://canary-avatar.example',
+  subject: 'canary-subject',
+  storage: 'canary-storage',
+  region: 'canary-region',
+  language: 'canary-language',
+  xpSource: 'canary-source',
+  currency: 'canary-currency',
+  reason: 'canary-reason',
+  keyLabel: 'canary-label',
+  providerUrl: 'canary-url',
+  definition: 'canary-definition',
+  project: 'canary-project',
+} as const
+export const SECRETS = { providerSecret: 'canary-secret', blockSecret: 'canary-block' } as const
+
+/** What a caller is sent with, and what it may see. */
+export interface Walker {
+  readonly name: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The only codes that it may be answered; undefined for a caller that may do some things. */
+  readonly refusals?: readonly string[]
+  /** Its column in docs/access.md, for operators of the victim's project: what they may see and do is theirs. */
+  readonly role?: 'viewer' | 'operator'
+}
+
+export interface World {
+  readonly game: Game
+  readonly studio: Studio
+  readonly victim: LoggedIn
+  readonly walkers: readonly Walker[]
+  /** The victim's project seen by an admin: all canaries. */
+  readonly admin: Walker
+  /** Arguments and inputs by their names, with what is the victim's. */
+  readonly values: Values
+  /** What fields call \`id\`, by the field. */
+  readonly ids: Readonly<Record<string, string>>
+  /** Another player of the environment, which plays on. */
+  readonly other: TestPlayer
+  close(): Promise<void>
+}
+
+const SCENARIO = 'walked-season'
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+export async function startWorld(): Promise<World> {
+  const game = await startGame()
+  const { pool, tokens, service } = game.app
+  const studio = await startOperator(obey)
+  const admin = await newOperator(pool, game.projectId, 'admin')
+  await pool.query('UPDATE projects SET name = $1 WHERE id = $2', [CANARIES.project, game.projectId])
+  const definition = {
+    ...(scenario(
+      [
+        passNode('pass', {
+          tiers: [tier(1, 'free', [gold(5)])],
+        }),
+      ],
+      [{ from: 'start', handle: 'onStart', to: 'pass' }],
+    ) as object),
+    name: CANARIES.definition,
+  }
+  expect((await game.publish(SCENARIO, definition)).status).toBe(200)
+  const url = `${studio.url}?${CANARIES.providerUrl}`
+  const providers = await game.request('PUT', `/platform/v1/projects/${game.projectId}/auth-providers`, {
+    headers: bearer(admin.key),
+    body: print({
+      environment: 'production',
+      authProviders: {
+        custom: { default: { enabled: true, url, secret: SECRETS.providerSecret } },
+        google: { clientId: 'google', clientSecret: SECRETS.blockSecret },
+      },
+    }),
+  })
+  expect(providers.status, providers.text).toBe(200)
+
+  const victim = await logIn(
+    game,
+    CANARIES.subject,
+    { nickname: CANARIES.nickname, avatarUrl: `${CANARIES.avatarUrl}/a.png`, data: { walked: CANARIES.storage } },
+    { region: CANARIES.region, language: CANARIES.language },
+  )
+  const runId = await victim.start(SCENARIO)
+  const place = { scenarioId: SCENARIO, nodeId: 'pass' }
+  const key = { 'idempotency-key': 'key-of-the-victim' }
+  const played = [
+    await victim.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 60, source: CANARIES.xpSource }, key),
+    await victim.post('/sdk/v1/battlepass/claim', { ...place, runId, level: 1, track: 'free' }),
+  ]
+  expect(played.map((answer) => answer.status)).toEqual([200, 200])
+  await service.run(adjustWallet(victim, { currency: 'gems', amount: 5_000n, reference: 'walk' }))
+  const credit = { playerId: victim.playerId, currency: CANARIES.currency, amount: 5n, idempotencyKey: randomUUID() }
+  expect(await support(game, admin.key, 'creditWallet', { ...credit, reason: CANARIES.reason })).toHaveProperty('ok')
+
+  const labelled = await createPlatformKey(pool, game.projectId, 'viewer', { label: CANARIES.keyLabel })
+  const sdk = await createSdkKey(pool, game.environmentId, { label: CANARIES.keyLabel })
+  const { walkers, other } = await makeWalkers(game, admin.key)
+  // From here on it approves nobody.
+  studio.answer(status(401))
+
+  const values: Values = {
+    ...place,
+    toScenarioId: 'cloned',
+    environment: 'production',
+    toEnvironment: 'staging',
+    playerId: victim.playerId,
+    runId,
+    definition: print(scenario([passNode('pass')], [])),
+    currency: 'gems',
+    provider: 'custom',
+    subject: CANARIES.subject,
+    search: CANARIES.nickname,
+    region: CANARIES.region,
+    language: CANARIES.language,
+    target: victim.playerId,
+    actor: admin.actor,
+    operator: 'somebody',
+    action: 'player.credit_wallet',
+    prefix: 'tw',
+    idempotencyKey: 'key-of-the-victim',
+    keys: 'walked',
+    values: '{"walked":"overwritten"}',
+    handle: 'onLevelUp',
+    handles: 'onLevelUp',
+    name: 'default',
+    nickname: 'walker',
+    label: 'walked',
+    reason: 'walked',
+    source: 'walked',
+    secret: 'a-secret-of-the-walker',
+    customData: '{"player":"walker"}',
+    authProviders: '{"custom":{}}',
+    refreshToken: 'x',
+  }
+  const ids = {
+    node: `Player:${victim.playerId}`,
+    player: victim.playerId,
+    revokeSdkKey: sdk.id,
+    revokePlatformKey: labelled.id,
+  }
+  async function close(): Promise<void> {
+    await studio.close()
+    await game.stop()
+  }
+  return {
+    game,
+    studio,
+    victim,
+    walkers,
+    admin: { name: 'admin', headers: bearer(admin.key) },
+    values,
+    ids,
+    other,
+    close,
+  }
+
+  async function makeWalkers({ projectId, environmentId, sdkKey, stagingId }: Game, adminKey: string) {
+    const other = await game.player({ wallet: { gems: 5_000n } })
+    const staging = await service.run(createPlayer(stagingId, null))
+    const stagingToken = await tokens.issueAccessToken({ ...staging, projectId })
+    const elsewhere = await createProject(pool, { name: 'Elsewhere', environments: ['production'] })
+    await publishScenario(
+      pool,
+      { environmentId: elsewhere.environments.get('production') ?? '', scenarioId: SCENARIO },
+      print(scenario([passNode('pass')], [])),
+    )
+    const stranger = await newOperator(pool, elsewhere.projectId, 'admin')
+    const foreign = await createSdkKey(pool, elsewhere.environments.get('production') ?? '')
+
+    const [viewer, operator] = [
+      await newOperator(pool, projectId, 'viewer'),
+      await newOperator(pool, projectId, 'operator'),
+    ]
+    const operatorToken = async (seconds: number, keyId = admin.caller.keyId) =>
+      (await tokens.issueOperatorToken({ projectId, keyId, role: 'viewer', actor: 'walker', seconds })).token
+    const revoked = await createPlatformKey(pool, projectId, 'admin')
+    const ofRevoked = await operatorToken(3_600, revoked.id)
+    await pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [revoked.id])
+    const revokedSdk = await createSdkKey(pool, environmentId)
+    await pool.query('UPDATE sdk_keys SET revoked_at = now() WHERE id = $1', [revokedSdk.id])
+
+    const [banned, deleted] = [await game.player(), await game.player()]
+    await support(game, adminKey, 'banPlayer', { playerId: banned.playerId, reason: 'walk' })
+    await support(game, adminKey, 'deletePlayer', { playerId: deleted.playerId, reason: 'walk' })
+    const expired = await tokens.issueAccessToken({
+      ...other,
+      projectId,
+      issuedAt: Math.floor(Date.now() / 1000) - ACCESS_TOKEN_SECONDS - 60,
+    })
+    const gone = await logIn(game, 'logged-out')
+    const loggedOut = await game.request('POST', '/sdk/v1/authorization/logout', {
+      headers: { 'x-sdk-key': sdkKey },
+      body: print({ refreshToken: gone.refreshToken }),
+    })
+    expect(loggedOut.status).toBe(204)
+    await until('the logout counts', async () => (await gone.post('/sdk/v1/player/get', {})).status === 401)
+
+    const dead = ['INVALID_TOKEN', 'INVALID_SDK_KEY']
+    const walkers: Walker[] = [
+      { name: 'a caller without credentials', headers: {}, refusals: dead },
+      { name: 'a game client before a login', headers: { 'x-sdk-key': sdkKey } },
+      { name: 'another player', headers: { ...bearer(other.token), 'x-sdk-key': sdkKey } },
+      { name: 'a player of another environment', headers: bearer(stagingToken) },
+      { name: 'an admin of another project', headers: bearer(stranger.key) },
+      { name: 'a game client of another project', headers: { 'x-sdk-key': foreign.key } },
+      { name: 'a viewer', headers: bearer(viewer.key), role: 'viewer' },
+      { name: 'an operator', headers: bearer(operator.key), role: 'operator' },
+      { name: 'a viewer by operator token', headers: bearer(await operatorToken(3_600)), role: 'viewer' },
+      { name: 'an SDK key in the place of a token', headers: bearer(sdkKey), refusals: dead },
+      { name: 'a platform key in the place of an SDK key', headers: { 'x-sdk-key': admin.key }, refusals: dead },
+      { name: 'an expired access token', headers: bearer(expired), refusals: dead },
+      { name: 'an expired operator token', headers: bearer(await operatorToken(-60)), refusals: dead },
+      { name: 'an operator token of a revoked key', headers: bearer(ofRevoked), refusals: dead },
+      { name: 'a revoked platform key', headers: bearer(revoked.key), refusals: dead },
+      { name: 'a revoked SDK key', headers: { 'x-sdk-key': revokedSdk.key }, refusals: dead },
+      { name: 'a logged-out player', headers: bearer(gone.token), refusals: dead },
+      { name: 'a banned player', headers: bearer(banned.token), refusals: ['PLAYER_BANNED', 'FORBIDDEN', ...dead] },
+      { name: 'a deleted player', headers: bearer(deleted.token), refusals: ['PLAYER_DELETED', 'FORBIDDEN', ...dead] },
+    ]
+    return { walkers, other }
+  }
+}
+
+/** Written about callers, or derived. Every other table of the victim's project stays as it is. */
+const WRITTEN = new Set(['audit_log', 'login_log', 'insight_changes', 'insight_totals', 'ended_access', 'streams'])
+
+/** Every row of the victim, and every row of its project that is not another player's. */
+export async function digest({ game, victim }: World): Promise<Record<string, unknown>> {
+  const { pool } = game.app
+  const { rows } = await pool.query<{ name: string; columns: string[] }>(
+    `SELECT t.table_name AS name, json_agg(c.column_name) AS columns FROM information_schema.tables t
+     JOIN information_schema.columns c USING (table_schema, table_name)
+     WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE' GROUP BY 1 ORDER BY 1`,
+  )
+  const environments = '(SELECT id FROM environments WHERE project_id = $2)'
+  const found: Record<string, unknown> = {}
+  for (const { name, columns } of rows) {
+    const where = whose(name, columns, environments)
+    if (where === undefined || WRITTEN.has(name)) continue
+    const { rows: own } = await pool.query(
+      `SELECT t.* FROM "${name}" t WHERE ($1::uuid IS NOT NULL AND $2::uuid IS NOT NULL) AND ${where} ORDER BY t::text`,
+      [victim.playerId, game.projectId],
+    )
+    found[name] = own
+  }
+  return found
+}
+
+function whose(name: string, columns: readonly string[], environments: string): string | undefined {
+  if (name === 'players') return 'id = $1'
+  if (name === 'projects') return 'id = $2'
+  if (columns.includes('player_id')) return 'player_id = $1'
+  if (columns.includes('project_id')) return 'project_id = $2'
+  return columns.includes('environment_id') ? `environment_id IN ${environments}` : undefined
+}
