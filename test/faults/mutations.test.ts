@@ -1,0 +1,21 @@
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { MUTATIONS, mutated } from './mutations.ts'
+import { readTable } from './table.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const named = readTable().flatMap(({ tests }) => tests)
+
+describe('the mutations of the product', () => {
+  it.each(MUTATIONS)('still apply: $what', async (mutation) => {
+    expect(await mutated(ROOT, mutation)).not.toBe('')
+    for (const test of mutation.tests) expect(named).toContainEqual(test)
+  })
+
+  it('are refused when their text is not there', async () => {
+    const [mutation] = MUTATIONS
+    if (!mutation) throw new Error('there are no mutations')
+    const changes = [['what stands nowhere', '']] as const
+    await expect(mutated(ROOT, { ...mutation, changes })).rejects.toThrow('finds its text 0 times')
+  })
+})
