@@ -22,7 +22,7 @@ const XP = '/sdk/v1/battlepass/xp'
 const PRICE = 950
 const BANK_PLAYERS = 20
 const BANK_WORKERS = 8
-const BANK_CALLS = 150
+const BANK_CALLS = 60
 
 const place = { scenarioId: 'season', nodeId: 'pass' }
 

@@ -12,12 +12,12 @@ import {
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { openapi } from '../../src/openapi/document.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { routes } from '../../src/routes.ts'
 import { documentOf, KINDS, type Kind, type RootField, rootFields, type Values } from '../graphql/documents.ts'
 import { auditBooks } from '../support/audit.ts'
 import { until } from '../support/until.ts'
+import { requestOf } from './requests.ts'
 import { CANARIES, digest, SECRETS, startWorld, type Walker, type World } from './walkers.ts'
 
 // Every field of the schema and every route, as every caller that must not see the victim. A new field and a new route
@@ -28,6 +28,8 @@ const PLAIN = ['Boolean', 'DateTime', 'Float', 'Int', 'Int64']
 /** Texts that are a position, which the walk leaves out. */
 const LEFT_OUT = ['after', 'before']
 const DEPTHS = [5, 4, 3, 2, 1]
+/** The walk is thousands of calls. The limit is for what hangs. */
+const TIMEOUT_MS = 600_000
 /** Below the limit of a document. */
 const MAX_TOKENS = 900
 
@@ -144,7 +146,9 @@ describe('the walk', () => {
     expect([...seen].sort()).toEqual(Object.values(CANARIES).sort())
   })
 
-  it('every field of GraphQL answers the callers nothing of it, and changes nothing', async () => {
+  it('every field of GraphQL answers the callers nothing of it, and changes nothing', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const before = await digest(world)
     const ids = await nodeIds()
     expect(ids.length).toBeGreaterThan(10)
@@ -174,86 +178,89 @@ describe('the walk', () => {
     expect(await digest(world)).toEqual(before)
   })
 
-  it('every subscription over WebSocket and server-sent events tells the callers nothing of it', async () => {
-    const { game, victim, other } = world
-    const heard: { walker: Walker; way: string; field: string; text: string }[] = []
-    const ends: (() => void)[] = []
-    const { playerId, environment } = world.values
+  it('every subscription over WebSocket and server-sent events tells the callers nothing of it', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { game, victim, other, values } = world
+    const subscriptions = fields.filter(({ kind }) => kind === 'Subscription')
+    const { playerId, environment, scenarioId } = values
+    const wrong: string[] = []
+
+    for (const walker of world.walkers) {
+      const { refusals } = walker
+      if (!refusals) continue
+      const opened = subscriptions.flatMap((called) => [values, {}].flatMap((given) => open(walker, called, given)))
+      await Promise.all(opened.map(({ ended }) => ended))
+      for (const { where, text } of opened) {
+        const isRefused = codesOf(text).some((code) => refusals.includes(code)) || /closed with 440[0-9]/.test(text)
+        if (!isRefused || leaks(walker, text, false).length > 0) wrong.push(`${where}: ${text} and not ${refusals}`)
+      }
+    }
+
     const { data } = await game.graphql(
       game.platformKey,
       '{ events(environment: "production", first: 1) { edges { cursor } } }',
     )
     const after = data.events.edges[0].cursor
-    for (const walker of [...world.walkers, world.admin]) {
-      for (const called of fields.filter(({ kind }) => kind === 'Subscription')) {
-        // Live and from the past, of all, of the environment and of the victim.
-        for (const values of [world.values, { environment }, { environment, playerId }, {}, { environment, after }]) {
-          const document = documentWithin(called, values)
-          for (const way of ['WebSocket', 'server-sent events']) {
-            calls += 1
-            const one = { walker, way, field: called.field.name, text: '' }
-            heard.push(one)
-            ends.push(
-              (way === 'WebSocket' ? overSocket : overEvents)(game.baseUrl, walker, document, (text) => {
-                one.text += text
-              }),
-            )
+    const heard: Opened[] = []
+    try {
+      for (const walker of [...world.walkers.filter(({ refusals }) => !refusals), world.admin]) {
+        for (const called of subscriptions) {
+          // Live and from the past, of all, of the environment and of the victim.
+          for (const given of [values, { environment }, { environment, playerId }, {}, { environment, after }]) {
+            heard.push(...open(walker, called, given))
           }
         }
       }
-    }
-    try {
-      await until('the dead are refused', () =>
-        heard.every(({ walker, text }) => walker.refusals === undefined || text !== ''),
+      await until(
+        'all are refused or followed',
+        async () => {
+          const metrics = await game.app.metrics.registry.metrics()
+          const following = Number(/^tierway_subscriptions (\d+)$/m.exec(metrics)?.[1])
+          return (
+            following + heard.filter(({ isOver, text }) => isOver || text.includes('"code"')).length >= heard.length
+          )
+        },
+        { deadlineMs: 60_000 },
       )
-      const place = { scenarioId: world.values.scenarioId, nodeId: 'pass' }
       const play = async (player: typeof other) => {
-        const runId = await player.start(String(place.scenarioId))
-        const xp = { ...place, runId, amount: 1_000, source: 'walked' }
+        const place = { scenarioId, nodeId: 'pass', runId: await player.start(String(scenarioId)) }
+        const xp = { ...place, amount: 1_000, source: 'walked' }
+        const claim = { ...place, level: 1, track: 'free' }
         expect((await player.post('/sdk/v1/battlepass/xp', xp)).status).toBe(200)
-        expect(
-          (await player.post('/sdk/v1/battlepass/claim', { ...place, runId, level: 1, track: 'free' })).status,
-        ).toBe(200)
-        expect((await player.post('/sdk/v1/battlepass/premium', { ...place, runId })).body.success).toBe(true)
+        expect((await player.post('/sdk/v1/battlepass/claim', claim)).status).toBe(200)
+        expect((await player.post('/sdk/v1/battlepass/premium', place)).body.success).toBe(true)
       }
       await game.app.service.run(createPlayer(game.environmentId, CANARIES.nickname))
       await play(victim)
-      const of = (name: string) =>
-        heard.filter(
-          ({ walker, field, text }) => walker.name === name && field === 'events' && !text.includes('"code"'),
-        )
+      const of = (name: string) => heard.filter(({ walker, field }) => walker.name === name && field === 'events')
       // An admin hears it, so there was something to be heard.
       await until('an admin hears the victim', () => of('admin').some(({ text }) => text.includes(victim.playerId)))
       // The other player's own events come behind the victim's in the same stream.
       await play(other)
       await until('the other player hears its own', () =>
-        of('another player').some(({ text }) => text.includes('onPremiumPurchase')),
+        of('another player').some(({ text }) => text.includes(other.playerId)),
       )
-      const wrong = heard.flatMap(({ walker, way, field, text }) => {
-        if (walker === world.admin) return []
-        const where = `${walker.name}, ${field} over ${way}`
-        const found = [
-          ...leaks(walker, text, true),
-          ...(walker.role === undefined && text.includes(`"playerId":"${victim.playerId}"`) ? ['the victim'] : []),
-        ]
-        const isRefused = walker.refusals === undefined || text !== ''
-        return [
-          ...(found.length > 0 ? [`${where}: ${found} in ${text}`] : []),
-          ...(isRefused ? [] : [`${where}: nothing`]),
-        ]
-      })
+      for (const { walker, where, text } of heard) {
+        if (walker === world.admin) continue
+        const found = leaks(walker, text, true)
+        const isTold = walker.role === undefined && text.includes(`"playerId":"${victim.playerId}"`)
+        if (found.length > 0 || isTold) wrong.push(`${where}: ${text}`)
+      }
       expect(wrong).toEqual([])
     } finally {
-      for (const end of ends) end()
+      for (const { end } of heard) end()
     }
   })
 
-  it('every route of REST answers the callers nothing of it, and changes nothing', async () => {
+  it('every route of REST answers the callers nothing of it, and changes nothing', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const before = await digest(world)
     const wrong: string[] = []
     for (const walker of world.walkers) {
       for (const { method, path } of routes) {
-        const request = requestOf(method, path)
+        const request = requestOf(method, path, { ...world.values, projectId: world.game.projectId })
         const response = await fetch(`${world.game.baseUrl}${request.path}`, {
           method,
           headers: { 'content-type': 'application/json', ...walker.headers },
@@ -284,112 +291,88 @@ async function isFor(walker: Walker, called: Called): Promise<boolean> {
   return !codes.some((code) => ['FORBIDDEN', 'INVALID_TOKEN', 'INVALID_SDK_KEY'].includes(code))
 }
 
-type Document = ReturnType<typeof documentOf>
+/** A subscription as one caller, and all that it was told. */
+interface Opened {
+  readonly walker: Walker
+  readonly field: string
+  readonly where: string
+  text: string
+  isOver: boolean
+  /** Resolves when the service has ended it. */
+  ended: Promise<void>
+  end(): void
+}
 
-function overSocket(
-  baseUrl: string,
-  { headers }: Walker,
-  document: Document,
-  hear: (text: string) => void,
-): () => void {
+type Document = ReturnType<typeof documentOf>
+type Follow = (walker: Walker, document: Document, hear: (text: string) => void) => Pick<Opened, 'ended' | 'end'>
+
+/** A subscription over each way. */
+function open(walker: Walker, called: Called, values: Values): Opened[] {
+  const document = documentWithin(called, values)
+  const ways: Readonly<Record<string, Follow>> = { WebSocket: overSocket, 'server-sent events': overEvents }
+  return Object.entries(ways).map(([way, follow]) => {
+    calls += 1
+    const { name: field } = called.field
+    const opened: Opened = {
+      walker,
+      field,
+      where: `${walker.name}, ${field} over ${way}`,
+      text: '',
+      isOver: false,
+      ended: Promise.resolve(),
+      end: () => {},
+    }
+    const { ended, end } = follow(walker, document, (text) => {
+      opened.text += text
+    })
+    return Object.assign(opened, {
+      end,
+      ended: ended.finally(() => {
+        opened.isOver = true
+      }),
+    })
+  })
+}
+
+function overSocket({ headers }: Walker, document: Document, hear: (text: string) => void) {
   const client = createClient({
-    url: `${baseUrl.replace('http', 'ws')}/graphql`,
+    url: `${world.game.baseUrl.replace('http', 'ws')}/graphql`,
     webSocketImpl: WebSocket,
     connectionParams: { authorization: headers.authorization, sdkKey: headers['x-sdk-key'] },
     retryAttempts: 0,
   })
-  client.subscribe(
-    { query: document.query, variables: document.variables },
-    {
-      next: (result) => hear(JSON.stringify(result)),
-      error: (error) => hear(error instanceof Error ? error.message : JSON.stringify(error) + closeOf(error)),
-      complete: () => undefined,
-    },
-  )
-  return () => void client.dispose()
+  const ended = new Promise<void>((resolve) => {
+    client.subscribe(
+      { query: document.query, variables: document.variables },
+      {
+        next: (result) => hear(JSON.stringify(result)),
+        error(error) {
+          hear(textOf(error))
+          resolve()
+        },
+        complete: resolve,
+      },
+    )
+  })
+  return { ended, end: () => void client.dispose() }
 }
 
-const closeOf = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'code' in error ? ` closed with ${error.code}` : ''
+/** The errors of an operation, or the code with which the socket was closed. */
+const textOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error ? `closed with ${error.code}` : JSON.stringify(error)
 
-function overEvents(
-  baseUrl: string,
-  { headers }: Walker,
-  document: Document,
-  hear: (text: string) => void,
-): () => void {
+function overEvents({ headers }: Walker, document: Document, hear: (text: string) => void) {
   const controller = new AbortController()
-  void (async () => {
-    const response = await fetch(`${baseUrl}/graphql`, {
+  async function read(): Promise<void> {
+    const response = await fetch(`${world.game.baseUrl}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
       body: JSON.stringify(document),
       signal: controller.signal,
     })
     const decoder = new TextDecoder()
-    // Comments keep the stream alive and tell nothing.
-    for await (const chunk of response.body ?? [])
-      hear(decoder.decode(chunk, { stream: true }).replaceAll(/^:.*\n*/gm, ''))
-  })().catch(() => undefined)
-  return () => controller.abort()
-}
-
-interface Schema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly oneOf?: readonly Schema[]
-  readonly anyOf?: readonly Schema[]
-}
-
-interface Operation {
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
-}
-
-/** A request for a route by its description, with what is the victim's. */
-function requestOf(method: string, path: string): { path: string; body?: unknown } {
-  const described = path.replaceAll(/:(\w+)/g, '{$1}')
-  const paths = openapi.paths as unknown as Record<string, Record<string, Operation>>
-  const operation = paths[described]?.[method.toLowerCase()]
-  if (!operation) throw new Error(`${method} ${path} is not in the OpenAPI document`)
-  const { values, game } = world
-  const place: Values = { ...values, projectId: game.projectId }
-  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => {
-    if (!(name in place)) throw new Error(`give ${name} of ${path} a value in \`values\` of test/faults/walkers.ts`)
-    return String(place[name])
-  })
-  const needsEnvironment = operation.parameters?.some(
-    ({ in: where, name }) => where === 'query' && name === 'environment',
-  )
-  const schema = operation.requestBody?.content['application/json']?.schema
-  return {
-    path: `${filled}${needsEnvironment ? `?environment=${values.environment}` : ''}`,
-    body: schema && sampleOf(schema, ''),
+    for await (const chunk of response.body ?? []) hear(decoder.decode(chunk, { stream: true }))
   }
-}
-
-function sampleOf(schema: Schema, name: string): unknown {
-  if (schema.$ref) {
-    const schemas = openapi.components.schemas as unknown as Record<string, Schema>
-    const { [schema.$ref.split('/').at(-1) ?? '']: found } = schemas
-    if (!found) throw new Error(`${schema.$ref} is not in the OpenAPI document`)
-    return sampleOf(found, name)
-  }
-  if (name === 'definition' || name === 'values' || name === 'customData') return JSON.parse(String(world.values[name]))
-  if (schema.enum) return schema.enum[0]
-  if (schema.const !== undefined) return schema.const
-  const [choice] = schema.oneOf ?? schema.anyOf ?? []
-  if (choice) return sampleOf(choice, name)
-  const [type] = [schema.type].flat()
-  if (type === 'object') {
-    const properties = Object.entries(schema.properties ?? {})
-    return Object.fromEntries(properties.map(([member, inner]) => [member, sampleOf(inner, member)]))
-  }
-  if (type === 'array') return [sampleOf(schema.items ?? {}, name)]
-  if (type === 'integer' || type === 'number') return 1
-  return type === 'boolean' ? true : (world.values[name] ?? 'x')
+  // It is aborted at the end, and what was told by then is what counts.
+  return { ended: read().catch(() => undefined), end: () => controller.abort() }
 }

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { routes } from '../../src/routes.ts'
+import type { Values } from '../graphql/documents.ts'
+import { auditBooks } from '../support/audit.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { approve, type Operator, startOperator } from '../support/operator.ts'
+import { requestOf } from './requests.ts'
+
+// Hostile texts as the whole body of every route and of GraphQL, and as each of its members.
+
+/** Far more than any takes, and far less than what grows with the square of its length. */
+const MOST_CPU_MS = 1_500
+
+const MEMBERS: Readonly<Record<string, string>> = {
+  null: 'null',
+  'an empty text': '""',
+  NUL: '"a\\u0000b"',
+  'a lone surrogate': '"\\ud800"',
+  'a text of 64 KiB and a byte': `"${'x'.repeat(65_535)}"`,
+  'a thousand digits': '9'.repeat(1_000),
+  '1e400': '1e400',
+  '-0': '-0',
+  '2^63': '9223372036854775808',
+  'a list': '[1,[2,[3]]]',
+  'an empty object': '{}',
+  'an object with members of Object.prototype':
+    '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
+  'duplicate members': '{"a":1,"a":2,"\\u0061":3}',
+  '63 levels': `${'['.repeat(63)}${']'.repeat(63)}`,
+}
+const BODIES: Readonly<Record<string, string | Uint8Array>> = {
+  nothing: '',
+  'an array of 100,000 levels': '['.repeat(100_000),
+  'an object of 100,000 levels': '{"a":'.repeat(100_000),
+  'closed objects of 100,000 levels': `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,
+  'a megabyte of members': `{${times(60_000, (index) => `"k${index}":${index}`).join(',')}}`,
+  'a megabyte of white space': ' '.repeat(1_000_000),
+  'a megabyte of one text': `{"a":"${'\\u0061'.repeat(160_000)}"}`,
+  'a megabyte of digits': `{"amount":${'1'.repeat(1_000_000)}}`,
+  'a polluting member': '{"__proto__":{"polluted":1}}',
+  'a byte order mark': '\uFEFF{}',
+  'invalid UTF-8': new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
+  'a surrogate in UTF-8': new Uint8Array([0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d]),
+}
+
+let game: Game
+let studio: Operator
+let player: TestPlayer
+let headers: Readonly<Record<string, string>>
+let values: Values
+
+beforeAll(async () => {
+  game = await startGame()
+  studio = await startOperator(approve({ subject: 'hostile' }))
+  await game.setProviders({ default: { enabled: true, url: studio.url, secret: studio.secret } })
+  await game.publish('season', season())
+  player = await game.player()
+  values = {
+    projectId: game.projectId,
+    environment: 'production',
+    scenarioId: 'season',
+    nodeId: 'pass',
+    runId: await player.start('season'),
+    provider: 'default',
+    keys: 'a',
+    values: '{"a":1}',
+    customData: '{"player":"hostile"}',
+  }
+  headers = { 'x-sdk-key': game.sdkKey, 'content-type': 'application/json' }
+})
+afterAll(async () => {
+  await auditBooks(game.app.pool)
+  await studio.close()
+  await game.stop()
+})
+
+interface Sent {
+  readonly status: number
+  readonly text: string
+  readonly cpuMs: number
+}
+
+async function send(method: string, path: string, body: string | Uint8Array): Promise<Sent> {
+  const credential = path.startsWith('/platform') ? game.platformKey : player.token
+  const before = process.cpuUsage()
+  const response = await fetch(`${game.baseUrl}${path}`, {
+    method,
+    headers: { ...headers, authorization: `Bearer ${credential}` },
+    body: body as BodyInit,
+  })
+  const text = await response.text()
+  const { user, system } = process.cpuUsage(before)
+  return { status: response.status, text, cpuMs: (user + system) / 1_000 }
+}
+
+/** What is wrong with an answer to a hostile request. */
+function faultOf({ status, text, cpuMs }: Sent): string | undefined {
+  if (status >= 500 || text.includes('INTERNAL_ERROR')) return `${status} ${text.slice(0, 300)}`
+  if (cpuMs > MOST_CPU_MS) return `${Math.round(cpuMs)} ms of the processor`
+  return 'polluted' in {} ? 'Object.prototype is polluted' : undefined
+}
+
+const posts = routes.filter(({ method }) => method !== 'GET')
+
+describe('hostile JSON', () => {
+  it.each(Object.keys(BODIES))(
+    'as the body of any route and of GraphQL is refused or taken, never a fault of ours: %s',
+    async (what) => {
+      const faults: string[] = []
+      const places = [
+        ...posts.map(({ method, path }) => ({ method, path: requestOf(method, path, values).path })),
+        { method: 'POST', path: '/graphql' },
+      ]
+      for (const { method, path } of places) {
+        const fault = faultOf(await send(method, path, BODIES[what] ?? ''))
+        if (fault !== undefined) faults.push(`${method} ${path}: ${fault}`)
+      }
+      expect(faults).toEqual([])
+    },
+  )
+
+  it.each(Object.keys(MEMBERS))(
+    'as any member of any request is refused or taken, never a fault of ours: %s',
+    async (what) => {
+      const faults: string[] = []
+      for (const { method, path } of posts) {
+        const request = requestOf(method, path, values)
+        const members = request.body as Readonly<Record<string, unknown>>
+        for (const name of Object.keys(members)) {
+          const texts = Object.entries(members).map(
+            ([member, value]) => `${JSON.stringify(member)}:${member === name ? MEMBERS[what] : JSON.stringify(value)}`,
+          )
+          const fault = faultOf(await send(method, request.path, `{${texts.join(',')}}`))
+          if (fault !== undefined) faults.push(`${method} ${path}, ${name}: ${fault}`)
+        }
+      }
+      expect(faults).toEqual([])
+    },
+  )
+})
