@@ -76,7 +76,7 @@ export function openLightListener({ port, token, query, after }: LightListenerOp
   }
 
   function take({ opcode, payload }: Frame): void {
-    if (opcode === PING) return send(socket, PONG, payload.toString())
+    if (opcode === PING) return void send(socket, PONG, payload.toString())
     if (opcode === CLOSE) {
       const code = payload.length >= 2 ? payload.readUInt16BE(0) : 1005
       // The instance stops, or the database did not answer.
@@ -134,7 +134,7 @@ function send(socket: Socket, opcode: number, text: string): void {
   const payload = Buffer.from(text)
   const head = Buffer.alloc(payload.length < 126 ? 2 : 4)
   head[0] = 128 | opcode
-  head[1] = 128 | (payload.length < 126 ? payload.length : 126)
+  head[1] = 128 | Math.min(payload.length, 126)
   if (payload.length >= 126) head.writeUInt16BE(payload.length, 2)
   socket.write(Buffer.concat([head, MASK, payload]))
 }
