@@ -42,7 +42,7 @@ async function openSocket(baseUrl: string, { token }: WorldPlayer): Promise<WebS
 }
 
 describe('SIGTERM', () => {
-  it('among calls, a hundred sockets and twenty logins that hang in the webhook leaves none without its answer', async () => {
+  it('is followed by an answer to every call, a 1001 to a hundred sockets and a refusal to twenty hung logins', async () => {
     const { world, sdkKey, platformKey, projectId, instances } = cluster
     const [{ service }, { service: next }] = instances
     const provided = await fetch(`${service.baseUrl}/platform/v1/projects/${projectId}/auth-providers`, {

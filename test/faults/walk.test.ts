@@ -134,7 +134,7 @@ describe('the walk', () => {
     expect(missing, 'give it what is the victim’s, in `values` or `ids` of test/faults/walkers.ts').toEqual([])
   })
 
-  it('would find what it looks for: an admin of the project is shown every canary, and no secret', async () => {
+  it('shows an admin of the project every canary and no secret, so that it would find them', async () => {
     const seen = new Set<string>()
     for (const called of fields.filter(({ kind }) => kind === 'Query')) {
       for (const values of variantsOf(called)) {
@@ -146,7 +146,7 @@ describe('the walk', () => {
     expect([...seen].sort()).toEqual(Object.values(CANARIES).sort())
   })
 
-  it('every field of GraphQL answers the callers nothing of it, and changes nothing', {
+  it('no field of GraphQL shows or changes anything of the victim', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const before = await digest(world)
@@ -178,7 +178,7 @@ describe('the walk', () => {
     expect(await digest(world)).toEqual(before)
   })
 
-  it('every subscription over WebSocket and server-sent events tells the callers nothing of it', {
+  it('no subscription shows anything of the victim, over WebSocket or server-sent events', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const { game, victim, other, values } = world
@@ -253,7 +253,7 @@ describe('the walk', () => {
     }
   })
 
-  it('every route of REST answers the callers nothing of it, and changes nothing', {
+  it('no route of REST shows or changes anything of the victim', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const before = await digest(world)
