@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { inTurn } from '../http/in-turn.ts'
+import { createTurns, stopParsingOnceDestroyed } from '../http/in-turn.ts'
 import type { WayIn } from '../http/way-in.ts'
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
@@ -11,7 +11,9 @@ type Serve = (request: IncomingMessage, response: ServerResponse) => void
  */
 export function openServer({ serveError, serveExpectation }: WayIn, serve: Serve): Server {
   const limits = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false }
+  const inTurn = createTurns()
   return createServer(limits, inTurn(atPath(serve)))
+    .on('connection', stopParsingOnceDestroyed)
     .on('clientError', serveError)
     .on('checkExpectation', inTurn(atPath(serveExpectation)))
 }

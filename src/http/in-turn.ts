@@ -2,31 +2,104 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Requests of one connection that wait for earlier answers. Clients that use pipelining send a few ahead. */
-const MAX_WAITING = 64
+const MAX_WAITING = 32
+/** The time for waiting requests in one turn of the event loop. Then all other work has its turn. */
+const TURN_MS = 5
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
-/**
- * Serves the requests of one connection one after the other. Node emits pipelined requests as fast as it reads them, so
- * that thousands from one connection would run before the requests of other connections, and their answers would stay in
- * memory while the client does not read. A connection with too many waiting requests is closed.
- */
-export function inTurn(serve: Serve): Serve {
-  const waiting = new WeakMap<Socket, number>()
+interface Connection {
+  /** The number of requests that wait. */
+  waiting: number
+  /** Bytes that were read when a request was last served at once: others in the same bytes wait for their turn. */
+  servedAt: number
+}
 
-  return (request, response) => {
-    // Null while an earlier response uses the connection.
-    if (response.socket !== null) return serve(request, response)
+/** A request whose turn has come, except for the requests before it in the queue. */
+interface Due {
+  readonly serve: Serve
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly connection: Connection
+}
+
+/** Node's parser of a connection. Not in Node's documentation, so it may be absent. */
+interface Parsed {
+  readonly parser?: { onIncoming?: ((...head: unknown[]) => unknown) | null } | null
+}
+
+/**
+ * Serves the requests of one connection one after the other, and those of many connections in fair turns. Node emits
+ * pipelined requests as fast as it reads them, so that thousands from one connection would run before the requests of
+ * other connections, and their answers would stay in memory while the client does not read. A connection with too many
+ * waiting requests is closed.
+ */
+export function createTurns(): (serve: Serve) => Serve {
+  const connections = new WeakMap<Socket, Connection>()
+  let due: Due[] = []
+  let isScheduled = false
+
+  function wait(one: Due): void {
+    due.push(one)
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(takeTurn)
+  }
+
+  function takeTurn(): void {
+    const turn = due
+    due = []
+    isScheduled = false
+    const end = performance.now() + TURN_MS
+    let served = 0
+    for (const { serve, request, response, connection } of turn) {
+      served += 1
+      const { socket } = request
+      connection.waiting -= 1
+      // A request that has not begun has no effect when its client is gone.
+      if (socket.destroyed) continue
+      serve(request, response)
+      if (performance.now() >= end) break
+    }
+    if (served === turn.length) return
+    due = [...turn.slice(served), ...due]
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(takeTurn)
+  }
+
+  return (serve) => (request, response) => {
     const { socket } = request
+    let connection = connections.get(socket)
+    if (!connection) {
+      connection = { waiting: 0, servedAt: -1 }
+      connections.set(socket, connection)
+    }
+    // Null while an earlier response uses the connection.
+    const isFree = response.socket !== null
+    if (isFree && connection.servedAt !== socket.bytesRead) {
+      connection.servedAt = socket.bytesRead
+      return serve(request, response)
+    }
     if (socket.destroyed) return
-    const count = (waiting.get(socket) ?? 0) + 1
-    waiting.set(socket, count)
-    if (count > MAX_WAITING) socket.destroy()
-    else
-      response.once('socket', () => {
-        waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
-        // The requests of other connections run first.
-        setImmediate(serve, request, response)
-      })
+    connection.waiting += 1
+    const one = { serve, request, response, connection }
+    if (connection.waiting > MAX_WAITING) socket.destroy()
+    else if (isFree) wait(one)
+    else response.once('socket', () => wait(one))
   }
 }
+
+/**
+ * Ends the parsing of a connection with its destruction. Node would parse what it has read of it to the end, a thousand
+ * requests or more, and then report each as aborted.
+ */
+export function stopParsingOnceDestroyed(socket: Socket): void {
+  const { parser } = socket as Parsed
+  const take = parser?.onIncoming
+  if (!parser || !take) return
+  parser.onIncoming = (...head) => (socket.destroyed ? PARSER_ERROR : take.apply(parser, head))
+}
+
+/** What the callbacks of Node's parser return to end it with an error. */
+const PARSER_ERROR = -1

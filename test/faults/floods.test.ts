@@ -67,9 +67,9 @@ describe('a flood of messages on one WebSocket', () => {
 })
 
 describe('pipelined requests', () => {
-  it('are answered in their order, forty ahead', async () => {
+  it('are answered in their order, thirty ahead', async () => {
     const { socket, heard } = await open()
-    const paths = times(40, (index) => (index % 2 === 0 ? '/livez' : `/none-${index}`))
+    const paths = times(30, (index) => (index % 2 === 0 ? '/livez' : `/none-${index}`))
     socket.write(paths.map((path) => request('GET', path)).join(''))
     await until('all are answered', () => answersIn(heard()) === paths.length)
     expect([...heard().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(
@@ -127,6 +127,15 @@ describe('pipelined requests', () => {
     await closed
     expect(answersIn(heard())).toBeLessThan(1_000)
     await isAlive()
+  })
+
+  it('with bodies end it, too, where each is refused at once', async () => {
+    const { socket, heard } = await open()
+    const closed = once(socket, 'close')
+    socket.write(request('POST', PROGRESS, { 'Content-Type': 'application/json' }, '{"a":1}').repeat(10_000))
+    await isAlive()
+    await closed
+    expect(answersIn(heard())).toBeLessThan(1_000)
   })
 
   it('whose answers the client does not read end their connection: they are not kept in memory', async () => {
