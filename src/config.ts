@@ -40,6 +40,8 @@ export interface Config {
   readonly persistedOperations: readonly string[]
   /** Refuses every other document. */
   readonly persistedOperationsOnly: boolean
+  /** The most that one GraphQL operation may cost. */
+  readonly graphqlMaxCost: number
   /** A separate port for metrics. Without it they are on the main port behind a token, in development without one. */
   readonly metricsPort: number | null
   readonly metricsToken: string | null
@@ -164,6 +166,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     docs: flag('DOCS', true),
     persistedOperations,
     persistedOperationsOnly,
+    graphqlMaxCost: integer('GRAPHQL_MAX_COST', 10_000, 1, 1_000_000_000),
     metricsPort,
     metricsToken,
     shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 0, 0, 300_000),

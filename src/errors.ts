@@ -5,6 +5,7 @@
 export const REFUSALS = {
   invalidRequest: [400, 'invalid request'],
   storageLimitExceeded: [400, 'storage limit exceeded'],
+  costLimitExceeded: [400, 'cost limit exceeded'],
   invalidSdkKey: [401, 'invalid sdk key'],
   invalidToken: [401, 'invalid token'],
   customAuthDisabled: [401, 'custom auth disabled'],

@@ -120,6 +120,12 @@ export function createMetrics() {
       labelNames: ['kind'],
       registers,
     }),
+    operationCost: new Histogram({
+      name: 'tierway_graphql_cost',
+      help: 'Cost of GraphQL operations, refused ones included.',
+      buckets: [1, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000],
+      registers,
+    }),
     subscriptions: new Gauge({
       name: 'tierway_subscriptions',
       help: 'Subscriptions that are open.',

@@ -35,7 +35,7 @@ const ALLOWED = [
     'access-control-allow-headers',
     'authorization, content-type, last-event-id, x-operator, x-request-id, x-sdk-key',
   ],
-  ...['access-control-expose-headers', 'retry-after, x-request-id'],
+  ...['access-control-expose-headers', 'ratelimit, ratelimit-policy, retry-after, x-request-id'],
   ...['vary', 'origin'],
 ]
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
@@ -84,8 +84,8 @@ export function createServe(options: ServeOptions) {
     const result = await run(operation, contextOf(request, response, call.requestId))
     if (result.errors) tidy(result.errors)
     const { text, init } = processRegularResult(result, { Response: Printed } as never, mediaType) as never as Printed
-    const type = init.headers['Content-Type'] ?? JSON_TYPE
-    write(response, init.status, [...call.headers, 'content-type', type], text)
+    const { 'Content-Type': type = JSON_TYPE, ...others } = init.headers
+    write(response, init.status, [...call.headers, 'content-type', type, ...Object.entries(others).flat()], text)
   }
 
   async function handOver(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {

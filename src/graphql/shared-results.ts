@@ -14,6 +14,7 @@ import type { StreamEvent } from '../events/catalogue.ts'
 import { cursorOf } from '../events/cursor.ts'
 import { type Sink, Subscription } from '../events/subscription.ts'
 import type { Context } from './context.ts'
+import type { RefuseCost } from './cost-limit.ts'
 import type { TidyErrors } from './failures.ts'
 import { textFrame } from './frame.ts'
 import type { CountOperation } from './operation-metrics.ts'
@@ -25,6 +26,7 @@ export interface LiveOptions {
   readonly mask: (error: unknown, requestId?: string) => GraphQLError
   readonly tidy: TidyErrors
   readonly count: CountOperation
+  readonly refuseCost: RefuseCost
 }
 
 /** The result of an event for all subscribers with the same document. */
@@ -194,7 +196,7 @@ export type Subscribe = (args: ExecutionArgs) => Promise<ExecutionResult | LiveR
  * The resolver that subscribes decides what a caller may see. The fields of an event are resolved without a context and
  * synchronously (`executeSync` throws otherwise), so that every caller gets the same result.
  */
-export function createLive({ metrics, count, mask, tidy }: LiveOptions) {
+export function createLive({ metrics, count, mask, tidy, refuseCost }: LiveOptions) {
   const views = new Map<string, View>()
 
   function enter(args: ExecutionArgs): View {
@@ -226,11 +228,16 @@ export function createLive({ metrics, count, mask, tidy }: LiveOptions) {
 
   const subscribe: Subscribe = async (args) => {
     const started = performance.now()
-    const source = await createSourceEventStream(args)
-    if (!(source instanceof Subscription)) {
-      const refused = maskedResult(source as ExecutionResult, args.contextValue as Context)
+    const refused = await refuseCost(args)
+    if (refused) {
       count(args, started, refused.errors)
       return refused
+    }
+    const source = await createSourceEventStream(args)
+    if (!(source instanceof Subscription)) {
+      const failed = maskedResult(source as ExecutionResult, args.contextValue as Context)
+      count(args, started, failed.errors)
+      return failed
     }
     count(args, started, undefined)
     const view = enter(args)

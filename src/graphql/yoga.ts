@@ -15,6 +15,7 @@ import { isJson } from '../json.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
 import { schema } from '../schema.ts'
 import type { Context, ServerContext } from './context.ts'
+import { createCostLimit } from './cost-limit.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
 import { createTidyErrors, mask, maskedExecution, tidyResults } from './failures.ts'
@@ -83,7 +84,8 @@ export async function createGraphql(options: GraphqlOptions) {
   const documents = new KeptDocuments(persisted)
   const maskError = (error: unknown, requestId?: string) => mask(error, log, requestId)
   const operations = createOperationMetrics(metrics, persisted.values())
-  const live = createLive({ metrics, mask: maskError, tidy, count: operations.count })
+  const costLimit = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
+  const live = createLive({ metrics, mask: maskError, tidy, count: operations.count, refuseCost: costLimit.refuse })
 
   /** What resolvers work with, for one call. */
   function createContext({ lastEventId, requestId, isSocket, closed, ...credentials }: Call): Context {
@@ -130,6 +132,7 @@ export async function createGraphql(options: GraphqlOptions) {
       preparedOperations(),
       maskedExecution(log),
       operations.plugin,
+      costLimit.plugin,
       tidyResults(tidy),
       live.plugin,
       streams.plugin,

@@ -27,8 +27,12 @@ export class Buckets {
     this.maxKeys = maxKeys
   }
 
-  /** Counts a call. Returns 0, or the milliseconds until the next call is possible. */
-  take(key: string, now: number): number {
+  /**
+   * Counts calls. Returns 0, or the milliseconds until they are possible. More calls than the limit count as all of it,
+   * since they would never be possible.
+   */
+  take(key: string, now: number, calls = 1): number {
+    const taken = Math.min(calls, this.calls)
     let bucket = this.recent.get(key)
     if (!bucket) {
       bucket = this.earlier.get(key) ?? { left: this.calls, at: now }
@@ -36,8 +40,8 @@ export class Buckets {
     }
     const left = Math.min(this.calls, bucket.left + (now - bucket.at) * this.perMs)
     bucket.at = now
-    bucket.left = left < 1 ? left : left - 1
-    return left < 1 ? (1 - left) / this.perMs : 0
+    bucket.left = left < taken ? left : left - taken
+    return left < taken ? (taken - left) / this.perMs : 0
   }
 
   /** Keys in memory. */

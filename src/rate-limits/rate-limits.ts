@@ -14,6 +14,8 @@ export interface RateLimits {
   countPlayer(playerId: string): void
   /** A call of a platform key, of this instance alone. */
   countOperator(keyId: string): void
+  /** The cost of a GraphQL operation, by the id of its caller or the client's address, of this instance alone. */
+  countCost(payer: string, cost: number): void
   close(): Promise<void>
 }
 
@@ -56,12 +58,12 @@ export function createRateLimits({
   }
 
   /** Counts in this process, in constant time. */
-  function local(name: RateLimitName): (key: string) => void {
+  function local(name: RateLimitName): (key: string, calls?: number) => void {
     const limit = settings[name]
     if (limit === null) return () => {}
     const buckets = new Buckets(limit)
-    return (key) => {
-      const waitMs = buckets.take(key, performance.now())
+    return (key, calls) => {
+      const waitMs = buckets.take(key, performance.now(), calls)
       if (waitMs > 0) refuse(name, limit, waitMs)
     }
   }
@@ -94,6 +96,7 @@ export function createRateLimits({
     countLoginOf: shared('sdk_key'),
     countPlayer: local('player'),
     countOperator: local('operator'),
+    countCost: local('graphql'),
     async close() {
       redis?.disconnect()
     },

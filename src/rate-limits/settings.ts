@@ -4,6 +4,7 @@ export const RATE_LIMITS = {
   sdk_key: 'logins, links, refreshes and logouts of an SDK key',
   player: 'calls of a player',
   operator: 'calls of a platform key, or of its operator tokens',
+  graphql: 'the cost of GraphQL operations of a player or platform key, or of a client address without either',
 } as const
 
 export type RateLimitName = keyof typeof RATE_LIMITS
@@ -23,9 +24,10 @@ export const DEFAULT_RATE_LIMITS: RateLimitSettings = {
   sdk_key: { calls: 120_000, seconds: 60 },
   player: { calls: 3_000, seconds: 60 },
   operator: { calls: 6_000, seconds: 60 },
+  graphql: { calls: 600_000, seconds: 60 },
 }
 
-const NONE: RateLimitSettings = { login: null, sdk_key: null, player: null, operator: null }
+const NONE: RateLimitSettings = { login: null, sdk_key: null, player: null, operator: null, graphql: null }
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }
 const MAX_CALLS = 1_000_000_000
 

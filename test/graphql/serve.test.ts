@@ -240,7 +240,9 @@ describe('a request over HTTP has a name', () => {
       const named = await ask(method, { ...headers, 'x-request-id': 'client-1:a.b_c', origin: ORIGIN }, more)
       expect([method, named.headers.get('x-request-id')]).toEqual([method, 'client-1:a.b_c'])
       expect(named.headers.get('access-control-allow-origin')).toBe(ORIGIN)
-      expect(named.headers.get('access-control-expose-headers')).toBe('retry-after, x-request-id')
+      expect(named.headers.get('access-control-expose-headers')).toBe(
+        'ratelimit, ratelimit-policy, retry-after, x-request-id',
+      )
       await named.text()
       const other = await ask(method, { ...headers, 'x-request-id': '<script>' }, more)
       expect(other.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)

@@ -13,6 +13,15 @@ describe('a bucket', () => {
     expect(buckets.take('grace', 1000)).toBe(0)
   })
 
+  it('counts a call of more than one, and one of more than the limit as all of it', () => {
+    const buckets = new Buckets({ calls: 60, seconds: 60 })
+    expect(buckets.take('ada', 0, 40)).toBe(0)
+    expect(buckets.take('ada', 0, 30)).toBe(10_000)
+    expect(buckets.take('ada', 0, 20)).toBe(0)
+    expect(buckets.take('grace', 0, 1_000)).toBe(0)
+    expect(buckets.take('grace', 0, 1_000)).toBe(60_000)
+  })
+
   it('never allows more than its limit and its refill, and the wait that it names is enough', () => {
     const limits = fc.record({ calls: fc.integer({ min: 1, max: 50 }), seconds: fc.integer({ min: 1, max: 100 }) })
     fc.assert(

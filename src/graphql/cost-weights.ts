@@ -1,0 +1,56 @@
+// The weights of operations. Fields are named `Type.field`; a test compares the names with the schema.
+
+/** Root fields that cost more than others: long reads, and calls of a studio's webhook. */
+export const WEIGHTS: Readonly<Record<string, number>> = {
+  'Mutation.loginCustom': 50,
+  'Mutation.linkCustom': 50,
+  'Mutation.testAuthProvider': 50,
+  'Mutation.publishScenario': 50,
+  'Mutation.cloneScenario': 50,
+  'Query.battlePassInsight': 50,
+  'Query.loginStatistics': 50,
+  'Query.previewScenario': 100,
+  'Query.scenarioDiff': 50,
+  'Query.validateScenario': 50,
+}
+
+/** The sizes of lists that have no size in the request, where they differ from {@link LIST_SIZE}. */
+export const LIST_SIZES: Readonly<Record<string, number>> = {
+  'BattlePass.claims': 100,
+  'BattlePassInsight.days': 30,
+  'BattlePassInsight.levels': 100,
+  'BattlePassInsight.tiers': 100,
+  'BattlePassInsight.xp': 20,
+  'BattlePassPreview.levels': 100,
+  'BattlePassPreview.newlyClaimable': 2,
+  'BattlePassPreview.removedClaims': 100,
+  'BattlePassProgress.claimedTiers': 100,
+  'ClaimAllPayload.claimed': 100,
+  'ClaimTierPayload.granted': 2,
+  'DiffedTier.rewards': 2,
+  'ChangedTier.rewardsAfter': 2,
+  'ChangedTier.rewardsBefore': 2,
+  'GrantedTier.granted': 2,
+  'LoginStatistics.times': 100,
+  'NewlyClaimable.tiers': 100,
+  'Player.identities': 2,
+  'Player.passes': 5,
+  'PreviewScenarioResult.passes': 3,
+  'TierClaim.granted': 2,
+  'XpSource.times': 100,
+}
+
+/** The arguments that say the size of a plain list: a number, or a list with a value for each entry. */
+export const SIZE_ARGUMENTS: Readonly<Record<string, string>> = {
+  'BattlePassInsight.xp': 'sources',
+  'Player.storage': 'keys',
+}
+
+/** The size of any other plain list. */
+export const LIST_SIZE = 10
+export const MUTATION = 10
+export const SUBSCRIPTION = 10
+/** `totalCount` reads beyond the page. */
+export const TOTAL_COUNT = 10
+/** `__schema` and `__type`, whatever they select. */
+export const INTROSPECTION = 100
