@@ -1,5 +1,6 @@
 import type { TokenKey } from './auth/tokens.ts'
 import type { SecretsKey } from './providers/secrets.ts'
+import { type ConnectionLimitSettings, readConnectionLimits } from './rate-limits/connection-limits.ts'
 import { type RateLimitSettings, readRateLimits } from './rate-limits/settings.ts'
 
 /** The configuration from environment variables. Read once at start, and passed on. */
@@ -28,6 +29,7 @@ export interface Config {
   readonly allowPrivateWebhooks: boolean
   readonly maxBodyBytes: number
   readonly rateLimits: RateLimitSettings
+  readonly connectionLimits: ConnectionLimitSettings
   /** Proxies before the service that append the address of their client to `X-Forwarded-For`. */
   readonly trustedProxies: number
   /** Browser origins that may call and subscribe. Native clients send no origin and are always allowed. */
@@ -159,6 +161,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       oneOf('WEBHOOK_PRIVATE_ADDRESSES', ['allow', 'deny'], databaseUrl === null ? 'allow' : 'deny') === 'allow',
     maxBodyBytes: integer('MAX_BODY_BYTES', 1_048_576, 1024, 64 * 1_048_576),
     rateLimits: readRateLimits(text('RATE_LIMITS'), faults),
+    connectionLimits: readConnectionLimits(text('CONNECTION_LIMITS'), faults),
     trustedProxies: integer('TRUSTED_PROXIES', 0, 0, 10),
     allowedOrigins: origins,
     graphiql: flag('GRAPHIQL', !production),

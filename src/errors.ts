@@ -46,6 +46,7 @@ export const REFUSALS = {
   expectationFailed: [417, 'expectation failed'],
   idempotencyKeyReused: [422, 'idempotency key reused'],
   rateLimited: [429, 'rate limited'],
+  subscriptionLimitExceeded: [429, 'subscription limit exceeded'],
   headersTooLarge: [431, 'headers too large'],
   internalError: [500, 'internal error'],
   customAuthInvalidResponse: [502, 'custom auth invalid response'],

@@ -26,8 +26,8 @@ const words = [
   ...found('schema.graphql', /^ {2}([A-Z]+(?:_[A-Z]+)+)$/gm),
   // What the audit log has as a target, and the first message of a WebSocket.
   ...['audit_log', 'connection_init'],
-  // A rate limit.
-  'sdk_key',
+  // A rate limit, and connection limits.
+  ...['sdk_key', 'caller_sockets', 'caller_subscriptions'],
   // An extension of Postgres, and settings of Postgres and of Docker.
   ...['pg_trgm', 'max_connections', 'archive_mode', 'stop_grace_period'],
   // The variables of the example receiver.

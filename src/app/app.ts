@@ -27,6 +27,8 @@ import type { Route } from '../http/route.ts'
 import { createWayIn, lacksHost } from '../http/way-in.ts'
 import { createFolding } from '../insight/fold.ts'
 import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
+import { networkOf } from '../rate-limits/client-address.ts'
+import { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { createRateLimits } from '../rate-limits/rate-limits.ts'
 import { tracing } from '../request/tracing.ts'
 import { routes } from '../routes.ts'
@@ -175,6 +177,10 @@ export async function createApp({
     onLimited: (limit) => metrics.rateLimited.inc({ limit }),
     onError: (error) => warn(error, 'Redis cannot count logins: this instance counts its own meanwhile'),
   })
+  const connectionLimits = new ConnectionLimits({
+    settings: config.connectionLimits,
+    onLimited: (limit) => metrics.connectionLimited.inc({ limit }),
+  })
   const service = createService({
     pool,
     operatorPool,
@@ -224,6 +230,7 @@ export async function createApp({
     watch,
     prisma,
     persisted,
+    connectionLimits,
   })
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -243,6 +250,11 @@ export async function createApp({
   server.on('connection', (socket: Socket) => {
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
+    // Behind proxies, all connections have the address of a proxy.
+    if (config.trustedProxies > 0) return
+    const release = connectionLimits.hold('connections', networkOf(socket.remoteAddress ?? ''))
+    if (release) socket.once('close', release)
+    else socket.destroy()
   })
   server.on('upgrade', (request, socket, head) => {
     takePath(request)

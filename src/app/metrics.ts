@@ -143,6 +143,12 @@ export function createMetrics() {
       labelNames: ['limit'],
       registers,
     }),
+    connectionLimited: new Counter({
+      name: 'tierway_connection_limited_total',
+      help: 'Connections, sockets, streams and subscriptions that were refused because of a connection limit.',
+      labelNames: ['limit'],
+      registers,
+    }),
     sockets: new Gauge({ name: 'tierway_sockets', help: 'WebSockets that are open.', registers }),
     socketsClosed: new Counter({
       name: 'tierway_sockets_closed_total',

@@ -12,6 +12,9 @@ import type { Tokens } from './tokens.ts'
 
 export type Caller = PlayerCaller | PlatformCaller
 
+/** The id of a player or platform key, by which limits count. */
+export const idOfCaller = (caller: Caller): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
+
 /** What finding a caller takes. */
 interface Registry {
   readonly tokens: Tokens

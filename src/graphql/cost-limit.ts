@@ -1,7 +1,7 @@
 import { type ExecutionArgs, type ExecutionResult, getOperationAST } from 'graphql'
 import { isPromise, type Plugin } from 'graphql-yoga'
 import type { Metrics } from '../app/metrics.ts'
-import type { Caller } from '../auth/access.ts'
+import { idOfCaller } from '../auth/access.ts'
 import { Refusal } from '../errors.ts'
 import { retryHeaders } from '../http/respond.ts'
 import type { Context } from './context.ts'
@@ -61,13 +61,11 @@ function costOfArgs({ schema, document, operationName, variableValues }: Executi
   return costOf(operation, { schema, document, variables: variableValues ?? {} })
 }
 
-const idOf = (caller: Caller): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
-
 /** The caller that the cost is charged to; the client's address without a valid caller, which resolvers refuse. */
 function payerOf({ caller, address }: Context): string | Promise<string> {
   try {
     const found = caller()
-    return found instanceof Promise ? found.then(idOf, address) : idOf(found)
+    return found instanceof Promise ? found.then(idOfCaller, address) : idOfCaller(found)
   } catch {
     return address()
   }

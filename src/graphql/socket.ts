@@ -8,12 +8,13 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Logger } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import type { Service } from '../app/service.ts'
-import { accessOf } from '../auth/access.ts'
+import { accessOf, idOfCaller } from '../auth/access.ts'
 import { type AccessWatch, expiryOf, type Watched } from '../auth/access-watch.ts'
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
+import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import type { Context, ServerContext } from './context.ts'
 import { refusalError, type TidyErrors } from './failures.ts'
 import { type Beating, Heartbeat } from './heartbeat.ts'
@@ -33,6 +34,7 @@ export interface SocketOptions {
   readonly subscribe: Subscribe
   /** Finds the document that a client names or sends. Refuses a document that must not run. */
   readonly findDocument: (sent: SentOperation) => string | undefined
+  readonly connectionLimits: ConnectionLimits
 }
 
 const MAX_MESSAGE_BYTES = 64 * 1024
@@ -84,7 +86,7 @@ class Connection implements Beating {
  * retry).
  */
 export function createSocketServer(options: SocketOptions) {
-  const { yoga, config, service, watch, metrics, log, tidy, mask, subscribe, findDocument } = options
+  const { yoga, config, service, watch, metrics, log, tidy, mask, subscribe, findDocument, connectionLimits } = options
   const wss = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -115,6 +117,12 @@ export function createSocketServer(options: SocketOptions) {
         // Before the acknowledgement, so that a client that would be closed a second later backs off between its
         // attempts.
         if (await watch.check(caller)) return false
+        const release = connectionLimits.hold('caller_sockets', idOfCaller(caller))
+        if (!release) {
+          extra.outlet.close(TRY_AGAIN_LATER, 'too many sockets of this caller')
+          return false
+        }
+        extra.watches.push(release)
         hold(extra, caller)
         return true
       } catch (error) {
@@ -197,10 +205,16 @@ export function createSocketServer(options: SocketOptions) {
     const path = request.url?.split('?', 1)[0]
     if (path !== '/graphql') refuse(socket, '404 Not Found')
     else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
-    else
-      wss.handleUpgrade(request, socket, head, (opened) =>
-        open(opened, socket as Socket, clientAddress(request, config.trustedProxies)),
-      )
+    else {
+      const address = clientAddress(request, config.trustedProxies)
+      const release = connectionLimits.hold('sockets', address)
+      if (!release) {
+        refuse(socket, '429 Too Many Requests')
+        return
+      }
+      socket.once('close', release)
+      wss.handleUpgrade(request, socket, head, (opened) => open(opened, socket as Socket, address))
+    }
   }
 
   function open(socket: WebSocket, connection: Socket, address: string): void {

@@ -4,15 +4,17 @@ import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import type { Logger } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import type { Service } from '../app/service.ts'
-import { accessOf } from '../auth/access.ts'
+import { type Access, accessOf, type Caller, idOfCaller } from '../auth/access.ts'
 import type { AccessWatch } from '../auth/access-watch.ts'
 import type { Config } from '../config.ts'
 import type { PrismaClient } from '../db/prisma.ts'
+import { Refusal } from '../errors.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/operator-header.ts'
 import { closedOf } from '../http/respond.ts'
 import { isJson } from '../json.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
+import { CONNECTION_LIMITS, type ConnectionLimitName, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { schema } from '../schema.ts'
 import type { Context, ServerContext } from './context.ts'
 import { createCostLimit } from './cost-limit.ts'
@@ -42,6 +44,7 @@ export interface GraphqlOptions {
   readonly watch: AccessWatch
   readonly prisma: PrismaClient
   readonly persisted: PersistedOperations
+  readonly connectionLimits: ConnectionLimits
 }
 
 /** What a call says of itself, over whatever transport. */
@@ -59,13 +62,18 @@ interface Call {
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
-  const { config, log, metrics, service, subscriptions, watch, prisma, persisted } = options
+  const { config, log, metrics, service, subscriptions, watch, prisma, persisted, connectionLimits } = options
   /** Subscriptions of a caller: counted, and over SSE ended with its right to listen. A WebSocket ends by itself then. */
-  const subscriptionsFor = (findCaller: Context['caller'], isSocket: boolean): Subscriptions => ({
+  const subscriptionsFor = (access: Access, isSocket: boolean): Subscriptions => ({
     ...subscriptions,
     async open(request) {
-      const caller = await findCaller()
-      const subscription = await subscriptions.open(request)
+      const caller = await access.caller()
+      const release = holdSubscription(connectionLimits, caller, isSocket ? undefined : access.address())
+      const subscription = await subscriptions.open(request).catch((error) => {
+        release()
+        throw error
+      })
+      subscription.onceEnded(release)
       metrics.subscriptions.inc()
       subscription.onceEnded(() => metrics.subscriptions.dec())
       if (!isSocket) subscription.onceEnded(watch.watch(caller, () => subscription.end()))
@@ -98,7 +106,7 @@ export async function createGraphql(options: GraphqlOptions) {
     return {
       ...access,
       service,
-      subscriptions: subscriptionsFor(access.caller, isSocket),
+      subscriptions: subscriptionsFor(access, isSocket),
       prisma,
       requestId,
       lastEventId,
@@ -162,6 +170,7 @@ export async function createGraphql(options: GraphqlOptions) {
     mask: maskError,
     subscribe: live.subscribe,
     findDocument,
+    connectionLimits,
   })
 
   const addressOf = (request: IncomingMessage) => () => clientAddress(request, config.trustedProxies)
@@ -188,6 +197,34 @@ export async function createGraphql(options: GraphqlOptions) {
       await Promise.all([sockets.stop(), subscriptions.close().then(streams.stop)])
     },
   }
+}
+
+/**
+ * Counts a subscription of a caller, and an event stream of its own with the address of the client. Returns what counts
+ * it off. Refuses one too many.
+ */
+function holdSubscription(limits: ConnectionLimits, caller: Caller, streamOf: string | undefined): () => void {
+  const id = idOfCaller(caller)
+  const held: (() => void)[] = []
+  const release = (): void => {
+    for (const letGo of held) letGo()
+  }
+  const hold = (name: ConnectionLimitName, holder: string): void => {
+    const letGo = limits.hold(name, holder)
+    if (letGo) {
+      held.push(letGo)
+      return
+    }
+    release()
+    const message = `too many are open: ${CONNECTION_LIMITS[name]}`
+    throw new Refusal('subscriptionLimitExceeded', { faults: [{ path: '', message }] })
+  }
+  hold('caller_subscriptions', id)
+  if (streamOf !== undefined) {
+    hold('caller_sockets', id)
+    hold('sockets', streamOf)
+  }
+  return release
 }
 
 /** The page of the GraphiQL package, so that it works without the internet. */

@@ -20,7 +20,8 @@ function bare(entry: string): string {
   return inBrackets ?? (/^[\d.]+:\d+$/.test(entry) ? (entry.split(':', 1)[0] ?? '') : entry)
 }
 
-function networkOf(address: string): string {
+/** An address as limits count it. */
+export function networkOf(address: string): string {
   const [, v4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (v4 !== undefined) return v4
   if (isIP(address) !== 6) return address
