@@ -47,8 +47,19 @@ const request = (method: string, path: string, headers: Record<string, string> =
 
 const answersIn = (text: string): number => text.split('HTTP/1.1 ').length - 1
 
-describe('a flood of messages on one WebSocket', () => {
-  it('takes turns with other calls: ten of them are answered before a tenth of 20,000 messages is', async () => {
+describe('a flood of 20,000 messages on one WebSocket', () => {
+  const ping = '{"type":"ping"}'
+  const operation = (id: number) =>
+    JSON.stringify({ id: `${id}`, type: 'subscribe', payload: { query: '{ __typename }' } })
+  it.each([
+    ['pings of the protocol', (socket: WebSocket) => socket.send(ping)],
+    ['pings of WebSocket itself', (socket: WebSocket) => socket.ping()],
+    ['operations', (socket: WebSocket, index: number) => socket.send(operation(index))],
+    [
+      'refused subscriptions',
+      (socket: WebSocket, index: number) => socket.send(operation(index).replace('{ __', '{ none_')),
+    ],
+  ])('takes turns with other calls: ten of them are answered before a tenth of the %s is', async (_kind, send) => {
     const messages = 20_000
     const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(socket, 'open')
@@ -56,10 +67,11 @@ describe('a flood of messages on one WebSocket', () => {
     socket.send(JSON.stringify({ type: 'connection_init' }))
     await acknowledged
     let answered = 0
-    socket.on('message', () => {
+    const count = (): void => {
       answered += 1
-    })
-    for (const _ of times(messages, () => 0)) socket.send('{"type":"ping"}')
+    }
+    socket.on('message', count).on('pong', count)
+    for (let index = 0; index < messages; index += 1) send(socket, index)
     for (const _ of times(10, () => 0)) await isAlive()
     expect(answered).toBeLessThan(messages / 10)
     socket.terminate()
