@@ -9,7 +9,13 @@ const MAX_NAME = 64
 const ANONYMOUS = 'anonymous'
 const OTHER = 'other'
 /** Errors of callers without access. Their operations cannot add names. */
-const DENIED: ReadonlySet<unknown> = new Set(['INVALID_TOKEN', 'INVALID_SDK_KEY', 'FORBIDDEN', 'RATE_LIMITED'])
+const DENIED: ReadonlySet<unknown> = new Set([
+  'INVALID_TOKEN',
+  'INVALID_SDK_KEY',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+  'COST_LIMIT_EXCEEDED',
+])
 
 /** Counts an operation that has an answer. A subscription counts when it begins. */
 export type CountOperation = (args: ExecutionArgs, startedMs: number, errors: ExecutionResult['errors']) => void
