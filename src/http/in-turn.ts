@@ -77,8 +77,9 @@ export function createTurns(): (serve: Serve) => Serve {
     }
     // Null while an earlier response uses the connection.
     const isFree = response.socket !== null
-    if (isFree && connection.servedAt !== socket.bytesRead) {
-      connection.servedAt = socket.bytesRead
+    const { bytesRead } = socket
+    if (isFree && connection.servedAt !== bytesRead) {
+      connection.servedAt = bytesRead
       return serve(request, response)
     }
     if (socket.destroyed) return

@@ -13,10 +13,10 @@ export type ConnectionLimitSettings = Readonly<Record<ConnectionLimitName, numbe
 
 /** High enough for a whole town behind one address, and for a studio's dashboards that share one key. */
 const DEFAULTS: ConnectionLimitSettings = {
-  connections: 20_000,
-  sockets: 10_000,
-  caller_sockets: 2_000,
-  caller_subscriptions: 10_000,
+  connections: 50_000,
+  sockets: 20_000,
+  caller_sockets: 5_000,
+  caller_subscriptions: 20_000,
 }
 const NONE: ConnectionLimitSettings = {
   connections: null,

@@ -15,8 +15,8 @@ describe('CONNECTION_LIMITS', () => {
     expect(readConfig({ CONNECTION_LIMITS: 'sockets=5, connections = off' }).connectionLimits).toEqual({
       connections: null,
       sockets: 5,
-      caller_sockets: 2_000,
-      caller_subscriptions: 10_000,
+      caller_sockets: 5_000,
+      caller_subscriptions: 20_000,
     })
     expect(Object.values(readConfig({ CONNECTION_LIMITS: 'off' }).connectionLimits)).toEqual([null, null, null, null])
   })

@@ -133,6 +133,7 @@ export async function startInstance(
     WEBHOOK_PRIVATE_ADDRESSES: 'allow',
     // Tests call faster than any client. Those of the limits set their own.
     RATE_LIMITS: 'off',
+    CONNECTION_LIMITS: 'off',
     ...env,
   })
   const app = await createApp({

@@ -108,7 +108,7 @@ export function spawnService(env: Readonly<Record<string, string>>): Service {
     // The Postgres of the tests runs without fsync.
     env: {
       ...{ PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0' },
-      ...{ RATE_LIMITS: 'off', REQUIRE_FSYNC: 'false', ...env },
+      ...{ RATE_LIMITS: 'off', CONNECTION_LIMITS: 'off', REQUIRE_FSYNC: 'false', ...env },
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
