@@ -34,8 +34,13 @@ export function rateLimited(log: Logger): (error: unknown, message: string) => v
     const now = performance.now()
     if (now - (last.get(message) ?? Number.NEGATIVE_INFINITY) < SPARING_MS) return
     last.set(message, now)
-    log.warn({ err: String(error) }, message)
+    log.warn({ err: causeText(error) }, message)
   }
+}
+
+/** The cause of an error in one line. The error of a host with several addresses has one for each, and no text. */
+export function causeText(error: unknown): string {
+  return error instanceof AggregateError ? error.errors.map(String).join('; ') : String(error)
 }
 
 /** Readable lines in a terminal; elsewhere, and for a given destination, one JSON object a line. */

@@ -1,15 +1,16 @@
 import { loadSecretsKeys, loadTokenKeys } from '../auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { isTurnedAway, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { isDurable, keepsSettings } from '../db/pool.ts'
+import { keepsSettings, unsafeSettings } from '../db/pool.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
 import { print } from '../json.ts'
 import { createSecrets } from '../providers/secrets.ts'
 import { setTracing, tracing } from '../request/tracing.ts'
 import { type App, createApp } from './app.ts'
-import { createLog, type Logger, rateLimited } from './log.ts'
+import { causeText, createLog, type Logger, rateLimited } from './log.ts'
 import { createTraces, wantsTraces } from './traces.ts'
 
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
@@ -42,7 +43,9 @@ export async function serve(
       process.stderr.write(`${error.message}\n`)
       process.exit(1)
     }
-    log.fatal({ err: error }, 'Tierway could not start')
+    const isDatabase = isTurnedAway(String((error as { code?: unknown }).code)) || toRefusal(error) !== undefined
+    if (isDatabase) log.fatal({ err: causeText(error) }, 'Tierway could not start: Postgres cannot be used')
+    else log.fatal({ err: error }, 'Tierway could not start')
     process.exit(1)
   }
 }
@@ -86,9 +89,11 @@ async function start(
         'DATABASE_URL leads to a connection pooler that does not keep the settings of a session: connect to Postgres itself, since Tierway pools its connections',
       ])
     }
-    if (!(await isDurable(app.pool))) {
-      const fault = 'Postgres runs with fsync=off: a crash of its machine can lose acknowledged calls'
-      if (config.requireFsync) throw new ConfigError([`${fault}. Turn fsync on, or set REQUIRE_FSYNC=false`])
+    for (const name of await unsafeSettings(app.pool)) {
+      const fault = `Postgres runs with ${name}=off: a crash of its machine can lose acknowledged calls`
+      // Some file systems, such as ZFS, write whole pages, and make full_page_writes=off safe.
+      if (config.requireFsync && name === 'fsync')
+        throw new ConfigError([`${fault}. Turn fsync on, or set REQUIRE_FSYNC=false`])
       log.warn(fault)
     }
     if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })

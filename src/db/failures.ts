@@ -4,7 +4,13 @@ import { Refusal } from '../errors.ts'
 export function sqlState(error: unknown): string | undefined {
   const { code, severity } = error as { code?: unknown; severity?: unknown }
   if (typeof code !== 'string' || typeof severity !== 'string') return undefined
-  return severity === 'FATAL' || severity === 'PANIC' || ENDS_SESSION.test(code) ? undefined : code
+  return isFatal(error) || ENDS_SESSION.test(code) ? undefined : code
+}
+
+/** The server has ended the session, or refused it, such as without the right to connect. */
+function isFatal(error: unknown): boolean {
+  const { severity } = error as { severity?: unknown }
+  return severity === 'FATAL' || severity === 'PANIC'
 }
 
 /**
@@ -12,6 +18,9 @@ export function sqlState(error: unknown): string | undefined {
  * that comes with them is localized.
  */
 const ENDS_SESSION = /^(57P|25P0[34])/
+
+/** Codes with which the server refuses a session: connection, password or role, database, right to connect. */
+const REFUSES_SESSION = /^(08|28|3D)/
 
 /** Serialization failure and deadlock: the transaction can run again. */
 export function isRetryable(code: string): boolean {
@@ -38,13 +47,22 @@ const NETWORK_CODES = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  // The certificate of the server.
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
   // Codes of Prisma, which hides those of the network: not reachable, too slow, closed.
   'P1001',
   'P1008',
   'P1017',
 ])
 const CONNECTION_LOST =
-  /^(Connection terminated|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
+  /^(Connection terminated|The server does not support SSL connections|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
 
 /**
  * The refusal that a caller gets for an error: `unavailable` when the database is away or slow. Undefined for a bug.
@@ -54,8 +72,9 @@ export function toRefusal(error: unknown): Refusal | undefined {
   if (!(error instanceof Error)) return undefined
   const code = codeOf(error)
   const away =
+    isFatal(error) ||
     (typeof code === 'string' &&
-      (NETWORK_CODES.has(code) || ENDS_SESSION.test(code) || code.startsWith('08') || isTransient(code))) ||
+      (NETWORK_CODES.has(code) || ENDS_SESSION.test(code) || REFUSES_SESSION.test(code) || isTransient(code))) ||
     CONNECTION_LOST.test(error.message)
   return away ? new Refusal('unavailable', { cause: error }) : undefined
 }

@@ -78,13 +78,15 @@ export function targetOf(
   return { connectionString: own === null ? url : target.href, options }
 }
 
-/** False when a crash of the server can lose commits. True when the database cannot be asked. */
-export async function isDurable(pool: pg.Pool): Promise<boolean> {
+/** The settings with which a crash of the server's machine can lose commits. None when the database cannot be asked. */
+export async function unsafeSettings(pool: pg.Pool): Promise<readonly ('fsync' | 'full_page_writes')[]> {
   try {
-    const { rows } = await pool.query("SELECT current_setting('fsync') AS fsync")
-    return rows[0]?.fsync !== 'off'
+    const { rows } = await pool.query(
+      "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name",
+    )
+    return rows.map(({ name }) => name)
   } catch {
-    return true
+    return []
   }
 }
 

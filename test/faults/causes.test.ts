@@ -1,10 +1,3 @@
-import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createServer } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../support/redis.ts'
@@ -18,6 +11,7 @@ import {
   type World,
 } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { startUntrusted } from '../support/untrusted.ts'
 
 let database: TestDatabase
 let world: World
@@ -55,9 +49,11 @@ describe('a Postgres that breaks a promise', () => {
 
   it('is named in the log where that is allowed', async () => {
     service = await startService(world.env)
-    expect(service.output).toContain(
-      '"msg":"Postgres runs with fsync=off: a crash of its machine can lose acknowledged calls"',
-    )
+    for (const name of ['fsync', 'full_page_writes']) {
+      expect(service.output).toContain(
+        `"msg":"Postgres runs with ${name}=off: a crash of its machine can lose acknowledged calls"`,
+      )
+    }
   })
 
   it('leaves the service ready and says so in /readyz while it takes no writes', async () => {
@@ -87,7 +83,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis that cannot be used
     untrusted = await startUntrusted()
   })
   afterAll(async () => {
-    untrusted?.server.close()
+    untrusted?.close()
     await redis?.remove()
   })
 
@@ -114,19 +110,3 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis that cannot be used
     expect(service.output).not.toContain('wrong@')
   })
 })
-
-/** A TLS server with a certificate that nobody has signed. */
-async function startUntrusted() {
-  const folder = await mkdtemp(join(tmpdir(), 'tierway-tls-'))
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const options = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=127.0.0.1']
-  const { status, stderr } = spawnSync('openssl', ['req', ...options, '-keyout', key, '-out', cert], {
-    encoding: 'utf8',
-  })
-  expect([status, status === 0 ? '' : stderr]).toEqual([0, ''])
-  const server = createServer({ key: await readFile(key), cert: await readFile(cert) })
-  await rm(folder, { recursive: true })
-  server.on('tlsClientError', () => undefined)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return { server, host: `127.0.0.1:${(server.address() as AddressInfo).port}` }
-}

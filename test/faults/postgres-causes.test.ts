@@ -1,0 +1,163 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { causeText } from '../../src/app/log.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import {
+  buildService,
+  createWorld,
+  type Service,
+  spawnService,
+  startService,
+  stopService,
+  type World,
+} from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { startUntrusted } from '../support/untrusted.ts'
+
+const withoutOpenssl = spawnSync('openssl', ['version']).status === 0 ? '' : 'SKIPPED, openssl is not installed: '
+const SECRET = 'secret-of-postgres'
+const ROLE = `tierway_test_${randomBytes(6).toString('hex')}`
+
+let database: TestDatabase
+let world: World
+let service: Service | undefined
+let untrusted: Awaited<ReturnType<typeof startUntrusted>> | undefined
+
+/** The database's URL with other parts. */
+function urlWith(change: (url: URL) => void): string {
+  const url = new URL(database.url)
+  change(url)
+  return url.href
+}
+
+async function asSuperuser(...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    for (const sql of statements) await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+beforeAll(async () => {
+  await buildService()
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  const name = new URL(database.url).pathname.slice(1)
+  await asSuperuser(`CREATE ROLE ${ROLE} LOGIN PASSWORD '${SECRET}'`, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`)
+  if (withoutOpenssl === '') untrusted = await startUntrusted({ isPostgres: true })
+})
+afterEach(async () => {
+  await stopService(service)
+  service = undefined
+})
+afterAll(async () => {
+  untrusted?.close()
+  if (database) await asSuperuser(`DROP ROLE IF EXISTS ${ROLE}`)
+  await world?.close()
+  await database?.drop()
+})
+
+const causes: readonly (readonly [title: string, url: () => string, cause: RegExp])[] = [
+  [
+    'nothing listens',
+    () =>
+      urlWith((url) => {
+        url.port = '1'
+        url.password = SECRET
+      }),
+    /ECONNREFUSED/,
+  ],
+  [
+    'the password is wrong',
+    () =>
+      urlWith((url) => {
+        url.username = ROLE
+        url.password = `not-${SECRET}`
+      }),
+    /password authentication failed/,
+  ],
+  [
+    'the role may not connect',
+    () =>
+      urlWith((url) => {
+        url.username = ROLE
+        url.password = SECRET
+      }),
+    /permission denied for database/,
+  ],
+  [
+    'there is no such database',
+    () =>
+      urlWith((url) => {
+        url.pathname = '/tierway_nowhere'
+      }),
+    /does not exist/,
+  ],
+  ...(withoutOpenssl === ''
+    ? [
+        [
+          'its certificate is not trusted',
+          () => `postgres://tierway:${SECRET}@${untrusted?.host}/tierway?sslmode=verify-full`,
+          /self-signed certificate/,
+        ] as const,
+      ]
+    : []),
+]
+
+describe(`${withoutOpenssl === '' ? '' : `${withoutOpenssl}a certificate that is not trusted; `}a Postgres that cannot be used`, () => {
+  it.each(causes)('is logged once with its cause, and calls are 503: %s', async (_title, urlOf, cause) => {
+    service = await startService({ ...world.env, DATABASE_URL: urlOf(), MIGRATE_ON_START: 'false' })
+    const { baseUrl } = service
+    const lines = () =>
+      (service?.output ?? '')
+        .split('\n')
+        .filter((line) => line.includes('Postgres does not answer'))
+        .map((line) => JSON.parse(line).err as string)
+    await until('the cause is logged', () => lines().length > 0)
+    const answers = await Promise.all([
+      fetch(`${baseUrl}/readyz`),
+      fetch(`${baseUrl}/sdk/v1/authorization/custom`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-sdk-key': `twsdk_${'a'.repeat(43)}` },
+        body: '{"customData":{}}',
+      }),
+    ])
+    expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.json()]))).toMatchObject([
+      [503, { status: 'unavailable' }],
+      [503, { error: 'unavailable' }],
+    ])
+    expect(lines()).toEqual([expect.stringMatching(cause)])
+    expect(service.output).not.toContain(SECRET)
+    expect(service.output).not.toContain('"level":50')
+  })
+
+  it.each(causes)('ends a start with one line that has the cause: %s', async (_title, urlOf, cause) => {
+    const started = spawnService({ ...world.env, DATABASE_URL: urlOf() })
+    service = started
+    expect(await started.exited).toEqual({ code: 1, signal: null })
+    const [line = '', ...others] = started.output.trim().split('\n')
+    expect(others).toEqual([])
+    expect(JSON.parse(line)).toMatchObject({
+      err: expect.stringMatching(cause),
+      msg: 'Tierway could not start: Postgres cannot be used',
+    })
+    expect(line).not.toContain(SECRET)
+  })
+})
+
+it('the cause names every address of a host that refuses', async () => {
+  const lookup = (_host: string, _options: unknown, found: (error: null, addresses: object[]) => void) =>
+    found(null, [
+      { address: '127.0.0.1', family: 4 },
+      { address: '127.0.0.2', family: 4 },
+    ])
+  const error = await new Promise((resolve) => {
+    connect({ host: 'two.invalid', port: 1, lookup: lookup as never, autoSelectFamily: true }).once('error', resolve)
+  })
+  expect(causeText(error)).toBe('Error: connect ECONNREFUSED 127.0.0.1:1; Error: connect ECONNREFUSED 127.0.0.2:1')
+})
