@@ -135,7 +135,12 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () =
         expect([name, known.has(name) || known.has(name.replace(/_(bucket|sum|count)$/, ''))]).toEqual([name, true])
       }
       // Counters of faults exist once a fault has happened.
-      const quiet = ['Refused by rate limits', 'Event delay, p99', 'Closed sockets by code']
+      const quiet = [
+        'Refused by rate limits',
+        'Event delay, p99',
+        'Closed sockets by code',
+        'Denied attempts by action',
+      ]
       for (const { title, targets } of panels) {
         await until(`the panel "${title}" has data`, async () => {
           await play()

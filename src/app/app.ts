@@ -68,6 +68,10 @@ export interface App {
   stop(): Promise<void>
 }
 
+/** What `tierway_task_failures_total` counts. */
+const TASKS = ['redis', 'stream', 'ended_logins', 'rate_limits', 'access', 'figures', 'purge'] as const
+type Task = (typeof TASKS)[number]
+
 /** Calls and sockets get this long to end by themselves when the service stops. */
 const DRAIN_MS = 10_000
 /**
@@ -92,6 +96,11 @@ export async function createApp({
   const persisted = await readPersistedOperations(config, schema)
   const metrics = createMetrics()
   const warn = rateLimited(log)
+  const failed = (task: Task) => (error: unknown, message: string) => {
+    metrics.taskFailures.inc({ task })
+    warn(error, message)
+  }
+  for (const task of TASKS) metrics.taskFailures.inc({ task }, 0)
   const connect = (connections: number, isForGroups = false) =>
     createPool({
       url: databaseUrl,
@@ -109,7 +118,7 @@ export async function createApp({
       ? createLocalBus()
       : createRedisBus({
           url: config.redisUrl,
-          onError: (error) => warn(error, 'Redis cannot be used'),
+          onError: (error) => failed('redis')(error, 'Redis cannot be used'),
           onChange: (isConnected) =>
             isConnected
               ? log.info('Redis carries the live signal between instances')
@@ -118,7 +127,7 @@ export async function createApp({
   const subscriptions = createSubscriptions({
     pool,
     bus,
-    onError: (error) => warn(error, 'the stream could not be read; each second tries again'),
+    onError: (error) => failed('stream')(error, 'the stream could not be read; each second tries again'),
     onDelivery: ({ occurredAt }) =>
       metrics.eventDelay.observe(Math.max(0, databaseNow() - occurredAt.getTime()) / 1000),
     onExpired: (environmentId) =>
@@ -128,10 +137,16 @@ export async function createApp({
     const [sizes, durations, waits] = [metrics.groupSize, metrics.groupSeconds, metrics.groupWait].map((histogram) =>
       histogram.labels(kind),
     )
-    return ({ size, seconds, waitSeconds }) => {
+    const fromMemory = metrics.commands.labels(kind, 'memory')
+    const fromPostgres = metrics.commands.labels(kind, 'postgres')
+    const again = metrics.unproven.labels(kind)
+    return ({ size, seconds, waitSeconds, isFromMemory, unproven }) => {
       sizes?.observe(size)
       durations?.observe(seconds)
       waits?.observe(waitSeconds)
+      const decided = isFromMemory ? fromMemory : fromPostgres
+      decided.inc(size - unproven)
+      again.inc(unproven)
     }
   }
   const committed = publishTo(bus)
@@ -153,7 +168,7 @@ export async function createApp({
   }
   const ended = createEndedAccess({
     pool,
-    onError: (error) => warn(error, 'Postgres does not answer: logins that ended could not be read'),
+    onError: (error) => failed('ended_logins')(error, 'Postgres does not answer: logins that ended could not be read'),
     onClock: followDatabaseClock,
     onBack: (milliseconds) => log.info(`Postgres answers again, after ${(milliseconds / 1000).toFixed(1)} s`),
   })
@@ -175,7 +190,8 @@ export async function createApp({
     settings: config.rateLimits,
     redisUrl: config.redisUrl,
     onLimited: (limit) => metrics.rateLimited.inc({ limit }),
-    onError: (error) => warn(error, 'Redis cannot count logins: this instance counts its own meanwhile'),
+    onError: (error) =>
+      failed('rate_limits')(error, 'Redis cannot count logins: this instance counts its own meanwhile'),
   })
   const connectionLimits = new ConnectionLimits({
     settings: config.connectionLimits,
@@ -190,6 +206,8 @@ export async function createApp({
     tokens,
     rateLimits,
     log,
+    countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
+    onDenied: (action) => metrics.denied.inc({ action }),
   })
 
   let stopping = false
@@ -219,7 +237,8 @@ export async function createApp({
   const watch = createAccessWatch({
     pool,
     ended,
-    onError: (error) => warn(error, 'the status of connected callers could not be read; each second tries again'),
+    onError: (error) =>
+      failed('access')(error, 'the status of connected callers could not be read; each second tries again'),
   })
   const graphql = await createGraphql({
     config,
@@ -263,7 +282,7 @@ export async function createApp({
   const metricsWay = createWay(health.metricsRoutes)
   const metricsServer = config.metricsPort === null ? undefined : openServer(metricsWay, metricsWay.serve)
 
-  const folding = createFolding({ pool, onError: warn })
+  const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
     pools: { game: groupPool, service: pool, operators: operatorPool },
     engines,
@@ -272,10 +291,16 @@ export async function createApp({
     folding,
     isRedisConnected: config.redisUrl === null ? null : bus.isConnected,
     endedLogins: () => ended.size,
-    isReady: health.isReady,
+    ready: health.ready,
   })
 
-  const housekeeping = createHousekeeping({ pool, config, log })
+  const housekeeping = createHousekeeping({
+    pool,
+    config,
+    log,
+    onRemoved: (rows, count) => metrics.purgedRows.inc({ rows }, count),
+    onError: failed('purge'),
+  })
 
   return {
     service,

@@ -4,6 +4,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { GroupCommit } from '../commit/group-commit.ts'
 import type { Memory } from '../commit/memory.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
+import type { Readiness } from '../http/health.ts'
 import type { Folding } from '../insight/fold.ts'
 
 export interface GaugeSources {
@@ -15,7 +16,7 @@ export interface GaugeSources {
   /** Null without Redis. */
   readonly isRedisConnected: (() => boolean) | null
   readonly endedLogins: () => number
-  readonly isReady: () => Promise<boolean>
+  readonly ready: () => Promise<Readiness>
 }
 
 const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -63,9 +64,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     },
   })
   gauge('tierway_ready', 'The answer of /readyz: 1 for 200, 0 for 503.', async () =>
-    (await sources.isReady()) ? 1 : 0,
+    (await sources.ready()).isUp ? 1 : 0,
   )
+  gauge('tierway_writes_refused', '1 while Postgres answers and takes no writes, as a standby does.', async () => {
+    const { isUp, isReadOnly } = await sources.ready()
+    return isUp && isReadOnly ? 1 : 0
+  })
   gauge('tierway_remembered_players', 'Players whose rows are in memory.', () => sources.memory.size)
+  gauge('tierway_remembered_bytes', 'Estimated memory of these rows.', () => sources.memory.bytes)
   gauge('tierway_ended_logins', 'Ended logins in memory, whose tokens are refused.', sources.endedLogins)
   gauge('tierway_stream_lag_events', 'Events that this instance knows to exist and has not read.', () =>
     sources.subscriptions.lag(),

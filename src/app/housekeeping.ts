@@ -11,12 +11,14 @@ export interface HousekeepingOptions {
   readonly pool: Pool
   readonly config: Config
   readonly log: Logger
+  readonly onRemoved: (what: string, rows: number) => void
+  readonly onError: (error: unknown, message: string) => void
 }
 
 const PURGE_EVERY_MS = 10 * 60_000
 
 /** Removes old rows every ten minutes. */
-export function createHousekeeping({ pool, config, log }: HousekeepingOptions) {
+export function createHousekeeping({ pool, config, log, onRemoved, onError }: HousekeepingOptions) {
   /** Jobs that remove old rows. Each removes a bounded number and returns how many; hours are added to their days. */
   const purges: Record<string, (from: Pool) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
@@ -29,9 +31,12 @@ export function createHousekeeping({ pool, config, log }: HousekeepingOptions) {
   async function purge(): Promise<void> {
     for (const [what, removeSome] of Object.entries(purges)) {
       try {
-        while ((await removeSome(pool)) > 0) log.debug(`${what} were removed`)
+        for (let rows = await removeSome(pool); rows > 0; rows = await removeSome(pool)) {
+          onRemoved(what, rows)
+          log.debug(`${what} were removed`)
+        }
       } catch (error) {
-        log.warn({ err: String(error) }, `${what} could not be removed; the next round tries again`)
+        onError(error, `${what} could not be removed; the next round tries again`)
       }
     }
   }

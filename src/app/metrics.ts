@@ -102,6 +102,43 @@ export function createMetrics() {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
       registers,
     }),
+    commands: new Counter({
+      name: 'tierway_commands_total',
+      help: 'Commands in group commits, by where their rows came from: memory or Postgres.',
+      labelNames: ['kind', 'rows'],
+      registers,
+    }),
+    unproven: new Counter({
+      name: 'tierway_unproven_commands_total',
+      help: 'Commands whose remembered rows were missing or not current, and that ran again on rows from Postgres.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    logins: new Counter({
+      name: 'tierway_logins_total',
+      help: 'Logins and links by result: ok, or the code of the error.',
+      labelNames: ['operation', 'result'],
+      registers,
+    }),
+    denied: new Counter({
+      name: 'tierway_denied_total',
+      help: 'Attempts without access that the audit log has, by action.',
+      labelNames: ['action'],
+      registers,
+    }),
+    taskFailures: new Counter({
+      name: 'tierway_task_failures_total',
+      help: 'Failures of background tasks, for which no call waits. Each tries again by itself.',
+      // `job` is a label of Prometheus itself.
+      labelNames: ['task'],
+      registers,
+    }),
+    purgedRows: new Counter({
+      name: 'tierway_purged_rows_total',
+      help: 'Old rows that this instance removed.',
+      labelNames: ['rows'],
+      registers,
+    }),
     webhookAttempts: new Counter({
       name: 'tierway_webhook_attempts_total',
       help: "Calls of studios' login webhooks, by class of status or of error.",

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { type AuditDenied, createAuditDenied } from '../audit/denied.ts'
+import type { LoginDesk } from '../auth/custom-login.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Webhook } from '../auth/webhook.ts'
 import { createPreview, type PreviewScenario } from '../battlepass/preview.ts'
@@ -29,6 +30,7 @@ export interface Service {
   readonly rateLimits: RateLimits
   /** Logs what went wrong when the call is answered all the same. */
   readonly warn: (message: string, detail: unknown) => void
+  readonly countLogin: LoginDesk['countLogin']
 
   // These three keep in mind who waits for them, so they are made once for each service.
   readonly auditDenied: AuditDenied
@@ -38,19 +40,21 @@ export interface Service {
 }
 
 export interface ServiceOptions
-  extends Pick<Service, 'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens' | 'rateLimits'> {
+  extends Pick<Service, 'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens' | 'rateLimits' | 'countLogin'> {
   readonly engines: Readonly<Record<Lane, GroupCommit>>
   readonly log: Logger
+  /** Called with the action of each attempt without access. */
+  readonly onDenied: (action: string) => void
 }
 
-export function createService({ engines, log, ...parts }: ServiceOptions): Service {
+export function createService({ engines, log, onDenied, ...parts }: ServiceOptions): Service {
   const { operatorPool } = parts
   const run: Service['run'] = (command) => engines[command.lane ?? 'game'].run(command)
   return {
     ...parts,
     run,
     warn: (message, detail) => log.warn({ err: String(detail) }, message),
-    auditDenied: createAuditDenied(operatorPool),
+    auditDenied: createAuditDenied(operatorPool, onDenied),
     beginStorageAnswer: createStorageAnswers(run),
     previewScenario: createPreview(operatorPool),
   }

@@ -49,11 +49,13 @@ interface DeniedAction {
  */
 export type AuditDenied = (caller: Actor, action: string, target: string) => Promise<void>
 
-export function createAuditDenied(pool: Pool): AuditDenied {
+/** `onDenied` is called with the action of each attempt. */
+export function createAuditDenied(pool: Pool, onDenied: (action: string) => void = () => {}): AuditDenied {
   /** Attempts that wait while others of their source are written. */
   const waiting = new Map<string, DeniedAction[]>()
 
   function auditDenied(caller: Actor, action: string, target: string): Promise<void> {
+    onDenied(action)
     const isPlayers = caller.kind === 'player'
     const source = { projectId: caller.projectId, actor: isPlayers ? 'player:' : actorOf(caller), isPlayers }
     const row = {

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
+import { toRefusal } from '../db/failures.ts'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import { addPlayer, Profiles } from '../players/create-player.ts'
 import { admitPlayer, askStatus, requireActive } from '../players/player-status.ts'
@@ -30,6 +31,8 @@ export interface LoginDesk extends TokenDesk {
   readonly webhook: Webhook
   /** Called for a secret that cannot be decrypted, and for a log entry that could not be written. */
   readonly warn: (message: string, detail: unknown) => void
+  /** Called once for each login and link with `ok` or the code that the client receives. */
+  readonly countLogin: (operation: LoginAttempt['operation'], result: string) => void
 }
 
 /** A webhook's approval, on the way into a transaction. */
@@ -48,8 +51,10 @@ const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, Refu
 
 /** A custom login (spec 3): the webhook names the subject, and one transaction creates or finds the player. */
 export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<TokenPair> {
-  const approval = await askWebhook(desk, { operation: 'login', playerId: null }, client, input)
-  return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
+  return counted(desk, 'login', async () => {
+    const approval = await askWebhook(desk, { operation: 'login', playerId: null }, client, input)
+    return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
+  })
 }
 
 /** Links the subject that the webhook names to a player (spec 3): no player is created, and there are no tokens. */
@@ -59,11 +64,24 @@ export async function linkCustom(
   player: PlayerRef,
   input: CustomCredentials,
 ): Promise<IdentityRef> {
-  // Checked here to spare the webhook; the transaction checks again.
-  await desk.run(admitPlayer(player))
-  const approval = await askWebhook(desk, { operation: 'link', playerId: player.playerId }, client, input)
-  settled(await desk.run(linkIdentity(approval, player)))
-  return approval.identity
+  return counted(desk, 'link', async () => {
+    // Checked here to spare the webhook; the transaction checks again.
+    await desk.run(admitPlayer(player))
+    const approval = await askWebhook(desk, { operation: 'link', playerId: player.playerId }, client, input)
+    settled(await desk.run(linkIdentity(approval, player)))
+    return approval.identity
+  })
+}
+
+async function counted<T>(desk: LoginDesk, operation: LoginAttempt['operation'], work: () => Promise<T>): Promise<T> {
+  try {
+    const result = await work()
+    desk.countLogin(operation, 'ok')
+    return result
+  } catch (error) {
+    desk.countLogin(operation, toRefusal(error)?.code ?? 'internal_error')
+    throw error
+  }
 }
 
 /** The result of a rehearsed login, with each attempt. */

@@ -23,8 +23,20 @@ export interface GroupCommitOptions {
   readonly readOnly?: boolean
   /** Called after each COMMIT, before the callers are answered. Must not throw. */
   readonly committed?: (group: Group) => void
-  /** Called after each group with its size, and in seconds its duration and the wait of its oldest call. */
-  readonly observe?: (group: { size: number; seconds: number; waitSeconds: number }) => void
+  /** Called after each group. */
+  readonly observe?: (group: ObservedGroup) => void
+}
+
+export interface ObservedGroup {
+  readonly size: number
+  /** Its duration. */
+  readonly seconds: number
+  /** The wait of its oldest call. */
+  readonly waitSeconds: number
+  /** Whether it decided on remembered rows. */
+  readonly isFromMemory: boolean
+  /** Its commands that must run again, since their remembered rows were missing or not current. */
+  readonly unproven: number
 }
 
 export interface GroupCommit {
@@ -171,8 +183,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     const entries = lines.flatMap((line) => line.taken)
     const watchdog = setTimeout(() => client.connection.stream.destroy(), deadlineMs)
     const started = performance.now()
+    const waitSeconds = waitMs / 1000
+    const isFromMemory = way === 'memory'
     try {
-      if (way === 'memory') await runRemembered(client, entries)
+      if (isFromMemory) await runRemembered(client, entries)
       else await runLong(client, entries)
     } catch (error) {
       // The connection is gone. Calls without an answer have changed nothing, and wait for a new one.
@@ -187,7 +201,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         entries.length,
         entries.map(({ span }) => span),
       )
-      options.observe?.({ size: entries.length, seconds, waitSeconds: waitMs / 1000 })
+      const unproven = isFromMemory ? entries.filter(({ isLong }) => isLong).length : 0
+      options.observe?.({ size: entries.length, seconds, waitSeconds, isFromMemory, unproven })
       wake()
     }
   }

@@ -14,6 +14,8 @@ export interface Memory {
   adopt(read: Player): void
   /** The number of remembered players. */
   readonly size: number
+  /** Their estimated weight. */
+  readonly bytes: number
 }
 
 type Generation = Map<string, Map<string, Player>>
@@ -29,11 +31,13 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
   let size = 0
   let oldSize = 0
   let weight = 0
+  let oldWeight = 0
   let turned = performance.now()
 
   function turn(): void {
     old = young
     oldSize = size
+    oldWeight = weight
     young = new Map()
     size = 0
     weight = 0
@@ -47,7 +51,10 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
     if (weight > maxBytes / 2 || performance.now() - turned > idleMs) turn()
     const older = old.get(environmentId)
     const player = older?.get(playerId) ?? new Player(ref)
-    if (older?.delete(playerId)) oldSize -= 1
+    if (older?.delete(playerId)) {
+      oldSize -= 1
+      oldWeight -= player.counted
+    }
     let players = young.get(environmentId)
     if (!players) {
       players = new Map()
@@ -82,6 +89,9 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
     },
     get size() {
       return size + oldSize
+    },
+    get bytes() {
+      return weight + oldWeight
     },
   }
 }

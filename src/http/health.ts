@@ -24,7 +24,7 @@ export interface HealthOptions {
   readonly isDegraded: () => boolean
 }
 
-interface Readiness {
+export interface Readiness {
   readonly isUp: boolean
   readonly isReadOnly: boolean
 }
@@ -92,7 +92,7 @@ export function createHealth({ metrics, tokens, config, isReady, refusesWrites, 
       get('/schema.graphql', respondSchema),
     ],
     /** The answer of `/readyz`. */
-    isReady: async () => (await ready()).isUp,
+    ready,
     /** For a port of their own, at any path. */
     metricsRoutes: [get('*', respondMetrics)],
   }

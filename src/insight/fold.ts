@@ -5,7 +5,7 @@ import { recountStanding } from './recount.ts'
 /** Adds the appended changes to the totals, and counts the effects of edits, repeatedly. */
 export interface Folding {
   start(): void
-  /** Seconds since all changes were last folded; 0 before the first time. */
+  /** Seconds since all changes were last folded, or since the start if that has never succeeded. */
   age(): number
   /** Resolves once nothing is running. */
   stop(): Promise<void>
@@ -32,7 +32,7 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
   const ended = new AbortController()
   const { signal } = ended
   let running: Promise<unknown> = Promise.resolve()
-  let foldedAt: number | null = null
+  let foldedAt: number | undefined
 
   async function repeat(work: () => Promise<unknown>, againMs: number, fault: string): Promise<void> {
     for (let waitMs = EVERY_MS; await isOver(waitMs); ) {
@@ -50,12 +50,14 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
   const isOver = (waitMs: number): Promise<boolean> => pause(waitMs, true, { ref: false, signal }).catch(() => false)
 
   async function fold(): Promise<void> {
-    while (!signal.aborted && (await foldChanges(pool)) === ROWS);
-    foldedAt = performance.now()
+    let taken = await foldChanges(pool)
+    while (!signal.aborted && taken === ROWS) taken = await foldChanges(pool)
+    if (taken !== null) foldedAt = performance.now()
   }
 
   return {
     start() {
+      foldedAt = performance.now()
       // Separate, as a recount of millions takes long.
       running = Promise.all([
         repeat(fold, EVERY_MS, 'figures could not be added up; each second tries again'),
@@ -66,7 +68,7 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
         ),
       ])
     },
-    age: () => (foldedAt === null ? 0 : (performance.now() - foldedAt) / 1000),
+    age: () => (foldedAt === undefined ? 0 : (performance.now() - foldedAt) / 1000),
     async stop() {
       ended.abort()
       await running
@@ -75,11 +77,11 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
 }
 
 /**
- * Moves at most {@link ROWS} changes into the totals. Returns how many. One statement does it, so that a reader of both
+ * Moves at most {@link ROWS} changes into the totals. Returns how many, or null while another session does so. One statement does it, so that a reader of both
  * tables sees each change once.
  */
-export async function foldChanges(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ taken: number }>({
+export async function foldChanges(pool: Pool): Promise<number | null> {
+  const { rows } = await pool.query<{ taken: number | null }>({
     name: 'insight-fold',
     text: `WITH turn AS MATERIALIZED (
         SELECT pg_try_advisory_xact_lock(${FOLDING_LOCK}) AS mine
@@ -117,7 +119,7 @@ export async function foldChanges(pool: Pool): Promise<number> {
         ON CONFLICT (environment_id, scenario_id, node_id, measure, bucket, level, detail)
         DO UPDATE SET count = t.count + excluded.count, amount = t.amount + excluded.amount
       )
-      SELECT count(*)::int AS taken FROM taken`,
+      SELECT CASE WHEN (SELECT mine FROM turn) THEN count(*)::int END AS taken FROM taken`,
   })
-  return rows[0]?.taken ?? 0
+  return rows[0]?.taken ?? null
 }

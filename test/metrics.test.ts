@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FOLDING_LOCK } from '../src/insight/fold.ts'
+import { setOnDatabase } from './support/database.ts'
+import { passNode, scenario } from './support/definitions.ts'
+import { type Game, generateKeys, startGame, startInstance, times } from './support/game.ts'
+import { approve, type Operator, startOperator } from './support/operator.ts'
+import { until } from './support/until.ts'
+
+let game: Game
+let webhook: Operator
+
+beforeAll(async () => {
+  webhook = await startOperator(approve({ subject: 'acct_1' }))
+  game = await startGame()
+  await game.setProviders({ default: { enabled: true, url: webhook.url, secret: webhook.secret } })
+})
+afterAll(async () => {
+  await game?.stop()
+  await webhook?.close()
+})
+
+/** The sum of a metric over all labels that are not given. */
+async function readingOf(name: string, labels: Readonly<Record<string, string>> = {}, of = game.app): Promise<number> {
+  const metric = await of.metrics.registry.getSingleMetric(name)?.get()
+  return (metric?.values ?? [])
+    .filter((value) => Object.entries(labels).every(([label, is]) => value.labels[label] === is))
+    .reduce((sum, { value }) => sum + value, 0)
+}
+
+/** How much a metric grows. */
+async function growthOf(name: string, labels: Readonly<Record<string, string>>, work: () => Promise<unknown>) {
+  const before = await readingOf(name, labels)
+  await work()
+  return (await readingOf(name, labels)) - before
+}
+
+describe('what the person on call reads', () => {
+  it('counts each login and link once by its result, over REST and GraphQL', async () => {
+    const logins = 'tierway_logins_total'
+    expect(await growthOf(logins, { operation: 'login', result: 'ok' }, () => game.login({ customData: {} }))).toBe(1)
+    const disabled = { operation: 'login', result: 'custom_auth_disabled' }
+    expect(await growthOf(logins, disabled, () => game.login({}, { provider: 'nowhere' }))).toBe(1)
+    const mutation = `mutation { loginCustom(input: { customData: {}, provider: "nowhere" }) { accessToken } }`
+    const overGraphql = () =>
+      fetch(`${game.baseUrl}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-sdk-key': game.sdkKey },
+        body: JSON.stringify({ query: mutation }),
+      })
+    expect(await growthOf(logins, disabled, overGraphql)).toBe(1)
+    const { token } = await game.player()
+    const taken = { operation: 'link', result: 'identity_already_linked' }
+    expect(await growthOf(logins, taken, () => game.link(token, { customData: {} }))).toBe(1)
+  })
+
+  it('counts attempts without access by action', async () => {
+    const viewer = await game.key('viewer')
+    const setProviders = () =>
+      fetch(`${game.baseUrl}/platform/v1/projects/${game.projectId}/auth-providers`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${viewer}` },
+        body: '{"environment":"production","authProviders":{"custom":{}}}',
+      })
+    expect(await growthOf('tierway_denied_total', {}, setProviders)).toBe(1)
+  })
+
+  it('tells commands on remembered rows from those that read Postgres or ran again', async () => {
+    await game.publish('climb', scenario([passNode('pass', { levels: times(50, (xp) => xp), tiers: [] })], []))
+    const player = await game.player()
+    const runId = await player.start('climb')
+    const add = () =>
+      player.post('/sdk/v1/battlepass/xp', { scenarioId: 'climb', nodeId: 'pass', runId, amount: 1, source: '' })
+    await add()
+    const bytes = await readingOf('tierway_remembered_bytes')
+    expect(bytes).toBeGreaterThan(0)
+    expect(await growthOf('tierway_commands_total', { kind: 'write', rows: 'memory' }, add)).toBe(1)
+    // A change that this instance did not make.
+    await game.app.pool.query('UPDATE players SET status = status')
+    const fromPostgres = { kind: 'write', rows: 'postgres' }
+    const unproven = () =>
+      growthOf('tierway_unproven_commands_total', { kind: 'write' }, add).then((count) => expect(count).toBe(1))
+    expect(await growthOf('tierway_commands_total', fromPostgres, unproven)).toBe(1)
+  })
+
+  it('sees figures grow old while another session keeps them from being folded', async () => {
+    const client = await game.app.pool.connect()
+    try {
+      await client.query(`SELECT pg_advisory_lock(${FOLDING_LOCK})`)
+      await until('figures are old', async () => (await readingOf('tierway_figures_age_seconds')) > 4)
+      await client.query(`SELECT pg_advisory_unlock(${FOLDING_LOCK})`)
+    } finally {
+      client.release(true)
+    }
+    await until('figures are current', async () => (await readingOf('tierway_figures_age_seconds')) < 4)
+  })
+
+  it('shows a database that takes no writes, and failures of background tasks', async () => {
+    expect(await readingOf('tierway_writes_refused')).toBe(0)
+    expect(await readingOf('tierway_task_failures_total')).toBe(0)
+    const other = await startGame()
+    await setOnDatabase(other.databaseUrl, 'default_transaction_read_only', 'on')
+    const instance = await startInstance(other.databaseUrl, await generateKeys())
+    try {
+      const read = (name: string, labels = {}) => readingOf(name, labels, instance.app)
+      expect([await read('tierway_ready'), await read('tierway_writes_refused')]).toEqual([1, 1])
+      await until('folding fails', async () => (await read('tierway_task_failures_total', { task: 'figures' })) > 0)
+    } finally {
+      await instance.stop()
+      await other.stop()
+    }
+  })
+})
