@@ -59,6 +59,14 @@ export interface SeededCounts {
   readonly complete: boolean
 }
 
+/** Batches take longer than the time limits that a role or database may have for its programs. */
+const SESSION = [
+  'tierway.keeps_versions=on',
+  'statement_timeout=0',
+  'lock_timeout=0',
+  'idle_in_transaction_session_timeout=0',
+]
+
 /**
  * Adds players to an environment who have played a season of the past days up to now. Each batch of players is one
  * transaction and leaves the books as the service would have; the events follow when all players are there, since a
@@ -66,7 +74,7 @@ export interface SeededCounts {
  */
 export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCounts> {
   const client = new pg.Client({
-    ...targetOf(options.url, ['tierway.keeps_versions=on']),
+    ...targetOf(options.url, SESSION),
     application_name: 'tierway seed',
     keepAlive: true,
   })

@@ -13,6 +13,9 @@ describe.each([
   ['default_transaction_isolation', 'serializable'],
   ['default_transaction_isolation', 'repeatable read'],
   ['array_nulls', 'off'],
+  ['statement_timeout', '1ms'],
+  ['lock_timeout', '1ms'],
+  ['idle_in_transaction_session_timeout', '1ms'],
 ])('on a Postgres whose %s is %s', (name, value) => {
   let game: Game
   let instance: Instance
