@@ -137,16 +137,13 @@ export async function createApp({
     const [sizes, durations, waits] = [metrics.groupSize, metrics.groupSeconds, metrics.groupWait].map((histogram) =>
       histogram.labels(kind),
     )
-    const fromMemory = metrics.commands.labels(kind, 'memory')
-    const fromPostgres = metrics.commands.labels(kind, 'postgres')
-    const again = metrics.unproven.labels(kind)
+    const counts = metrics.commandsOf(kind)
     return ({ size, seconds, waitSeconds, isFromMemory, unproven }) => {
       sizes?.observe(size)
       durations?.observe(seconds)
       waits?.observe(waitSeconds)
-      const decided = isFromMemory ? fromMemory : fromPostgres
-      decided.inc(size - unproven)
-      again.inc(unproven)
+      counts[isFromMemory ? 'memory' : 'postgres'] += size - unproven
+      counts.unproven += unproven
     }
   }
   const committed = publishTo(bus)

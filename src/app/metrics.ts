@@ -6,6 +6,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
   const answers = new Map<string, Map<number, number>>()
+  const commands = new Map<string, Readonly<Record<'memory' | 'postgres' | 'unproven', number>>>()
   const operations = new Map<
     string,
     { readonly labels: Record<string, string>; count: number; seen: (milliseconds: number) => void }
@@ -107,13 +108,30 @@ export function createMetrics() {
       help: 'Commands in group commits, by where their rows came from: memory or Postgres.',
       labelNames: ['kind', 'rows'],
       registers,
+      collect() {
+        this.reset()
+        for (const [kind, { memory, postgres }] of commands) {
+          this.inc({ kind, rows: 'memory' }, memory)
+          this.inc({ kind, rows: 'postgres' }, postgres)
+        }
+      },
     }),
     unproven: new Counter({
       name: 'tierway_unproven_commands_total',
       help: 'Commands whose remembered rows were missing or not current, and that ran again on rows from Postgres.',
       labelNames: ['kind'],
       registers,
+      collect() {
+        this.reset()
+        for (const [kind, { unproven }] of commands) this.inc({ kind }, unproven)
+      },
     }),
+    /** The counts of an engine's commands, for the same reason. The engine adds to them. */
+    commandsOf(kind: string) {
+      const counts = { memory: 0, postgres: 0, unproven: 0 }
+      commands.set(kind, counts)
+      return counts
+    },
     logins: new Counter({
       name: 'tierway_logins_total',
       help: 'Logins and links by result: ok, or the code of the error.',
