@@ -28,15 +28,18 @@ const words = [
   ...['audit_log', 'connection_init'],
   // A rate limit, and connection limits.
   ...['sdk_key', 'caller_sockets', 'caller_subscriptions'],
-  // An extension of Postgres, and settings of Postgres and of Docker.
-  ...['pg_trgm', 'max_connections', 'archive_mode', 'stop_grace_period'],
+  // An extension of Postgres, its settings, views and columns, a table, and a setting of Docker.
+  ...['pg_trgm', 'max_connections', 'archive_mode', 'pg_stat_activity', 'pg_locks', 'xact_start', 'insight_changes'],
+  ...['stop_grace_period', 'default_transaction_read_only'],
+  // Background tasks, as labels of metrics.
+  ...['ended_logins', 'rate_limits'],
   // The variables of the example receiver.
   ...found('examples/receiver.mjs', /([A-Z]+_[A-Z_]+)/g),
 ]
 const known = new Set([...codes, ...others].flatMap((code) => [code, code.toUpperCase()]).concat(words))
 
-/** Several words; names of metrics, of functions and of actions (`player.ban_denied`) are none. */
-const CODE = /(?<![\w.:/-])(?!tierway_)(?:[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+)(?![\w.(=:/-])/g
+/** Several words; names of metrics, of OpenTelemetry's variables, of functions and of actions (`player.ban_denied`) are none. */
+const CODE = /(?<![\w.:/-])(?!tierway_|OTEL_)(?:[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+)(?![\w.(=:/-])/g
 
 /** All that a page names in the form of a code: marked as code, in upper case anywhere, and in the answers that it shows. */
 function namedOn(page: string): string[] {
