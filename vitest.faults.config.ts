@@ -3,6 +3,8 @@ import base from './vitest.config.ts'
 
 // `npm run test:faults`: the tests that test/faults/README.md names, and their results by its numbers.
 
+// Workers inherit it.
+process.env.FULL_SCALE = '1'
 const tests = readTable().flatMap((guarantee) => guarantee.tests)
 const { test, ...config } = base
 

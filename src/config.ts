@@ -169,7 +169,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     docs: flag('DOCS', true),
     persistedOperations,
     persistedOperationsOnly,
-    graphqlMaxCost: integer('GRAPHQL_MAX_COST', 10_000, 1, 1_000_000_000),
+    graphqlMaxCost: integer('GRAPHQL_MAX_COST', 20_000, 1, 1_000_000_000),
     metricsPort,
     metricsToken,
     shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 0, 0, 300_000),

@@ -33,7 +33,7 @@ async function startCollector() {
     const body = await text(request)
     bodies += body
     for (const { resource, scopeSpans } of JSON.parse(body).resourceSpans) {
-      for (const { key, value } of resource.attributes) if (key === 'service.name') services.add(value.stringValue)
+      for (const { key, value } of resource.attributes) services.add(`${key}=${value.stringValue}`)
       for (const scope of scopeSpans) spans.push(...scope.spans)
     }
     response.setHeader('content-type', 'application/json').end('{}')
@@ -65,6 +65,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     service = await fleet.start({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_SERVICE_NAME: 'game',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
       OTEL_BSP_SCHEDULE_DELAY: '50',
       WEBHOOK_PRIVATE_ADDRESSES: 'allow',
     })
@@ -97,7 +98,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     const isLinked = ({ name, links }: SentSpan) =>
       name === 'group commit' && links.some(({ spanId }) => spanId === span.spanId)
     await until('the group commit is sent', () => collector.spans.some(isLinked))
-    expect(collector.services).toEqual(new Set(['game']))
+    expect([...collector.services].sort()).toEqual(['deployment.environment=test', 'service.name=game'])
   })
 
   it('name GraphQL operations, and mark answers of 5xx', async () => {

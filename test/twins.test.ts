@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../src/json.ts'
 import { auditBooks } from './support/audit.ts'
 import { type Game, startGame, type TestPlayer, times } from './support/game.ts'
+import { atScale } from './support/scale.ts'
 import { SEED } from './support/seed.ts'
 import { graphqlOf, type Outcome, restOf, type Surface } from './support/surfaces.ts'
 
@@ -84,7 +85,7 @@ const definition = {
   ],
 }
 
-const SEQUENCES = 1_000
+const SEQUENCES = atScale(1_000, 100)
 /** For what hangs: they take a minute on a quiet machine. */
 const TIMEOUT_MS = 600_000
 

@@ -11,7 +11,7 @@ export function wantsTraces(env: Env): boolean {
     env
   return (
     OTEL_SDK_DISABLED?.toLowerCase() !== 'true' &&
-    OTEL_TRACES_EXPORTER !== 'none' &&
+    ['', 'otlp'].includes(OTEL_TRACES_EXPORTER ?? '') &&
     Boolean(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT || OTEL_TRACES_EXPORTER)
   )
 }
@@ -29,16 +29,20 @@ const CLOSE_TIMEOUT_MS = 3_000
  * wait in a bounded queue, so that a collector that is away costs no call anything.
  */
 export async function createTraces({ env, onError }: TracesOptions): Promise<Tracing> {
-  const [api, core, { resourceFromAttributes }, sdk, { OTLPTraceExporter }] = await Promise.all([
-    import('@opentelemetry/api'),
-    import('@opentelemetry/core'),
-    import('@opentelemetry/resources'),
-    import('@opentelemetry/sdk-trace-base'),
-    import('@opentelemetry/exporter-trace-otlp-http'),
-  ])
+  const [api, core, { detectResources, envDetector, resourceFromAttributes }, sdk, { OTLPTraceExporter }] =
+    await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/core'),
+      import('@opentelemetry/resources'),
+      import('@opentelemetry/sdk-trace-base'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+    ])
   core.setGlobalErrorHandler(onError)
   const provider = new sdk.BasicTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': env.OTEL_SERVICE_NAME || 'tierway' }),
+    // OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME win.
+    resource: resourceFromAttributes({ 'service.name': 'tierway' }).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
     spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
   })
   const tracer = provider.getTracer('tierway')

@@ -215,6 +215,7 @@ export interface Player {
 export type RefusalCode =
   | 'invalid_request'
   | 'storage_limit_exceeded'
+  | 'cost_limit_exceeded'
   | 'invalid_sdk_key'
   | 'invalid_token'
   | 'custom_auth_disabled'
@@ -255,6 +256,7 @@ export type RefusalCode =
   | 'expectation_failed'
   | 'idempotency_key_reused'
   | 'rate_limited'
+  | 'subscription_limit_exceeded'
   | 'headers_too_large'
   | 'internal_error'
   | 'custom_auth_invalid_response'

@@ -6,18 +6,19 @@ import { createFleet, metric } from '../events/fleet.ts'
 import { times } from '../support/game.ts'
 import { type LightListener, openLightListener } from '../support/light-listener.ts'
 import { withoutRedis } from '../support/redis.ts'
+import { atScale } from '../support/scale.ts'
 import { SEED } from '../support/seed.ts'
 import { post, type Service, type WorldPlayer } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const PLAYERS = 10_000
+const PLAYERS = atScale(10_000, 1_000)
 const LEVELS = 2
 const CALLERS = 32
 const OPENED_AT_ONCE = 500
 const DEADLINE_MS = 120_000
 const QUERY = 'subscription ($after: String) { onLevelUp(after: $after) { cursor } }'
 
-describe.skipIf(withoutRedis !== '')(`${withoutRedis}10,000 subscribed players`, () => {
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}${PLAYERS} subscribed players`, () => {
   it(`each hear every event of theirs once and in order, while Redis and an instance are killed (decisions 8; seed ${SEED})`, async () => {
     const { pick } = createRandom(SEED, 2)
     const fleet = await createFleet()

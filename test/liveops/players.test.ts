@@ -569,7 +569,7 @@ describe('a player, as support sees it', () => {
 
   it('is found in a list with the same fields', async () => {
     const fields = PLAYER.slice(PLAYER.indexOf('{', PLAYER.indexOf('player(')))
-    const document = `{ players(environment: "production", search: "${player.playerId}") { edges { node ${fields.slice(0, -1)} } } }`
+    const document = `{ players(environment: "production", search: "${player.playerId}", first: 1) { edges { node ${fields.slice(0, -1)} } } }`
     const { data, errors } = await game.graphql(viewer.key, document)
     expect(errors).toBeUndefined()
     expect(data.players.edges).toEqual([{ node: (await read(player.playerId)).data.player }])
