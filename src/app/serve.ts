@@ -59,7 +59,7 @@ async function start(
   const started = performance.now()
   if (wantsTraces(env)) {
     const warn = rateLimited(log)
-    setTracing(await createTraces({ env, onError: (error) => warn(error, 'spans could not be sent') }))
+    setTracing(await createTraces({ onError: (error) => warn(error, 'spans could not be sent') }))
   }
   const opening = open(config, log)
 

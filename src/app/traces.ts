@@ -17,7 +17,6 @@ export function wantsTraces(env: Env): boolean {
 }
 
 export interface TracesOptions {
-  readonly env: Env
   /** Called when spans could not be sent. They are dropped. */
   readonly onError: (error: unknown) => void
 }
@@ -28,7 +27,7 @@ const CLOSE_TIMEOUT_MS = 3_000
  * Traces over OTLP, as the standard variables of OpenTelemetry configure them. The packages are loaded only here. Spans
  * wait in a bounded queue, so that a collector that is away costs no call anything.
  */
-export async function createTraces({ env, onError }: TracesOptions): Promise<Tracing> {
+export async function createTraces({ onError }: TracesOptions): Promise<Tracing> {
   const [api, core, { detectResources, envDetector, resourceFromAttributes }, sdk, { OTLPTraceExporter }] =
     await Promise.all([
       import('@opentelemetry/api'),
