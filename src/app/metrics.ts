@@ -9,7 +9,7 @@ export function createMetrics() {
   const commands = new Map<string, Readonly<Record<'memory' | 'postgres' | 'unproven', number>>>()
   const operations = new Map<
     string,
-    { readonly labels: Record<string, string>; count: number; seen: (milliseconds: number) => void }
+    { readonly seconds: Histogram.Internal<'operation'>; readonly counts: Map<string, number> }
   >()
   const requestSeconds = new Histogram({
     name: 'tierway_http_request_seconds',
@@ -54,27 +54,16 @@ export function createMetrics() {
       registers,
       collect() {
         this.reset()
-        for (const { labels, count } of operations.values()) this.inc(labels, count)
+        for (const [operation, { counts }] of operations)
+          for (const [type, count] of counts) this.inc({ operation, type }, count)
       },
     }),
-    /** Counts the operations of a name in plain numbers, for the same reason. The name must be from a bounded set. */
-    operationsOf(operation: string, type: string): (milliseconds: number) => void {
-      const key = `${type} ${operation}`
-      let figures = operations.get(key)
-      if (!figures) {
-        const seconds = operationSeconds.labels(operation)
-        figures = {
-          labels: { operation, type },
-          count: 0,
-          seen(milliseconds) {
-            this.count += 1
-            seconds.observe(milliseconds / 1000)
-          },
-        }
-        operations.set(key, figures)
-      }
-      const found = figures
-      return (milliseconds) => found.seen(milliseconds)
+    /** Counts an operation in plain numbers, for the same reason. The name must be from a bounded set. */
+    countOperation(operation: string, type: string, milliseconds: number): void {
+      const figures = operations.get(operation) ?? { seconds: operationSeconds.labels(operation), counts: new Map() }
+      operations.set(operation, figures)
+      figures.counts.set(type, (figures.counts.get(type) ?? 0) + 1)
+      figures.seconds.observe(milliseconds / 1000)
     },
     operationErrors: new Counter({
       name: 'tierway_graphql_errors_total',

@@ -40,7 +40,7 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
     const span = tracing()?.active()
     span?.set('graphql.operation.name', name)
     span?.set('graphql.operation.type', operation?.operation ?? 'query')
-    metrics.operationsOf(name, operation?.operation ?? 'query')(performance.now() - startedMs)
+    metrics.countOperation(name, operation?.operation ?? 'query', performance.now() - startedMs)
     for (const { extensions } of errors ?? []) {
       metrics.operationErrors.inc({ operation: name, code: String(extensions.code ?? 'INVALID_REQUEST') })
     }

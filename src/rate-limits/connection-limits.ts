@@ -1,3 +1,5 @@
+import { readLimits } from './read-limits.ts'
+
 /** The limits of what is open at once, by name: what is counted, and by whom. */
 export const CONNECTION_LIMITS = {
   connections: 'connections of an address, WebSockets included',
@@ -18,40 +20,21 @@ const DEFAULTS: ConnectionLimitSettings = {
   caller_sockets: 5_000,
   caller_subscriptions: 20_000,
 }
-const NONE: ConnectionLimitSettings = {
-  connections: null,
-  sockets: null,
-  caller_sockets: null,
-  caller_subscriptions: null,
-}
 const MAX = 1_000_000_000
 
-/**
- * Reads `CONNECTION_LIMITS`: `off`, or entries such as `sockets=500` and `connections=off`, separated by commas. Other
- * limits keep their defaults.
- */
-export function readConnectionLimits(text: string | null, faults: string[]): ConnectionLimitSettings {
-  if (text === 'off') return NONE
-  const found: Partial<Record<ConnectionLimitName, number | null>> = {}
-  for (const entry of text === null ? [] : text.split(',')) {
-    const [, name = '', count = ''] = /^\s*(\w+)\s*=\s*(off|\d{1,10})\s*$/.exec(entry) ?? []
-    const limit = Number.parseInt(count, 10)
-    if (!isName(name)) {
-      faults.push(`CONNECTION_LIMITS must be off, or a list such as sockets=500; "${entry.trim()}" is no entry`)
-    } else if (name in found) {
-      faults.push(`CONNECTION_LIMITS must name ${name} once`)
-    } else if (count === 'off') {
-      found[name] = null
-    } else if (limit < 1 || limit > MAX) {
-      faults.push(`CONNECTION_LIMITS must allow 1 to ${MAX} for ${name}`)
-    } else {
-      found[name] = limit
-    }
-  }
-  return { ...DEFAULTS, ...found }
-}
-
-const isName = (name: string): name is ConnectionLimitName => Object.hasOwn(CONNECTION_LIMITS, name)
+/** Reads `CONNECTION_LIMITS`. */
+export const readConnectionLimits = (text: string | null, faults: string[]): ConnectionLimitSettings =>
+  readLimits<ConnectionLimitName, number>(text, faults, {
+    variable: 'CONNECTION_LIMITS',
+    example: 'sockets=500',
+    form: '\\d{1,10}',
+    bounds: `1 to ${MAX}`,
+    defaults: DEFAULTS,
+    read(value) {
+      const limit = Number.parseInt(value, 10)
+      return limit >= 1 && limit <= MAX ? limit : undefined
+    },
+  })
 
 export interface ConnectionLimitsOptions {
   readonly settings: ConnectionLimitSettings

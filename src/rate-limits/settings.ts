@@ -1,3 +1,5 @@
+import { readLimits } from './read-limits.ts'
+
 /** The limits by name: the counted calls, and who is counted. */
 export const RATE_LIMITS = {
   login: 'logins, links, refreshes and logouts of a client address',
@@ -27,33 +29,19 @@ export const DEFAULT_RATE_LIMITS: RateLimitSettings = {
   graphql: { calls: 600_000, seconds: 60 },
 }
 
-const NONE: RateLimitSettings = { login: null, sdk_key: null, player: null, operator: null, graphql: null }
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }
 const MAX_CALLS = 1_000_000_000
 
-/**
- * Reads `RATE_LIMITS`: `off`, or entries such as `player=100/s` and `login=off`, separated by commas. Other limits keep
- * their defaults.
- */
-export function readRateLimits(text: string | null, faults: string[]): RateLimitSettings {
-  if (text === 'off') return NONE
-  const found: Partial<Record<RateLimitName, RateLimit | null>> = {}
-  for (const entry of text === null ? [] : text.split(',')) {
-    const [, name = '', count = '', unit = ''] = /^\s*(\w+)\s*=\s*(off|\d{1,10}\/([smh]))\s*$/.exec(entry) ?? []
-    const calls = Number.parseInt(count, 10)
-    if (!isName(name)) {
-      faults.push(`RATE_LIMITS must be off, or a list such as login=1000/m,player=off; "${entry.trim()}" is no entry`)
-    } else if (name in found) {
-      faults.push(`RATE_LIMITS must name ${name} once`)
-    } else if (count === 'off') {
-      found[name] = null
-    } else if (calls < 1 || calls > MAX_CALLS) {
-      faults.push(`RATE_LIMITS must allow 1 to ${MAX_CALLS} calls for ${name}`)
-    } else {
-      found[name] = { calls, seconds: SECONDS[unit] ?? 1 }
-    }
-  }
-  return { ...DEFAULT_RATE_LIMITS, ...found }
-}
-
-const isName = (name: string): name is RateLimitName => Object.hasOwn(RATE_LIMITS, name)
+/** Reads `RATE_LIMITS`. */
+export const readRateLimits = (text: string | null, faults: string[]): RateLimitSettings =>
+  readLimits<RateLimitName, RateLimit>(text, faults, {
+    variable: 'RATE_LIMITS',
+    example: 'login=1000/m,player=off',
+    form: '\\d{1,10}\\/[smh]',
+    bounds: `1 to ${MAX_CALLS} calls`,
+    defaults: DEFAULT_RATE_LIMITS,
+    read(value) {
+      const calls = Number.parseInt(value, 10)
+      return calls >= 1 && calls <= MAX_CALLS ? { calls, seconds: SECONDS[value.slice(-1)] ?? 1 } : undefined
+    },
+  })
