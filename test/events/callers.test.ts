@@ -11,7 +11,7 @@ import { withoutRedis } from '../support/redis.ts'
 import { post, type Service, type WorldPlayer } from '../support/service.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
-import { cursorAt } from './cursors.ts'
+import { cursorAt, positionOf } from './cursors.ts'
 import {
   type Ask,
   climb,
@@ -156,7 +156,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
 
     function isAskedFor(row: Row, field: string, variables: Record<string, unknown>): boolean {
       const { after, playerId, scenarioId, nodeId, types, handles } = variables
-      const position = Number(Buffer.from(String(after), 'base64url').toString().split(':')[2])
+      const position = positionOf(String(after))
       return (
         row.position > position &&
         (field === 'events' ||

@@ -23,7 +23,7 @@ import { type Game, startGame, times } from '../support/game.ts'
 import { type PostgresProxy, startProxy } from '../support/proxy.ts'
 import { buildService, createWorld, startService, stopService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { cursorAt, storedCursor } from './cursors.ts'
+import { cursorAt, positionOf, storedCursor } from './cursors.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const EVENTS = `subscription ($environment: String!, $after: String) {
@@ -69,8 +69,6 @@ function blocks(language: string): string[] {
     name === language ? [text ?? ''] : [],
   )
 }
-
-const positionOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString().split(':')[2] ?? ''
 
 const endOf = async ({ graphql, platformKey }: Game): Promise<string> =>
   (await graphql(platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor

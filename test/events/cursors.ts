@@ -10,8 +10,10 @@ export const storedCursor = (
   { position, occurred_at }: { readonly position: string; readonly occurred_at: Date },
 ): string => printCursor(environmentId, { position: BigInt(position), at: occurred_at.getTime() })
 
+/** The position of a cursor, which clients do not take apart. */
+export const positionOf = (cursor: string): number => Number(Buffer.from(cursor, 'base64url').toString().split(':')[2])
+
 /** A cursor without the time of its event. */
 export function untimed(cursor: string): string {
-  const [, , position = '0'] = Buffer.from(cursor, 'base64url').toString().split(':')
-  return cursorAt(readEnvironmentId(cursor) ?? '', BigInt(position))
+  return cursorAt(readEnvironmentId(cursor) ?? '', positionOf(cursor))
 }

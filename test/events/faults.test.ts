@@ -10,6 +10,7 @@ import { withoutRedis } from '../support/redis.ts'
 import { buildService, post, type Service } from '../support/service.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
+import { positionOf } from './cursors.ts'
 import { climb, createFleet, type Fleet, listen, metric, range, ready, stream, subscribed } from './fleet.ts'
 
 const AWAY_MS = 10_000
@@ -376,7 +377,7 @@ function stallingStream(
       text = frames.pop() ?? ''
       for (const frame of frames) {
         const cursor = /^id: (.*)$/m.exec(frame)?.[1]
-        if (cursor !== undefined) positions.push(Number(Buffer.from(cursor, 'base64url').toString().split(':')[2]))
+        if (cursor !== undefined) positions.push(positionOf(cursor))
       }
     })
     response?.on('close', () => {

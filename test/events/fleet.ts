@@ -17,7 +17,7 @@ import {
   type WorldPlayer,
 } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { cursorAt } from './cursors.ts'
+import { cursorAt, positionOf } from './cursors.ts'
 
 const METRICS_TOKEN = 'the-metrics-of-tests'
 const LEVELS = 1_000
@@ -104,7 +104,7 @@ export async function createFleet(): Promise<Fleet> {
     },
     async stored(after = 0) {
       const { rows } = await pool.query<{ position: string }>(
-        'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
+        'SELECT position FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
         [environmentId, after],
       )
       return rows.map(({ position }) => Number(position))
@@ -353,8 +353,7 @@ function positionIn(text: string): number | undefined {
   const start = text.indexOf(CURSOR)
   if (start < 0) return undefined
   const from = start + CURSOR.length
-  const cursor = Buffer.from(text.slice(from, text.indexOf('"', from)), 'base64url').toString()
-  return Number(cursor.split(':')[2])
+  return positionOf(text.slice(from, text.indexOf('"', from)))
 }
 
 export const range = (from: number, to: number): number[] => times(to - from + 1, (index) => from + index)

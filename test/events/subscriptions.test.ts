@@ -24,7 +24,7 @@ import { type Game, startGame, type TestPlayer, times } from '../support/game.ts
 import { startProxy } from '../support/proxy.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
-import { cursorAt, storedCursor } from './cursors.ts'
+import { cursorAt, positionOf, storedCursor } from './cursors.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
 type Event = any
@@ -168,10 +168,9 @@ const add = (player: TestPlayer, runId: string, amount: number | bigint, at = pl
 
 /** The events table from a position on, as cursors. */
 async function stored(afterCursor: string): Promise<string[]> {
-  const after = Buffer.from(afterCursor, 'base64url').toString().split(':')[2]
   const { rows } = await game.app.pool.query(
     'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
-    [game.environmentId, after],
+    [game.environmentId, positionOf(afterCursor)],
   )
   return rows.map((row) => storedCursor(game.environmentId, row))
 }

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { causeText } from '../../src/app/log.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -14,6 +13,7 @@ import {
   stopService,
   type World,
 } from '../support/service.ts'
+import { execute } from '../support/sql.ts'
 import { until } from '../support/until.ts'
 import { startUntrusted } from '../support/untrusted.ts'
 
@@ -34,13 +34,7 @@ function urlWith(change: (url: URL) => void): string {
 }
 
 async function asSuperuser(...statements: string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  try {
-    for (const sql of statements) await client.query(sql)
-  } finally {
-    await client.end()
-  }
+  for (const sql of statements) await execute(database.url, sql)
 }
 
 beforeAll(async () => {

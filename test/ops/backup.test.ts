@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
+import { graphql } from '../events/fleet.ts'
 import { auditBooks } from '../support/audit.ts'
 import { passNode, scenario } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
@@ -19,6 +20,9 @@ import { type SystemPostgres, startSystemPostgres, withoutSystemPostgres } from 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 const section = page.slice(page.indexOf('## Backup and restore'), page.indexOf('## Rotating keys'))
 const [backUp = '', restore = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands]) => commands)
+
+const EVENTS = `query ($after: String) {
+  events(environment: "production", first: 50, after: $after) { edges { cursor } } }`
 
 // Stands for Docker: its containers are a Postgres and a service that the test runs.
 const DOCKER = `case "$*" in
@@ -61,26 +65,11 @@ describe.skipIf(withoutSystemPostgres !== '')(`${withoutSystemPostgres}backup an
       const call = { scenarioId: 'climb', nodeId: 'pass' }
       return (await post(service as Service, '/sdk/v1/battlepass/progress', player.token, call)).body.level
     }
-    const cursor = async () => {
-      const response = await fetch(`${service?.baseUrl}/graphql`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ query: '{ streamCursor(environment: "production") }' }),
-      })
-      return (await response.json()).data.streamCursor as string
-    }
+    const ask = (query: string, variables = {}) => graphql(service as Service, key, query, variables)
+    const cursor = async () => (await ask('{ streamCursor(environment: "production") }')).data.streamCursor as string
     const eventsAfter = async (after: string) => {
-      const response = await fetch(`${service?.baseUrl}/graphql`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          query:
-            'query ($after: String) { events(environment: "production", first: 50, after: $after) { edges { cursor } } }',
-          variables: { after },
-        }),
-      })
-      const { data, errors } = await response.json()
-      return errors ? errors[0].extensions.code : data.events.edges.length
+      const { data, errors } = await ask(EVENTS, { after })
+      return errors ? errors[0]?.extensions.code : data.events.edges.length
     }
     const tools = { PG_BIN: postgres.bin, PG_PORT: String(postgres.port) }
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { migrate } from '../../src/db/migrate.ts'
 import { MAX_INT64 } from '../../src/json.ts'
 import { gold, item, passNode, scenario, tier } from '../support/definitions.ts'
 import { type Answer, type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { approve, type Operator, startOperator } from '../support/operator.ts'
+import { execute } from '../support/sql.ts'
 
 const PATH = '/sdk/v1/player/get'
 const ME = `{ me { playerId nickname avatarUrl region language createdAt wallet { currency balance }
@@ -231,25 +231,17 @@ describe('who is not shown (decisions 1)', () => {
 })
 
 /** Runs a statement on the server of the tests. */
-async function execute(statement: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: inject('postgres').url })
-  await client.connect()
-  try {
-    return await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
+const onServer = (sql: string) => execute(inject('postgres').url, sql)
 
 // Whole databases by ICU's rules are there since 15.
 const withIcu = `SELECT FROM pg_collation
   WHERE collprovider = 'i' AND current_setting('server_version_num')::int >= 150000 LIMIT 1`
-const hasIcu = (await execute(withIcu)).rowCount === 1
+const hasIcu = (await onServer(withIcu)).rowCount === 1
 
 describe('on a database that sorts as people do', () => {
   it.skipIf(!hasIcu)('lists are in the same order on both surfaces (needs a Postgres with ICU)', async () => {
     const name = `tierway_test_${randomBytes(8).toString('hex')}`
-    await execute(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING UTF8 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
+    await onServer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING UTF8 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
     try {
       const url = new URL(inject('postgres').url)
       url.pathname = `/${name}`
@@ -282,7 +274,7 @@ describe('on a database that sorts as people do', () => {
         await other.stop()
       }
     } finally {
-      await execute(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+      await onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
     }
   })
 })

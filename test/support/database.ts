@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { execute } from './sql.ts'
 
 const ATTEMPTS = 50
 const BACKOFF_MS = 20
@@ -17,32 +18,27 @@ export interface TestDatabase {
 export async function createDatabase(): Promise<TestDatabase> {
   const { url: admin, template } = inject('postgres')
   const name = `tierway_test_${randomBytes(8).toString('hex')}`
-  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  await persist(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   const url = new URL(admin)
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+  return { url: url.href, drop: () => persist(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
 }
 
 /** Sets a database to other ways than those of a fresh one, for the sessions to come. */
 export async function setOnDatabase(url: string, name: string, value: string): Promise<void> {
   const database = pg.escapeIdentifier(new URL(url).pathname.slice(1))
-  await execute(url, `ALTER DATABASE ${database} SET ${name} = ${value}`)
+  await persist(url, `ALTER DATABASE ${database} SET ${name} = ${value}`)
 }
 
-async function execute(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await client.query(sql)
-        return
-      } catch (error) {
-        if ((error as { code?: string }).code !== IN_USE || attempt === ATTEMPTS) throw error
-        await new Promise((resolve) => setTimeout(resolve, BACKOFF_MS * Math.random() * Math.min(attempt, 10)))
-      }
+/** Tries again while somebody is connected to the template. */
+async function persist(url: string, sql: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await execute(url, sql)
+      return
+    } catch (error) {
+      if ((error as { code?: string }).code !== IN_USE || attempt === ATTEMPTS) throw error
+      await new Promise((resolve) => setTimeout(resolve, BACKOFF_MS * Math.random() * Math.min(attempt, 10)))
     }
-  } finally {
-    await client.end()
   }
 }

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 import { removeAbandoned, removeDataDir } from './data-dir.ts'
+import { execute } from './sql.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -93,14 +93,4 @@ async function findParent(): Promise<string> {
     () => 0,
   )
   return free >= MIN_FREE_BYTES ? MEMORY : tmpdir()
-}
-
-async function execute(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
 }

@@ -3,8 +3,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { endWithTests } from './children.ts'
+import { execute } from './sql.ts'
 import { until } from './until.ts'
 
 const DEBIAN = '/usr/lib/postgresql'
@@ -65,13 +65,3 @@ export async function startSystemPostgres(name: string): Promise<SystemPostgres>
 
 const always = (): boolean => true
 const never = (): boolean => false
-
-async function execute(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
-}
