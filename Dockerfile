@@ -9,6 +9,7 @@ RUN npm ci --ignore-scripts
 COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
 COPY prisma ./prisma
 COPY src ./src
+COPY console ./console
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS packages

@@ -38,6 +38,8 @@ export interface Config {
   readonly introspection: boolean
   /** The page of the REST contract at `/docs`. */
   readonly docs: boolean
+  /** The console at `/console`. */
+  readonly console: boolean
   /** Files of the GraphQL documents that clients may name by their hash. */
   readonly persistedOperations: readonly string[]
   /** Refuses every other document. */
@@ -167,6 +169,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     graphiql: flag('GRAPHIQL', !production),
     introspection: flag('INTROSPECTION', !production),
     docs: flag('DOCS', true),
+    console: flag('CONSOLE', true),
     persistedOperations,
     persistedOperationsOnly,
     graphqlMaxCost: integer('GRAPHQL_MAX_COST', 20_000, 1, 1_000_000_000),

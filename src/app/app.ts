@@ -20,6 +20,7 @@ import { createRedisBus } from '../events/redis-bus.ts'
 import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
 import { readPersistedOperations } from '../graphql/persisted-operations.ts'
 import { createGraphql } from '../graphql/yoga.ts'
+import { consoleRoutes } from '../http/console.ts'
 import { docsRoutes } from '../http/docs.ts'
 import { createHealth } from '../http/health.ts'
 import { type PlayableDemo, playRoutes } from '../http/play.ts'
@@ -227,6 +228,7 @@ export async function createApp({
     })
   const pages = [
     ...(config.docs ? docsRoutes(log) : []),
+    ...(config.console ? consoleRoutes(log) : []),
     ...(readDemo && !config.production ? playRoutes(readDemo, log) : []),
   ]
   const wayIn = createWay([...routes, ...health.routes, ...pages])

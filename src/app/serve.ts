@@ -4,6 +4,7 @@ import { isTurnedAway, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { keepsSettings, unsafeSettings } from '../db/pool.ts'
+import { consoleLink } from '../dev/console-link.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
 import { print } from '../json.ts'
@@ -100,9 +101,12 @@ async function start(
     const port = await app.listen()
     const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)
+    const console = demo && config.console ? await consoleLink(app.service, { ...demo, baseUrl }) : undefined
     log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     process.stdout.write(
-      json ? `${print({ baseUrl, demo: demo ? { ...demo } : null })}\n` : describe(baseUrl, config, demo),
+      json
+        ? `${print({ baseUrl, demo: demo ? { ...demo } : null, console: console ?? null })}\n`
+        : describe(baseUrl, config, demo, console),
     )
   } catch (error) {
     // What a stop has broken is no fault.
@@ -172,7 +176,7 @@ async function open(config: Config, log: Logger) {
 }
 
 /** What runs where, and what to try next. Machines that read the log get the log alone. */
-function describe(baseUrl: string, config: Config, demo: Demo | undefined): string {
+function describe(baseUrl: string, config: Config, demo: Demo | undefined, console: string | undefined): string {
   if (config.production) return ''
   const lines = [
     '',
@@ -181,10 +185,12 @@ function describe(baseUrl: string, config: Config, demo: Demo | undefined): stri
     `  WebSocket  ${baseUrl.replace('http', 'ws')}/graphql           graphql-transport-ws`,
     `  Metrics    ${baseUrl}/metrics         health: /livez, /readyz`,
   ]
+  if (config.console) lines.push(`  Console    ${baseUrl}/console         live operations in a browser`)
   if (demo) {
     const { scenarioId, passNodeId, environment, sdkKey, platformKey, customData } = demo
     lines.push(
       `  Play       ${baseUrl}/play            the demo season in a browser`,
+      ...(console ? ['', '  Console, signed in for 12 hours', `    ${console}`] : []),
       '',
       `  Demo keys (kept in ${config.dataDir}/demo.json)`,
       `    SDK key       ${sdkKey}`,

@@ -6,7 +6,7 @@ import type { Reply } from './respond.ts'
 import type { Route } from './route.ts'
 
 /** Allows scripts and styles of this origin, and nothing from elsewhere. The page's own inline styles are allowed. */
-const PAGE_POLICY = [
+export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -19,7 +19,12 @@ const PAGE_POLICY = [
 
 export const SECURITY = ['x-content-type-options', 'nosniff', 'referrer-policy', 'no-referrer'] as const
 
-const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', html: 'text/html' }
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  svg: 'image/svg+xml',
+}
 
 /** A file of a page, as it is sent. */
 export interface PageFile {
@@ -32,7 +37,7 @@ export interface PageFile {
 
 export async function toPageFile(name: string, plain: Buffer): Promise<PageFile> {
   return {
-    type: `${TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html'}; charset=utf-8`,
+    type: TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html; charset=utf-8',
     plain,
     zipped: await promisify(gzip)(plain),
     hash: hashOf(plain),
@@ -41,11 +46,19 @@ export async function toPageFile(name: string, plain: Buffer): Promise<PageFile>
 
 export const hashOf = (plain: Buffer): string => createHash('sha256').update(plain).digest('hex').slice(0, 16)
 
-/** Browsers revalidate their copy, unless they asked by its hash. A page itself has the strict policy. */
-export function sendPageFile(file: PageFile, { headers: sent, url }: IncomingMessage): Reply {
+/**
+ * Browsers revalidate their copy, unless they asked by its hash: in the query, or in the name of the file. A page itself
+ * has the strict policy.
+ */
+export function sendPageFile(
+  file: PageFile,
+  { headers: sent, url }: IncomingMessage,
+  { isNamedByContent = false }: { readonly isNamedByContent?: boolean } = {},
+): Reply {
   const zip = /\bgzip\b/.test(String(sent['accept-encoding'] ?? ''))
   const etag = `"${file.hash}${zip ? '-gzip' : ''}"`
-  const cache = url?.endsWith(`?${file.hash}`) ? 'public, max-age=31536000, immutable' : 'no-cache'
+  const isKept = isNamedByContent || url?.endsWith(`?${file.hash}`)
+  const cache = isKept ? 'public, max-age=31536000, immutable' : 'no-cache'
   const headers = [...SECURITY, 'etag', etag, 'vary', 'accept-encoding', 'cache-control', cache]
   if (file.type.startsWith('text/html')) headers.push('content-security-policy', PAGE_POLICY)
   if (sent['if-none-match']?.split(',').some((known) => known.trim().replace(/^W\//, '') === etag))

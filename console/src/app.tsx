@@ -1,0 +1,36 @@
+import { useEffect, useMemo } from 'react'
+import { Provider } from 'urql'
+import { Router } from 'wouter'
+import { createClient } from './session/client.ts'
+import { endSession, type Session, useSession } from './session/session.ts'
+import { SignIn } from './session/sign-in.tsx'
+import { SocketProvider } from './session/socket.tsx'
+import { Shell } from './shell/shell.tsx'
+import { Toasts } from './ui/toast.tsx'
+
+export function App() {
+  const session = useSession()
+  return (
+    <Router base="/console">
+      {session === null ? <SignIn /> : <SignedIn key={session.token} session={session} />}
+      <Toasts />
+    </Router>
+  )
+}
+
+/** All that a signed-in person sees. A new session begins with empty caches. */
+function SignedIn({ session }: { session: Session }) {
+  const client = useMemo(() => createClient(session.token), [session.token])
+  useEffect(() => {
+    const left = Math.max(0, session.expiresAt - Date.now())
+    const timer = setTimeout(() => endSession('Your session has expired. Sign in to go on where you were.'), left)
+    return () => clearTimeout(timer)
+  }, [session])
+  return (
+    <Provider value={client}>
+      <SocketProvider token={session.token}>
+        <Shell session={session} />
+      </SocketProvider>
+    </Provider>
+  )
+}

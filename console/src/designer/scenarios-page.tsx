@@ -1,0 +1,5 @@
+import { Page } from '../ui/page.tsx'
+
+export default function ScenariosPage() {
+  return <Page title="Designer">{null}</Page>
+}

@@ -1,0 +1,99 @@
+import { type FormEvent, useState } from 'react'
+import { Button } from '../ui/button.tsx'
+import { codeOf, type Fault, faultsOf, textOf } from '../ui/errors.ts'
+import { Form, SelectField, TextField } from '../ui/form.tsx'
+import { Notice } from '../ui/states.tsx'
+import { createClient } from './client.ts'
+import { createTokenMutation } from './operations.ts'
+import { beginSession, ROLES, type Role, sessionEnding } from './session.ts'
+
+const HOURS = [1, 4, 8, 12]
+
+/**
+ * Exchanges a platform key for an operator token with a name. The page forgets the key at once: the token is bounded by
+ * its role and its lifetime, and the audit log names its person.
+ */
+export function SignIn() {
+  const [key, setKey] = useState('')
+  const [actor, setActor] = useState(localStorage.getItem('tierway.actor') ?? '')
+  const [role, setRole] = useState<Role>('ADMIN')
+  const [hours, setHours] = useState('1')
+  const [fault, setFault] = useState<string | null>(null)
+  const [faults, setFaults] = useState<readonly Fault[]>([])
+  const [isBusy, setBusy] = useState(false)
+  const ending = sessionEnding()
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    setBusy(true)
+    setFault(null)
+    setFaults([])
+    const input = { actor, role, expiresInSeconds: Number(hours) * 3600, reason: 'sign-in to the console' }
+    const { data, error } = await createClient(key.trim()).mutation(createTokenMutation, { input })
+    setBusy(false)
+    if (data) {
+      localStorage.setItem('tierway.actor', actor)
+      beginSession(data.createOperatorToken.token)
+      return
+    }
+    if (!error) return
+    setFaults(faultsOf(error))
+    const isKey = codeOf(error) === 'INVALID_TOKEN'
+    setFault(isKey ? 'This platform key is unknown or revoked.' : textOf(error))
+  }
+
+  return (
+    <main className="sign-in">
+      <img src={icon} alt="" width="48" height="48" />
+      <h1>Tierway console</h1>
+      {ending !== null && <Notice tone="info">{ending}</Notice>}
+      <Form onSubmit={submit} faults={faults}>
+        <TextField
+          label="Platform key"
+          hint="It starts with twplat_. It is exchanged for a token of this tab, and not kept."
+          name="key"
+          type="password"
+          autoComplete="off"
+          value={key}
+          onChange={setKey}
+          required
+          autoFocus
+        />
+        <TextField
+          label="Your name"
+          hint="The audit log names you with each change."
+          name="actor"
+          autoComplete="username"
+          value={actor}
+          onChange={setActor}
+          required
+        />
+        <SelectField
+          label="Role"
+          hint="At most the role of the key."
+          name="role"
+          value={role}
+          onChange={(value) => setRole(value as Role)}
+          options={ROLES.map((one) => [one, one.toLowerCase()])}
+        />
+        <SelectField
+          label="Sign out after"
+          name="hours"
+          value={hours}
+          onChange={setHours}
+          options={HOURS.map((one) => [String(one), one === 1 ? '1 hour' : `${one} hours`])}
+        />
+        {fault !== null && <Notice tone="error">{fault}</Notice>}
+        <Button type="submit" tone="primary" busy={isBusy}>
+          Sign in
+        </Button>
+      </Form>
+      <p className="muted">
+        In development, <code>npm start</code> prints a link that is signed in already. In production,{' '}
+        <code>npx tierway key create --kind platform</code> makes a key.
+      </p>
+    </main>
+  )
+}
+
+const icon = new URL('../../icon.svg', import.meta.url).href

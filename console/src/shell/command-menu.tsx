@@ -1,0 +1,140 @@
+import { type KeyboardEvent, useEffect, useId, useState } from 'react'
+import { useQuery } from 'urql'
+import { useLocation } from 'wouter'
+import { addressOf, routes } from '../routes.tsx'
+import { endSession } from '../session/session.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { prefer } from '../ui/preferences.ts'
+import { words } from '../ui/text.tsx'
+import { findPlayersQuery } from './operations.ts'
+
+interface Command {
+  readonly name: string
+  readonly note: string
+  readonly run: () => void
+}
+
+/** Searches a player as soon as a person pauses. */
+const PAUSE_MS = 200
+
+/** Finds players, pages and commands by a text, by keyboard alone. */
+export function CommandMenu(props: {
+  readonly environment: string
+  readonly environments: readonly string[]
+  readonly onEnvironment: (environment: string) => void
+  readonly onClose: () => void
+}) {
+  const { environment, environments, onEnvironment, onClose } = props
+  const [, navigate] = useLocation()
+  const [text, setText] = useState('')
+  const [place, setPlace] = useState(0)
+  const listId = useId()
+  const asked = useLater(text.trim())
+  const isSearch = asked.length >= 2
+  const [{ data, fetching }] = useQuery({
+    query: findPlayersQuery,
+    variables: { environment, search: asked },
+    pause: !isSearch || environment === '',
+    requestPolicy: 'cache-and-network',
+  })
+
+  const go = (to: string) => () => navigate(to)
+  const commands: Command[] = [
+    ...routes.flatMap(({ path, name }) =>
+      name === undefined ? [] : [{ name, note: 'page', run: go(addressOf(path, { environment })) }],
+    ),
+    ...environments
+      .filter((one) => one !== environment)
+      .map((one) => ({ name: `Switch to ${one}`, note: 'environment', run: () => onEnvironment(one) })),
+    { name: 'Times in UTC', note: 'command', run: () => prefer({ times: 'UTC' }) },
+    { name: 'Times of this computer', note: 'command', run: () => prefer({ times: 'local' }) },
+    { name: 'Dark colours', note: 'command', run: () => prefer({ theme: 'dark' }) },
+    { name: 'Light colours', note: 'command', run: () => prefer({ theme: 'light' }) },
+    { name: 'Sign out', note: 'command', run: () => endSession() },
+  ]
+  const wanted = text.trim().toLowerCase()
+  const players = isSearch && asked === text.trim() ? (data?.players.nodes ?? []) : []
+  const found: Command[] = [
+    ...players.map(({ playerId, nickname, status }) => ({
+      name: nickname ?? playerId,
+      note: status === 'ACTIVE' ? `player ${playerId}` : `${words(status)} player ${playerId}`,
+      run: go(`/env/${environment}/players/${playerId}`),
+    })),
+    ...commands.filter(({ name }) => name.toLowerCase().includes(wanted)),
+    ...(wanted === ''
+      ? []
+      : [
+          {
+            name: `All players with “${text.trim()}”`,
+            note: 'search',
+            run: go(`/env/${environment}/players?search=${encodeURIComponent(text.trim())}`),
+          },
+        ]),
+  ]
+  const active = Math.min(place, found.length - 1)
+
+  const run = (command: Command | undefined) => {
+    if (!command) return
+    onClose()
+    command.run()
+  }
+
+  function onKey(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) {
+      event.preventDefault()
+      setPlace((active + step + found.length) % found.length)
+    } else if (event.key === 'Enter') {
+      event.preventDefault()
+      run(found[active])
+    }
+  }
+
+  return (
+    <Dialog title="Search" onClose={onClose}>
+      <input
+        className="command-input"
+        autoFocus
+        role="combobox"
+        aria-label="Search players, pages and commands"
+        aria-expanded="true"
+        aria-controls={listId}
+        aria-activedescendant={active >= 0 ? `${listId}-${active}` : undefined}
+        placeholder="A nickname, an id, a subject, or a page"
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value)
+          setPlace(0)
+        }}
+        onKeyDown={onKey}
+      />
+      <div className="commands" id={listId} role="listbox" aria-label="Results" aria-busy={fetching}>
+        {found.map((command, index) => (
+          <div
+            key={`${command.note} ${command.name}`}
+            id={`${listId}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === active}
+            onClick={() => run(command)}
+            onKeyDown={onKey}
+            onMouseMove={() => setPlace(index)}
+          >
+            <span>{command.name}</span>
+            <small className="muted">{command.note}</small>
+          </div>
+        ))}
+      </div>
+    </Dialog>
+  )
+}
+
+/** A value, once it has stayed the same for a moment. */
+function useLater(value: string): string {
+  const [later, setLater] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(value), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return later
+}

@@ -1,0 +1,28 @@
+import { graphql } from '../graphql.ts'
+
+export const projectQuery = graphql(`
+  query ConsoleProject {
+    project {
+      id
+      projectId
+      name
+      environments {
+        id
+        name
+      }
+    }
+  }
+`)
+
+export const findPlayersQuery = graphql(`
+  query ConsoleFindPlayers($environment: String!, $search: String!) {
+    players(environment: $environment, search: $search, first: 6) {
+      nodes {
+        id
+        playerId
+        nickname
+        status
+      }
+    }
+  }
+`)

@@ -1,0 +1,62 @@
+import type { ReactNode } from 'react'
+import { useDenial } from '../session/permission.tsx'
+import type { Role } from '../session/session.ts'
+import { toast } from './toast.tsx'
+
+interface ButtonProps {
+  readonly children: ReactNode
+  readonly onClick?: () => void
+  readonly type?: 'button' | 'submit'
+  readonly tone?: 'plain' | 'primary' | 'danger' | 'quiet'
+  /** Set while what it began is under way. */
+  readonly busy?: boolean
+  readonly disabled?: boolean
+  readonly label?: string
+  readonly pressed?: boolean
+}
+
+export function Button({
+  children,
+  onClick,
+  type = 'button',
+  tone = 'plain',
+  busy,
+  disabled,
+  label,
+  pressed,
+}: ButtonProps) {
+  return (
+    <button
+      type={type}
+      className={`button ${tone}`}
+      onClick={onClick}
+      disabled={disabled || busy}
+      aria-busy={busy || undefined}
+      aria-label={label}
+      aria-pressed={pressed}
+    >
+      {children}
+    </button>
+  )
+}
+
+/**
+ * A button for what needs a role. Without the role it stays where it is, and tells the reason to those who point at it,
+ * focus it or press it.
+ */
+export function RoleButton({ needs, ...button }: ButtonProps & { readonly needs: Role }) {
+  const denial = useDenial(needs)
+  if (denial === undefined) return <Button {...button} />
+  return (
+    <button
+      type="button"
+      className={`button ${button.tone ?? 'plain'}`}
+      aria-disabled="true"
+      aria-label={button.label}
+      title={denial}
+      onClick={() => toast(denial, 'error')}
+    >
+      {button.children}
+    </button>
+  )
+}

@@ -1,0 +1,26 @@
+export type Cell = string | number | boolean | null
+
+/**
+ * A table as CSV (RFC 4180). Texts that a spreadsheet would run as a formula begin with an apostrophe.
+ */
+export const toCsv = (titles: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+  [titles, ...rows].map((row) => `${row.map(cellText).join(',')}\r\n`).join('')
+
+function cellText(cell: Cell): string {
+  if (cell === null) return ''
+  if (typeof cell !== 'string') return String(cell)
+  const isNumber = /^-?\d+(\.\d+)?$/.test(cell)
+  const text = /^[=+\-@\t\r]/.test(cell) && !isNumber ? `'${cell}` : cell
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Saves a text as a file of the person's computer. */
+export function saveFile(name: string, text: string, type = 'text/csv'): void {
+  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  // The download reads the address after this call.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000)
+}

@@ -1,0 +1,41 @@
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+
+/** A modal dialog. Escape, the cross and a click beside it close it. */
+export function Dialog(props: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly wide?: boolean
+  readonly children: ReactNode
+}) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const titleId = useId()
+  // Before the browser paints, so that what a person types at once goes to the first field.
+  useLayoutEffect(() => {
+    const dialog = ref.current
+    if (!dialog || dialog.open) return
+    dialog.showModal()
+    dialog.querySelector<HTMLElement>('input, textarea, select')?.focus()
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, too
+    <dialog
+      ref={ref}
+      className={props.wide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={titleId}
+      onClose={props.onClose}
+      onClick={(event) => {
+        if (event.target === ref.current) props.onClose()
+      }}
+    >
+      <div className="dialog-body">
+        <header>
+          <h2 id={titleId}>{props.title}</h2>
+          <button type="button" className="button quiet" aria-label="Close" onClick={props.onClose}>
+            ×
+          </button>
+        </header>
+        {props.children}
+      </div>
+    </dialog>
+  )
+}

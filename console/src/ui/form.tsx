@@ -1,0 +1,177 @@
+import { createContext, type FormEvent, type HTMLInputTypeAttribute, type ReactNode, useContext, useId } from 'react'
+import { type Fault, sentence } from './errors.ts'
+
+const FaultsContext = createContext<readonly Fault[]>([])
+
+/** A form. Faults stand at the fields that they name, such as `input.amount` at the field `amount`; the rest below. */
+export function Form(props: {
+  readonly onSubmit: (event: FormEvent) => void
+  readonly faults?: readonly Fault[]
+  readonly children: ReactNode
+}) {
+  return (
+    <FaultsContext value={props.faults ?? []}>
+      <form className="form" onSubmit={props.onSubmit} noValidate={false}>
+        {props.children}
+      </form>
+    </FaultsContext>
+  )
+}
+
+interface FieldProps {
+  readonly label: string
+  /** The name of the member of the input. */
+  readonly name: string
+  readonly hint?: ReactNode
+}
+
+/** A label, a control, a hint, and the faults of the service. */
+function Field(props: FieldProps & { readonly children: (control: ControlProps) => ReactNode }) {
+  const id = useId()
+  const own = useContext(FaultsContext).filter(
+    ({ path }) => path.replace(/^input\./, '').split(/[.[]/)[0] === props.name,
+  )
+  const described = [props.hint && `${id}-hint`, own.length > 0 && `${id}-fault`].filter(Boolean).join(' ')
+  const control = {
+    id,
+    name: props.name,
+    'aria-invalid': own.length > 0 || undefined,
+    'aria-describedby': described || undefined,
+  }
+  return (
+    <div className="field">
+      <label htmlFor={id}>{props.label}</label>
+      {props.children(control)}
+      {props.hint && (
+        <p className="hint" id={`${id}-hint`}>
+          {props.hint}
+        </p>
+      )}
+      {own.length > 0 && (
+        <p className="fault" id={`${id}-fault`}>
+          {own.map(({ message }) => sentence(message)).join(' ')}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface ControlProps {
+  readonly id: string
+  readonly name: string
+  readonly 'aria-invalid': true | undefined
+  readonly 'aria-describedby': string | undefined
+}
+
+interface TextProps extends FieldProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly type?: HTMLInputTypeAttribute
+  readonly placeholder?: string
+  readonly required?: boolean
+  readonly autoFocus?: boolean
+  readonly autoComplete?: string
+  readonly inputMode?: 'numeric' | 'text'
+  readonly pattern?: string
+  readonly maxLength?: number
+  /** Texts to choose from; others can be typed, too. */
+  readonly suggestions?: readonly string[]
+}
+
+export function TextField({ label, name, hint, onChange, suggestions, autoFocus, ...input }: TextProps) {
+  const listId = useId()
+  return (
+    <Field label={label} name={name} hint={hint}>
+      {(control) => (
+        <>
+          <input
+            {...control}
+            {...input}
+            list={suggestions && listId}
+            // biome-ignore lint/a11y/noAutofocus: the first field of a page or dialog that a person has just opened
+            autoFocus={autoFocus}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          {suggestions && (
+            <datalist id={listId}>
+              {suggestions.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
+      )}
+    </Field>
+  )
+}
+
+export function TextAreaField(
+  props: FieldProps & {
+    readonly value: string
+    readonly onChange: (value: string) => void
+    readonly rows?: number
+    readonly required?: boolean
+    readonly maxLength?: number
+  },
+) {
+  const { label, name, hint, onChange, ...input } = props
+  return (
+    <Field label={label} name={name} hint={hint}>
+      {(control) => <textarea {...control} {...input} onChange={(event) => onChange(event.target.value)} />}
+    </Field>
+  )
+}
+
+export function SelectField(
+  props: FieldProps & {
+    readonly value: string
+    readonly onChange: (value: string) => void
+    /** Pairs of a value and its text. */
+    readonly options: readonly (readonly [value: string, text: string])[]
+  },
+) {
+  return (
+    <Field label={props.label} name={props.name} hint={props.hint}>
+      {(control) => (
+        <select {...control} value={props.value} onChange={(event) => props.onChange(event.target.value)}>
+          {props.options.map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+export function CheckField(
+  props: FieldProps & { readonly value: boolean; readonly onChange: (value: boolean) => void },
+) {
+  return (
+    <Field label={props.label} name={props.name} hint={props.hint}>
+      {(control) => (
+        <input
+          {...control}
+          type="checkbox"
+          checked={props.value}
+          onChange={(event) => props.onChange(event.target.checked)}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** Why a change is made. The audit log keeps it. */
+export const ReasonField = ({ value, onChange }: { value: string; onChange: (value: string) => void }) => (
+  <TextAreaField
+    label="Reason"
+    name="reason"
+    hint="Kept in the audit log. Players never see it."
+    value={value}
+    onChange={onChange}
+    rows={2}
+    maxLength={500}
+    required
+  />
+)

@@ -1,0 +1,47 @@
+import { type ReactNode, useEffect } from 'react'
+
+/** A page with its title, which is also that of the browser's tab. */
+export function Page(props: { readonly title: string; readonly actions?: ReactNode; readonly children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${props.title} · Tierway`
+  }, [props.title])
+  return (
+    <>
+      <header className="page-header">
+        <h1 tabIndex={-1}>{props.title}</h1>
+        {props.actions && <div className="actions">{props.actions}</div>}
+      </header>
+      {props.children}
+    </>
+  )
+}
+
+/** A part of a page. */
+export const Panel = (props: {
+  readonly title: string
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}) => (
+  <section className="panel">
+    <header>
+      <h2>{props.title}</h2>
+      {props.actions && <div className="actions">{props.actions}</div>}
+    </header>
+    {props.children}
+  </section>
+)
+
+/** Figures in a row, each with its name. */
+export const Figures = ({ of }: { of: readonly (readonly [name: string, value: ReactNode, note?: string])[] }) => (
+  <dl className="figures">
+    {of.map(([name, value, note]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>
+          {value}
+          {note && <small className="muted"> {note}</small>}
+        </dd>
+      </div>
+    ))}
+  </dl>
+)

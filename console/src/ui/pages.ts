@@ -1,0 +1,77 @@
+import { useCallback, useMemo, useState } from 'react'
+import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient, useQuery } from 'urql'
+
+/** A connection of the schema, as far as a list needs it. */
+interface Connection<Node> {
+  readonly nodes: readonly Node[]
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+}
+
+export interface Pages<Node> {
+  /** The entries of all pages that were read. */
+  readonly rows: readonly Node[]
+  readonly error: CombinedError | undefined
+  readonly isLoading: boolean
+  readonly hasMore: boolean
+  /** Reads the next page. */
+  readonly more: () => void
+  /** Reads the list again from its beginning. */
+  readonly reload: () => void
+}
+
+/**
+ * A list that is read page by page. The operation takes `$after`. The first page is read again after mutations that
+ * touch its types, and the list then begins anew. `context` may have `additionalTypenames`.
+ */
+export function usePages<Data, Variables extends AnyVariables & { after?: string | null }, Node>(options: {
+  readonly query: TypedDocumentNode<Data, Variables>
+  readonly variables: Omit<Variables, 'after'>
+  readonly connectionOf: (data: Data) => Connection<Node> | null | undefined
+  readonly additionalTypenames?: string[]
+  readonly pause?: boolean
+}): Pages<Node> {
+  const { query, connectionOf, pause } = options
+  const client = useClient()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: variables and names are compared by their content
+  const { variables, context } = useMemo(
+    () => ({
+      variables: options.variables as Variables,
+      context: { requestPolicy: 'cache-and-network' as const, additionalTypenames: options.additionalTypenames },
+    }),
+    [JSON.stringify(options.variables), options.additionalTypenames?.join()],
+  )
+  const [first, readFirst] = useQuery({ query, variables, context, pause })
+  const [next, setNext] = useState<{ of: Data | undefined; pages: readonly Data[]; error?: CombinedError }>()
+  const [isReading, setReading] = useState(false)
+
+  const later = next?.of === first.data ? next : undefined
+  const pages = first.data === undefined ? [] : [first.data, ...(later?.pages ?? [])]
+  const connections = pages.flatMap((data) => connectionOf(data) ?? [])
+  const last = connections.at(-1)?.pageInfo
+
+  const more = useCallback(async () => {
+    if (isReading || !last?.hasNextPage) return
+    setReading(true)
+    const result = await client.query(query, { ...variables, after: last.endCursor } as Variables, {
+      requestPolicy: 'network-only',
+    })
+    setReading(false)
+    setNext((before) => {
+      const known = before?.of === first.data ? before : undefined
+      return {
+        of: first.data,
+        pages: [...(known?.pages ?? []), ...(result.data === undefined ? [] : [result.data])],
+        error: result.error,
+      }
+    })
+  }, [client, query, variables, first.data, last, isReading])
+
+  return {
+    rows: connections.flatMap(({ nodes }) => nodes),
+    error: first.error ?? later?.error,
+    isLoading: first.fetching || isReading,
+    hasMore: last?.hasNextPage ?? false,
+    more: () => void more(),
+    reload: () => readFirst({ requestPolicy: 'network-only' }),
+  }
+}

@@ -1,0 +1,39 @@
+import { useSyncExternalStore } from 'react'
+
+/** What a person chooses for this browser. */
+interface Preferences {
+  readonly theme: 'system' | 'light' | 'dark'
+  readonly times: 'UTC' | 'local'
+}
+
+const KEY = 'tierway.preferences'
+const DEFAULTS: Preferences = { theme: 'system', times: 'UTC' }
+const listeners = new Set<() => void>()
+let preferences = read()
+showTheme()
+
+export const usePreferences = (): Preferences => useSyncExternalStore(listen, () => preferences)
+
+export function prefer(change: Partial<Preferences>): void {
+  preferences = { ...preferences, ...change }
+  localStorage.setItem(KEY, JSON.stringify(preferences))
+  showTheme()
+  for (const listener of listeners) listener()
+}
+
+function read(): Preferences {
+  try {
+    return { ...DEFAULTS, ...JSON.parse(localStorage.getItem(KEY) ?? '{}') }
+  } catch {
+    return DEFAULTS
+  }
+}
+
+function showTheme(): void {
+  document.documentElement.dataset.theme = preferences.theme
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}

@@ -1,0 +1,66 @@
+import type { ReactNode } from 'react'
+import type { CombinedError, UseQueryState } from 'urql'
+import { Button } from './button.tsx'
+import { codeOf, faultsOf, sentence, textOf } from './errors.ts'
+import type { Tone } from './toast.tsx'
+
+export function Notice({ tone, children }: { tone: Tone; children: ReactNode }) {
+  return (
+    <div className={`notice ${tone}`} role={tone === 'error' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  )
+}
+
+export const Loading = ({ what = 'Loading' }: { what?: string }) => (
+  <div className="state" role="status" aria-busy="true">
+    <span className="spinner" aria-hidden="true" /> {what}…
+  </div>
+)
+
+/** A list or a page without content, and what would give it some. */
+export const Empty = ({ title, children }: { title: string; children?: ReactNode }) => (
+  <div className="state">
+    <strong>{title}</strong>
+    {children && <div className="muted">{children}</div>}
+  </div>
+)
+
+/** A read that failed, or that the role does not allow. */
+export function Failed({ error, onRetry }: { error: CombinedError; onRetry?: () => void }) {
+  const isDenied = codeOf(error) === 'FORBIDDEN'
+  const faults = faultsOf(error)
+  return (
+    <div className="state" role="alert">
+      <strong>{isDenied ? 'Not allowed' : 'This could not be read'}</strong>
+      <p>{textOf(error)}</p>
+      {faults.length > 0 && (
+        <ul>
+          {faults.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <code>{path}</code>: {sentence(message)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {onRetry && !isDenied && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  )
+}
+
+/** What a query answered, or the state that it is in. Data that is there stays while it is read again. */
+export function Answer<Data>(props: {
+  readonly of: UseQueryState<Data>
+  readonly onRetry?: () => void
+  readonly children: (data: Data) => ReactNode
+}) {
+  const { data, error, fetching } = props.of
+  if (error && data === undefined) return <Failed error={error} onRetry={props.onRetry} />
+  if (data === undefined || data === null) return fetching ? <Loading /> : null
+  return (
+    <>
+      {error && <Notice tone="warning">{textOf(error)}</Notice>}
+      {props.children(data)}
+    </>
+  )
+}

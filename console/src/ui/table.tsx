@@ -1,0 +1,119 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useRef } from 'react'
+import { Button } from './button.tsx'
+import type { Pages } from './pages.ts'
+import { Failed, Loading } from './states.tsx'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly cell: (row: Row) => ReactNode
+  /** Numbers stand at the right. */
+  readonly isNumber?: boolean
+}
+
+interface TableProps<Row> {
+  /** Names the table for screen readers. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  /** What stands below the rows. */
+  readonly children?: ReactNode
+  /** The table grows with its rows instead of scrolling, and all of them are in the page. */
+  readonly whole?: boolean
+}
+
+/** From here on, only the rows that can be seen are in the page. */
+const MANY_ROWS = 100
+const ROW_PX = 37
+
+/** A table. A long one scrolls in itself and keeps only what can be seen in the page. */
+export function Table<Row>({ caption, columns, rows, keyOf, children, whole }: TableProps<Row>) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const isVirtual = !whole && rows.length > MANY_ROWS
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    enabled: isVirtual,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  })
+  const items = isVirtual ? virtualizer.getVirtualItems() : []
+  const shown = isVirtual
+    ? items.flatMap(({ index }) => (rows[index] === undefined ? [] : [[index, rows[index]] as const]))
+    : rows.map((row, index) => [index, row] as const)
+  const above = items[0]?.start ?? 0
+  const below = isVirtual ? virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0) : 0
+  return (
+    <section
+      ref={scroller}
+      className={whole ? 'table-box' : 'table-box scrolls'}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+      tabIndex={0}
+      aria-label={caption}
+    >
+      <table aria-rowcount={rows.length + 1}>
+        <caption className="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title, isNumber }) => (
+              <th key={title} scope="col" className={isNumber ? 'number' : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {above > 0 && <Gap height={above} columns={columns.length} />}
+          {shown.map(([index, row]) => (
+            <tr
+              key={keyOf(row)}
+              aria-rowindex={index + 2}
+              data-index={index}
+              ref={isVirtual ? virtualizer.measureElement : undefined}
+            >
+              {columns.map(({ title, cell, isNumber }) => (
+                <td key={title} className={isNumber ? 'number' : undefined}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          {below > 0 && <Gap height={below} columns={columns.length} />}
+        </tbody>
+      </table>
+      {children}
+    </section>
+  )
+}
+
+/** The place of rows that are not in the page. */
+const Gap = ({ height, columns }: { height: number; columns: number }) => (
+  <tr>
+    <td className="gap" colSpan={columns} style={{ height }} />
+  </tr>
+)
+
+/** A table of a list that is read page by page, with its states. */
+export function PagedTable<Row>({
+  pages,
+  empty,
+  ...table
+}: Omit<TableProps<Row>, 'rows' | 'children'> & { readonly pages: Pages<Row>; readonly empty: ReactNode }) {
+  const { rows, error, isLoading, hasMore, more, reload } = pages
+  if (rows.length === 0 && error) return <Failed error={error} onRetry={reload} />
+  if (rows.length === 0 && !hasMore) return isLoading ? <Loading /> : empty
+  return (
+    <Table {...table} rows={rows}>
+      {error && <Failed error={error} onRetry={more} />}
+      {hasMore && (
+        <div className="more">
+          <Button onClick={more} busy={isLoading}>
+            {isLoading ? 'Loading…' : 'Show more'}
+          </Button>
+          <span className="muted">{rows.length} shown</span>
+        </div>
+      )}
+    </Table>
+  )
+}

@@ -1,0 +1,51 @@
+import { useSyncExternalStore } from 'react'
+
+export type Tone = 'info' | 'success' | 'warning' | 'error'
+
+interface Toast {
+  readonly id: number
+  readonly text: string
+  readonly tone: Tone
+}
+
+const SHOWN_MS = 8_000
+
+let toasts: readonly Toast[] = []
+let lastId = 0
+const listeners = new Set<() => void>()
+
+/** Shows a message for some seconds, which screen readers read aloud. */
+export function toast(text: string, tone: Tone = 'info'): void {
+  lastId += 1
+  const id = lastId
+  set([...toasts.filter((one) => one.text !== text), { id, text, tone }])
+  setTimeout(() => dismiss(id), SHOWN_MS)
+}
+
+const dismiss = (id: number): void => set(toasts.filter((one) => one.id !== id))
+
+function set(next: readonly Toast[]): void {
+  toasts = next
+  for (const listener of listeners) listener()
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+export function Toasts() {
+  const shown = useSyncExternalStore(listen, () => toasts)
+  return (
+    <section className="toasts" aria-live="polite" aria-label="Messages">
+      {shown.map(({ id, text, tone }) => (
+        <div key={id} className={`toast ${tone}`}>
+          <span>{text}</span>
+          <button type="button" className="button quiet" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </section>
+  )
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole, watch } from '../support/console.ts'
+
+let stage: ConsoleStage
+
+beforeAll(async () => {
+  if (withoutChromium === '') stage = await startConsole({ players: 40 })
+})
+afterAll(() => stage?.stop())
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
+  it('signs a person in with a platform key and a name, forgets the key, and keeps the token for the tab', async () => {
+    const { game, browser } = stage
+    const context = await browser.newContext()
+    const opened = watch(context, await context.newPage())
+    const { page } = opened
+    await page.goto(`${game.baseUrl}/`, { waitUntil: 'networkidle' })
+    expect(page.url()).toBe(`${game.baseUrl}/console`)
+    await page.getByLabel('Platform key').fill(game.platformKey)
+    await page.getByLabel('Your name').fill('Ada')
+    await opened.check('sign-in')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Live' }).waitFor()
+    expect(page.url()).toBe(`${game.baseUrl}/console/env/production/live`)
+    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')
+    expect(kept).not.toContain('twplat_')
+    expect(kept).toContain('"tierway.operator-token":"ey')
+
+    const other = await context.newPage()
+    await other.goto(`${game.baseUrl}/console`)
+    await other.getByRole('button', { name: 'Sign in' }).waitFor()
+    const { data } = await game.graphql(game.platformKey, '{ auditLog(first: 1) { nodes { action after reason } } }')
+    expect(data).toMatchObject({
+      auditLog: { nodes: [{ action: 'operator_token.create', after: { actor: 'Ada', role: 'admin' } }] },
+    })
+    await context.close()
+  })
+
+  it('says why it cannot sign somebody in, and marks each field', async () => {
+    const context = await stage.browser.newContext()
+    const page = await context.newPage()
+    await page.goto(`${stage.game.baseUrl}/console`)
+    await page.getByLabel('Platform key').fill('twplat_wrong')
+    await page.getByLabel('Your name').fill('Ada')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('This platform key is unknown or revoked.').waitFor()
+    await page.getByLabel('Platform key').fill(await stage.game.key('viewer'))
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText("Must be at most the key's own, viewer.").waitFor()
+    await context.close()
+  })
+
+  it('is signed in by a link, which leaves no token in the history', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    await page.getByRole('heading', { name: 'Players' }).waitFor()
+    expect(page.url()).toBe(`${stage.game.baseUrl}/console/env/production/players`)
+    await close()
+  })
+
+  it('marks production, switches the environment, and stays on the page', async () => {
+    const opened = await stage.open('/env/production/players')
+    const { page } = opened
+    await page.locator('.top .badge.production').waitFor()
+    await page.getByLabel('Environment').selectOption('staging')
+    await page.waitForURL('**/console/env/staging/players')
+    expect(await page.locator('.top .badge.production').count()).toBe(0)
+    await opened.check('shell-staging')
+    await opened.close()
+  })
+
+  it('finds a player, a page and a command by keyboard', async () => {
+    const opened = await stage.open('/env/production/players')
+    const { page } = opened
+    const { data } = await stage.game.graphql(
+      stage.game.platformKey,
+      '{ players(environment: "production", first: 1) { nodes { playerId nickname } } }',
+    )
+    const [player] = (data as { players: { nodes: { playerId: string; nickname: string }[] } }).players.nodes
+    await page.keyboard.press('/')
+    await page.getByRole('combobox', { name: 'Search players, pages and commands' }).fill(player?.playerId ?? '')
+    await page.getByRole('option', { name: player?.nickname ?? '' }).waitFor()
+    await opened.check('command-menu')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/players/${player?.playerId}`)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('audit')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/project/audit')
+    await opened.close()
+  })
+
+  it('is usable at 390 pixels, dark and light', async () => {
+    for (const dark of [false, true]) {
+      const opened = await stage.open('/env/production/players', { width: 390, height: 800, dark })
+      const { page } = opened
+      await page.getByRole('button', { name: 'Navigation' }).click()
+      await opened.check(`shell-390-${dark ? 'dark' : 'light'}`)
+      await page.getByRole('link', { name: 'Keys' }).click()
+      await page.getByRole('heading', { name: 'Keys' }).waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      await opened.close()
+    }
+  })
+
+  it('ends when the token does, and goes on where it was', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    await page.evaluate("sessionStorage.setItem('tierway.operator-token', 'nonsense')")
+    await page.reload()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await page.getByLabel('Platform key').fill(stage.game.platformKey)
+    await page.getByLabel('Your name').fill('Ada')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Players' }).waitFor()
+    await close()
+  })
+})

@@ -1,0 +1,132 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { ensureScenario, seedSeason } from '../../src/dev/seed-season.ts'
+import { startBrowser } from './browser.ts'
+import { type Game, startGame } from './game.ts'
+import { buildService } from './service.ts'
+
+const ARTIFACTS = fileURLToPath(new URL('../../artifacts/console', import.meta.url))
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const DAY_MS = 86_400_000
+
+export type ConsoleRole = 'viewer' | 'operator' | 'admin'
+
+/** The console in a browser, before a service whose environment `production` has players of the demo season. */
+export interface ConsoleStage {
+  readonly game: Game
+  readonly browser: Browser
+  /** A page that is signed in, at a path below /console. */
+  open(path: string, options?: OpenOptions): Promise<ConsolePage>
+  /** A token for a person, as the page to sign in gets one. */
+  token(role?: ConsoleRole, actor?: string): Promise<string>
+  stop(): Promise<void>
+}
+
+interface OpenOptions {
+  readonly role?: ConsoleRole
+  readonly width?: number
+  readonly height?: number
+  readonly dark?: boolean
+  readonly baseUrl?: string
+}
+
+export interface ConsolePage {
+  readonly page: Page
+  /** What the page wrote to the console as errors, and what its policy refused. */
+  readonly complaints: string[]
+  /** Checks the page with axe, and that it complained of nothing. Keeps a screenshot as an artefact. */
+  check(name: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** Starts the service, plays the season of so many players, and starts the browser. */
+export async function startConsole({
+  players = 0,
+  env = {},
+}: {
+  readonly players?: number
+  readonly env?: Readonly<Record<string, string>>
+} = {}): Promise<ConsoleStage> {
+  await buildService()
+  const game = await startGame({ EVENT_RETENTION_DAYS: '365', ...env })
+  await ensureScenario(game.app.pool, game.environmentId, 'season-1')
+  if (players > 0) {
+    await seedSeason({
+      url: game.databaseUrl,
+      environmentId: game.environmentId,
+      scenarioId: 'season-1',
+      players,
+      days: 30,
+      eventRetentionDays: 365,
+      seed: 1,
+      until: new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS),
+    })
+  }
+  const browser = await startBrowser()
+
+  async function token(role: ConsoleRole = 'admin', actor = 'ada@studio.example'): Promise<string> {
+    const { data } = await game.graphql(
+      game.platformKey,
+      'mutation Token($input: CreateOperatorTokenInput!) { createOperatorToken(input: $input) { token } }',
+      { input: { role: role.toUpperCase(), actor, reason: 'test' } },
+    )
+    return (data as { createOperatorToken: { token: string } }).createOperatorToken.token
+  }
+
+  return {
+    game,
+    browser,
+    token,
+    async open(path, { role = 'admin', width = 1280, height = 900, dark = false, baseUrl = game.baseUrl } = {}) {
+      const context = await browser.newContext({
+        viewport: { width, height },
+        colorScheme: dark ? 'dark' : 'light',
+        timezoneId: 'Europe/Berlin',
+        acceptDownloads: true,
+      })
+      const page = await context.newPage()
+      const opened = watch(context, page)
+      await page.goto(`${baseUrl}/console${path}#token=${await token(role)}`)
+      await page.locator('nav').waitFor({ state: 'attached' })
+      return opened
+    },
+    async stop() {
+      await browser.close()
+      await game.stop()
+    },
+  }
+}
+
+/** Notes everything that a page complains of. */
+export function watch(context: BrowserContext, page: Page): ConsolePage {
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || /Content Security Policy|TrustedHTML/.test(message.text()))
+      complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  return {
+    page,
+    complaints,
+    async check(name) {
+      await mkdir(ARTIFACTS, { recursive: true })
+      await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true })
+      expect(await violations(page)).toEqual([])
+      expect(complaints).toEqual([])
+    },
+    close: () => context.close(),
+  }
+}
+
+/** What axe finds wrong. Its script is run from outside, as the policy of the page refuses scripts in it. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'))
+  const found = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.target.join(' ') + ' ' + node.failureSummary).join('; ')))",
+  )) as string[]
+  return found
+}
