@@ -20,7 +20,7 @@ import { createRedisBus } from '../events/redis-bus.ts'
 import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
 import { readPersistedOperations } from '../graphql/persisted-operations.ts'
 import { createGraphql } from '../graphql/yoga.ts'
-import { consoleRoutes } from '../http/console.ts'
+import { consoleOperations, consoleRoutes } from '../http/console.ts'
 import { docsRoutes } from '../http/docs.ts'
 import { createHealth } from '../http/health.ts'
 import { type PlayableDemo, playRoutes } from '../http/play.ts'
@@ -94,7 +94,10 @@ export async function createApp({
   secretsKeys,
   readDemo,
 }: AppOptions): Promise<App> {
-  const persisted = await readPersistedOperations(config, schema)
+  const persisted = new Map(await readPersistedOperations(config, schema))
+  // The console has to run, too. Where all documents run, it needs no list.
+  if (config.console && config.persistedOperationsOnly)
+    for (const [hash, document] of await consoleOperations()) persisted.set(hash, document)
   const metrics = createMetrics()
   const warn = rateLimited(log)
   const failed = (task: Task) => (error: unknown, message: string) => {

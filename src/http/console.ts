@@ -13,6 +13,13 @@ const FOLDERS = ['../console/', '../../dist/console/'].map((path) => new URL(pat
 /** The folder of the built console. Undefined before the first build. */
 export const findConsole = (): URL | undefined => FOLDERS.find((folder) => existsSync(new URL('index.html', folder)))
 
+/** The documents of the console by their SHA-256, for services that run known documents alone. */
+export async function consoleOperations(): Promise<ReadonlyMap<string, string>> {
+  const folder = findConsole()
+  if (folder === undefined) return new Map()
+  return new Map(Object.entries(JSON.parse(await readFile(new URL('operations.json', folder), 'utf8'))))
+}
+
 /** The console at `/console`, for people of live operations. Its pages are one document, whose script reads the path. */
 export function consoleRoutes(log: Logger): Route[] {
   const folder = findConsole()
@@ -53,6 +60,7 @@ export function consoleRoutes(log: Logger): Route[] {
       return { status: 302, body: '', headers: ['location', 'console', 'vary', 'accept', 'cache-control', 'no-store'] }
     }),
     getPage('/console', document),
+    getPage('/console/', document),
     getPage('/console/*', document),
     getPage('/console/assets/:name', async (_context, request, { name = '' }) => {
       const file = (await files(folder)).assets.get(name)

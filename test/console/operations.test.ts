@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { readPersistedOperations } from '../../src/graphql/persisted-operations.ts'
+import { findConsole } from '../../src/http/console.ts'
+import { schema } from '../../src/schema.ts'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
+import { generateKeys } from '../support/game.ts'
+import { buildService } from '../support/service.ts'
+
+const ONLY = '{ streamCursor(environment: "production") }'
+let home: string
+let stage: ConsoleStage
+
+beforeAll(async () => {
+  await buildService()
+  home = await mkdtemp(join(tmpdir(), 'tierway-console-'))
+  const file = join(home, 'documents.json')
+  await writeFile(file, JSON.stringify({ [createHash('sha256').update(ONLY).digest('hex')]: ONLY }))
+  if (withoutChromium !== '') return
+  stage = await startConsole({ env: { PERSISTED_OPERATIONS: file, PERSISTED_OPERATIONS_ONLY: 'true' } })
+})
+afterAll(async () => {
+  await stage?.stop()
+  if (home) await rm(home, { recursive: true })
+})
+
+describe('documents of the console', () => {
+  it('fit the schema and the limits of documents', async () => {
+    const path = new URL('operations.json', findConsole())
+    const file = join(home, 'console.json')
+    await writeFile(file, await readFile(path))
+    const keys = await generateKeys()
+    const config = readConfig({ NODE_ENV: 'test', DATABASE_URL: 'postgres://x', ...keys, PERSISTED_OPERATIONS: file })
+    expect((await readPersistedOperations(config, schema)).size).toBeGreaterThan(4)
+  })
+
+  it.skipIf(withoutChromium !== '')(
+    `${withoutChromium}run where PERSISTED_OPERATIONS_ONLY admits no document that is not known`,
+    async () => {
+      const { game } = stage
+      const refused = await game.graphql(game.platformKey, '{ project { name } }')
+      expect(refused.errors?.[0]).toMatchObject({ extensions: { code: 'PERSISTED_QUERY_REQUIRED' } })
+      const context = await stage.browser.newContext()
+      const page = await context.newPage()
+      await page.goto(`${game.baseUrl}/console/env/production/players`)
+      await page.getByLabel('Platform key').fill(game.platformKey)
+      await page.getByLabel('Your name').fill('Ada')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { name: 'Players' }).waitFor()
+      await context.close()
+    },
+  )
+})
