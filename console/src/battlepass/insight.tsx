@@ -1,0 +1,192 @@
+import { type ReactNode, useState } from 'react'
+import { useQuery } from 'urql'
+import { useSearchParams } from 'wouter'
+import type { ResultOf } from '../graphql.ts'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Button } from '../ui/button.tsx'
+import { SelectField, TextField } from '../ui/form.tsx'
+import { Answer, Notice } from '../ui/states.tsx'
+import { Time } from '../ui/time.tsx'
+import { Charts } from './charts.tsx'
+import { insightQuery } from './operations.ts'
+import type { PassNode } from './passes.ts'
+import { RANGES, type Range, rangeBefore, rangeOf, stepOf } from './ranges.ts'
+
+export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>
+
+/** The figures of one pass over a range, and beside them those of another range or pass. The choice is in the address. */
+export function Insight(props: {
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly pass: PassNode | undefined
+  readonly scenarioIds: readonly string[]
+  /** The fields that choose the pass. */
+  readonly children: ReactNode
+}) {
+  const environment = useEnvironment()
+  const { scenarioId, nodeId, pass } = props
+  const [search, setSearch] = useSearchParams()
+  const [now, setNow] = useState(Date.now)
+  const rangeName = search.get('range') ?? '7d'
+  const range = rangeOf(rangeName, { from: search.get('from'), to: search.get('to') }, now)
+  const compared = search.get('compare') ?? ''
+
+  const set = (name: string, value: string) =>
+    setSearch(
+      (before) => {
+        const after = new URLSearchParams(before)
+        if (value === '') after.delete(name)
+        else after.set(name, value)
+        return after
+      },
+      { replace: true },
+    )
+
+  const [result, read] = useInsight({ environment, scenarioId, nodeId, ...range })
+  const other = otherOf({ compared, scenarioId, nodeId, range, begins: search.get('begins') })
+  const [otherResult] = useInsight({ environment, ...(other ?? { scenarioId, nodeId, ...range }) }, other === undefined)
+
+  return (
+    <>
+      <div className="filters">
+        {props.children}
+        <SelectField
+          label="Time"
+          name="range"
+          value={rangeName}
+          onChange={(value) => set('range', value)}
+          options={RANGES}
+        />
+        {rangeName === 'custom' && (
+          <>
+            <TextField
+              label="From (UTC)"
+              name="from"
+              type="date"
+              value={range.from.slice(0, 10)}
+              onChange={(value) => set('from', value)}
+            />
+            <TextField
+              label="To (UTC)"
+              name="to"
+              type="date"
+              value={range.to.slice(0, 10)}
+              onChange={(value) => set('to', value)}
+            />
+          </>
+        )}
+        <SelectField
+          label="Compare with"
+          name="compare"
+          value={compared}
+          onChange={(value) => set('compare', value)}
+          options={[
+            ['', 'nothing'],
+            ['before', 'the same time before'],
+            ...props.scenarioIds.filter((id) => id !== scenarioId).map((id) => [id, `the season ${id}`] as const),
+          ]}
+        />
+        {other && compared !== 'before' && (
+          <TextField
+            label="Its first day (UTC)"
+            name="begins"
+            type="date"
+            hint="So that day 1 of both stand beside each other."
+            value={other.from.slice(0, 10)}
+            onChange={(value) => set('begins', value)}
+          />
+        )}
+        <Button onClick={() => setNow(Date.now())} busy={result.fetching}>
+          Refresh
+        </Button>
+      </div>
+      {pass && <Times pass={pass} now={now} />}
+      <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
+        {({ battlePassInsight: data }) =>
+          data === null ? (
+            <Notice tone="warning">This pass is not in the published version.</Notice>
+          ) : (
+            <>
+              {other && otherResult.error && (
+                <Notice tone="warning">
+                  The season to compare with could not be read: it may have no pass with the id {nodeId}.
+                </Notice>
+              )}
+              <p className="muted">
+                <Time at={data.from} parts="minute" /> to <Time at={data.to} parts="minute" />. Whole hours count.
+              </p>
+              <Charts
+                data={data}
+                other={(other && otherResult.data?.battlePassInsight) || undefined}
+                otherName={compared === 'before' ? 'before' : compared}
+                by={stepOf(range)}
+              />
+            </>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+interface Wanted extends Range {
+  readonly scenarioId: string
+  readonly nodeId: string
+}
+
+/** The figures of a pass. Those of the last range stay until others are there, so that nothing flickers. */
+function useInsight({ environment, scenarioId, nodeId, from, to }: Wanted & { environment: string }, pause = false) {
+  const by = stepOf({ from, to })
+  return useQuery({
+    query: insightQuery,
+    variables: { environment, scenarioId, nodeId, from, to, by },
+    requestPolicy: 'cache-and-network',
+    pause,
+  })
+}
+
+interface Comparison {
+  readonly compared: string
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly range: Range
+  readonly begins: string | null
+}
+
+/** What is compared with: the same pass before, or the pass with the same id in another scenario. */
+function otherOf({ compared, scenarioId, nodeId, range, begins }: Comparison): Wanted | undefined {
+  if (compared === '') return undefined
+  if (compared === 'before') return { scenarioId, nodeId, ...rangeBefore(range) }
+  const at = Date.parse(`${begins}T00:00:00Z`)
+  if (Number.isNaN(at)) return { scenarioId: compared, nodeId, ...range }
+  const length = Date.parse(range.to) - Date.parse(range.from)
+  return { scenarioId: compared, nodeId, from: new Date(at).toISOString(), to: new Date(at + length).toISOString() }
+}
+
+/** When the season runs, where its definition says so. */
+function Times({ pass, now }: { pass: PassNode; now: number }) {
+  const { startsAt, endsAt, claimUntil } = pass
+  if (startsAt !== null && Date.parse(startsAt) > now)
+    return (
+      <Notice tone="info">
+        The season has not started. It starts <Time at={startsAt} parts="minute" />.
+      </Notice>
+    )
+  if (endsAt !== null && Date.parse(endsAt) < now)
+    return (
+      <Notice tone="info">
+        The season ended <Time at={endsAt} parts="minute" />
+        {claimUntil !== null && (
+          <>
+            ; tiers can be claimed until <Time at={claimUntil} parts="minute" />
+          </>
+        )}
+        .
+      </Notice>
+    )
+  return endsAt === null ? null : (
+    <p className="muted">
+      The season ends <Time at={endsAt} parts="minute" />.
+    </p>
+  )
+}

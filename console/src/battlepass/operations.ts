@@ -1,0 +1,87 @@
+import { graphql } from '../graphql.ts'
+
+export const passesQuery = graphql(`
+  query ConsolePasses($environment: String!, $after: String) {
+    scenarios(environment: $environment, first: 50, after: $after) {
+      nodes {
+        id
+        scenarioId
+        version
+        publishedAt
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`)
+
+export const definitionQuery = graphql(`
+  query ConsolePassDefinition($environment: String!, $scenarioId: String!) {
+    scenario(environment: $environment, scenarioId: $scenarioId) {
+      id
+      version
+      publishedAt
+      definition
+    }
+  }
+`)
+
+export const insightQuery = graphql(`
+  query ConsoleInsight(
+    $environment: String!
+    $scenarioId: String!
+    $nodeId: String!
+    $from: DateTime
+    $to: DateTime
+    $by: InsightStep!
+  ) {
+    battlePassInsight(environment: $environment, scenarioId: $scenarioId, nodeId: $nodeId, from: $from, to: $to) {
+      from
+      to
+      completion {
+        atTopLevel
+        completed
+        players
+        rate
+      }
+      days {
+        startsAt
+        players
+        newPlayers
+        claims
+        premium
+        completed
+      }
+      levels {
+        level
+        players
+        reached
+        reachedInRange
+        premium
+        reachedPremium
+        premiumInRange
+        conversion
+      }
+      tiers {
+        level
+        track
+        reached
+        entitled
+        claimed
+        claimedInRange
+        unclaimed
+      }
+      xp(by: $by, sources: 8) {
+        source
+        xp
+        grants
+        times {
+          startsAt
+          xp
+        }
+      }
+    }
+  }
+`)

@@ -1,0 +1,34 @@
+/** Players who have reached a level. */
+export interface ReachedLevel {
+  readonly level: number
+  readonly reached: number
+}
+
+/** Where players stop. */
+export interface Stall {
+  /** They have reached this level and not the next. */
+  readonly level: number
+  readonly players: number
+  /** Of those who reached the level, 0 to 1. */
+  readonly share: number
+}
+
+/** Fewer players say little about a level. */
+const MIN_PLAYERS = 10
+
+/**
+ * The level where the largest share of players has not gone on. Levels that few players have reached do not count, nor
+ * does the last level. Undefined when nothing can be said.
+ */
+export function findStall(levels: readonly ReachedLevel[]): Stall | undefined {
+  const first = levels[0]?.reached ?? 0
+  const enough = Math.max(MIN_PLAYERS, first * 0.05)
+  const stalls = levels.slice(0, -1).flatMap(({ level, reached }, index): Stall[] => {
+    const players = reached - (levels[index + 1]?.reached ?? 0)
+    return reached >= enough && players > 0 ? [{ level, players, share: players / reached }] : []
+  })
+  return stalls.reduce<Stall | undefined>(
+    (most, one) => (most === undefined || one.share > most.share ? one : most),
+    undefined,
+  )
+}

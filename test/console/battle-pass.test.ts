@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findStall } from '../../console/src/battlepass/stall.ts'
+import { toCsv } from '../../console/src/ui/csv.ts'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
+
+const INSIGHT = `query Figures($from: DateTime!) {
+  battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass", from: $from) {
+    completion { players completed }
+    levels { level players reached }
+    days { claims }
+  }
+}`
+
+interface Figures {
+  readonly battlePassInsight: {
+    readonly completion: { readonly players: number; readonly completed: number }
+    readonly levels: readonly { readonly level: number; readonly players: number; readonly reached: number }[]
+    readonly days: readonly { readonly claims: number }[]
+  }
+}
+
+let stage: ConsoleStage
+
+beforeAll(async () => {
+  if (withoutChromium === '') stage = await startConsole({ players: 150 })
+})
+afterAll(() => stage?.stop())
+
+async function figures(): Promise<Figures['battlePassInsight']> {
+  const from = new Date(Date.now() - 90 * 86_400_000).toISOString()
+  const { data } = await stage.game.graphql(stage.game.platformKey, INSIGHT, { from })
+  return (data as unknown as Figures).battlePassInsight
+}
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a battle pass`, () => {
+  it('are those of the service, and say where most players stop', async () => {
+    const opened = await stage.open('/env/production/battle-pass?range=90d')
+    const { page } = opened
+    const { completion, levels } = await figures()
+    await page.getByText('Players of the pass').waitFor()
+    const shown = page.locator('dl div', { hasText: 'Players of the pass' }).locator('dd')
+    expect(await shown.textContent()).toBe(String(completion.players))
+    const stall = findStall(levels)
+    await page.getByText(`Most players stop at level ${stall?.level}.`).waitFor()
+    await opened.check('battle-pass')
+    await opened.close()
+  })
+
+  it('are in a table and in a file beside each chart', async () => {
+    const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
+    const { levels } = await figures()
+    const title = 'Players who have reached a level'
+    await page.getByRole('button', { name: `Table of ${title}` }).click()
+    const table = page.getByRole('table', { name: title })
+    expect(await table.getByRole('row').nth(3).textContent()).toContain(String(levels[2]?.reached))
+    const charts = await page.locator('figure').count()
+    expect(await page.getByRole('button', { name: /^Table of / }).count()).toBe(charts)
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: `CSV of ${title}` }).click()
+    const saved = await saving
+    expect(saved.suggestedFilename()).toBe('players-who-have-reached-a-level.csv')
+    const [head, first] = (await readFile(await saved.path(), 'utf8')).split('\r\n')
+    expect([head, first]).toEqual([
+      'Level,reached it,of them with premium',
+      expect.stringMatching(new RegExp(`^1,${levels[0]?.reached},`)),
+    ])
+    await close()
+  })
+
+  it('are read by keyboard, place by place', async () => {
+    const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
+    const { levels } = await figures()
+    const chart = page.getByRole('application', { name: 'Players at each level' })
+    await chart.locator('canvas').waitFor()
+    await chart.focus()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowRight')
+    await page.getByText(`2: at the level ${levels[1]?.players}`).waitFor()
+    await close()
+  })
+
+  it('are compared with an earlier time, and the address keeps the choice', async () => {
+    const opened = await stage.open('/env/production/battle-pass')
+    const { page } = opened
+    await page.getByLabel('Compare with').selectOption('the same time before')
+    await page.getByLabel('Time', { exact: true }).selectOption('Last 30 days')
+    await page
+      .getByText(/before: \d/)
+      .first()
+      .waitFor()
+    expect(new URL(page.url()).search).toBe('?compare=before&range=30d')
+    await page.reload()
+    await page
+      .getByText(/before: \d/)
+      .first()
+      .waitFor()
+    await opened.check('battle-pass-compared')
+    await opened.close()
+  })
+
+  it('say what is missing where nobody has played, and where there is no scenario', async () => {
+    const { game } = stage
+    const empty = await stage.open('/env/staging/battle-pass')
+    await empty.page.getByText('There is no scenario in staging yet').waitFor()
+    await empty.check('battle-pass-empty')
+    await empty.close()
+    const made = await game.graphql(
+      game.platformKey,
+      'mutation Clone($input: CloneScenarioInput!) { cloneScenario(input: $input) { scenario { version } } }',
+      {
+        input: {
+          environment: 'production',
+          scenarioId: 'season-1',
+          toEnvironment: 'production',
+          toScenarioId: 'new',
+          reason: 'test',
+        },
+      },
+    )
+    expect(made.errors).toBeUndefined()
+    const fresh = await stage.open('/env/production/battle-pass/new')
+    await fresh.page.getByText('Nobody has played this pass yet').waitFor()
+    await fresh.close()
+  })
+
+  it('can be read at 390 pixels in the dark, by a viewer', async () => {
+    const opened = await stage.open('/env/production/battle-pass/season-1/pass?range=30d', {
+      width: 390,
+      dark: true,
+      role: 'viewer',
+    })
+    const { page } = opened
+    await page.locator('canvas').first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await opened.check('battle-pass-390-dark')
+    await opened.close()
+  })
+})
+
+describe('where players stop', () => {
+  it('is the level with the largest share that has not gone on, of levels with enough players', () => {
+    const levels = [100, 90, 45, 40, 1, 0].map((reached, index) => ({ level: index + 1, reached }))
+    expect(findStall(levels)).toEqual({ level: 4, players: 39, share: 39 / 40 })
+    expect(findStall(levels.slice(0, 4))).toEqual({ level: 2, players: 45, share: 0.5 })
+    expect(findStall([{ level: 1, reached: 5 }])).toBeUndefined()
+    expect(findStall([])).toBeUndefined()
+  })
+})
+
+describe('a file for spreadsheets', () => {
+  it('quotes what must be quoted, and runs no formula', () => {
+    expect(
+      toCsv(
+        ['a', 'b'],
+        [
+          ['x,"y"', -1],
+          ['=1+1', '-5'],
+          ['+1 hour', null],
+        ],
+      ),
+    ).toBe('a,b\r\n"x,""y""",-1\r\n\'=1+1,-5\r\n\'+1 hour,\r\n')
+  })
+})
