@@ -26,17 +26,44 @@ export function createClient(token: string): Client {
   })
 }
 
+/** A WebSocket for subscriptions. */
+export interface LiveSocket {
+  readonly client: Socket
+  readonly isConnected: () => boolean
+}
+
+/** A ping that is not answered for so long shows that the socket is dead. */
+const PONG_MS = 5_000
+
 /**
- * A client for subscriptions. It does not retry: a subscription that is repeated as it was would tell events again, so
- * each subscriber begins behind the last event that it has heard.
+ * Makes the socket, which is open while there are subscriptions. It does not retry: a subscription that is repeated as
+ * it was would tell events again, so each subscriber begins behind the last event that it has heard.
  */
-export function createSocketClient(token: string): Socket {
-  return createSocket({
-    url: URL.replace(/^/, location.origin.replace(/^http/, 'ws')),
+export function createLiveSocket(token: string): LiveSocket {
+  let isConnected = false
+  let waiting: ReturnType<typeof setTimeout> | undefined
+  const client = createSocket({
+    url: `${location.origin.replace(/^http/, 'ws')}${URL}`,
     connectionParams: { authorization: `Bearer ${token}` },
     lazyCloseTimeout: 3_000,
-    // A socket of a computer that slept may look open and be dead.
     keepAlive: 10_000,
     retryAttempts: 0,
+    on: {
+      connected: () => {
+        isConnected = true
+      },
+      closed: () => {
+        isConnected = false
+        clearTimeout(waiting)
+      },
+      ping: (isReceived) => {
+        // The socket of a computer that slept may look open and be dead.
+        if (!isReceived) waiting = setTimeout(() => client.terminate(), PONG_MS)
+      },
+      pong: (isReceived) => {
+        if (isReceived) clearTimeout(waiting)
+      },
+    },
   })
+  return { client, isConnected: () => isConnected }
 }

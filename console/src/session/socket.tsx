@@ -1,17 +1,16 @@
-import type { Client } from 'graphql-ws'
 import { createContext, type ReactNode, useContext, useEffect, useMemo } from 'react'
-import { createSocketClient } from './client.ts'
+import { createLiveSocket, type LiveSocket } from './client.ts'
 
-const SocketContext = createContext<Client | null>(null)
+const SocketContext = createContext<LiveSocket | null>(null)
 
-/** One WebSocket for every subscription of the tab, open while there is one. */
+/** One WebSocket for every subscription of the tab. */
 export function SocketProvider({ token, children }: { token: string; children: ReactNode }) {
-  const socket = useMemo(() => createSocketClient(token), [token])
-  useEffect(() => () => void socket.dispose(), [socket])
+  const socket = useMemo(() => createLiveSocket(token), [token])
+  useEffect(() => () => void socket.client.terminate(), [socket])
   return <SocketContext value={socket}>{children}</SocketContext>
 }
 
-export function useSocket(): Client {
+export function useSocket(): LiveSocket {
   const socket = useContext(SocketContext)
   if (socket === null) throw new Error('there is no SocketProvider')
   return socket

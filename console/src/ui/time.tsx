@@ -26,7 +26,14 @@ export function Time({ at, parts = 'time' }: { at: string | null; parts?: 'time'
   const title = `${timeText(at, 'UTC')} UTC, ${timeText(at, 'local')} local time`
   return (
     <time dateTime={at} title={title} className="time">
-      {timeText(at, times, parts)}
+      {parts === 'time' ? (
+        <>
+          <span className="date">{timeText(at, times, 'day')} </span>
+          {timeText(at, times).slice(11)}
+        </>
+      ) : (
+        timeText(at, times, parts)
+      )}
       {parts !== 'day' && <span className="zone"> {times}</span>}
     </time>
   )
