@@ -124,7 +124,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page, throug
   })
 
   it('shows every event once, and says that it was away and what it caught up', async () => {
-    const { rows: found } = await world.pool.query('SELECT project_id FROM environments WHERE id = $1', [world.environmentId])
+    const { rows: found } = await world.pool.query('SELECT project_id FROM environments WHERE id = $1', [
+      world.environmentId,
+    ])
     const { key } = await createPlatformKey(world.pool, found[0].project_id, 'admin')
     const context = await browser.newContext()
     const { page } = watch(context, await context.newPage())
