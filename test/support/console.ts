@@ -12,6 +12,8 @@ import { buildService } from './service.ts'
 const ARTIFACTS = fileURLToPath(new URL('../../artifacts/console', import.meta.url))
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const DAY_MS = 86_400_000
+/** The longest that a page takes for what a test waits for. A loaded machine is slow. */
+const STEP_MS = 15_000
 
 export type ConsoleRole = 'viewer' | 'operator' | 'admin'
 
@@ -89,6 +91,7 @@ export async function startConsole({
         acceptDownloads: true,
       })
       const page = await context.newPage()
+      page.setDefaultTimeout(STEP_MS)
       const opened = watch(context, page)
       await page.goto(`${baseUrl}/console${path}#token=${await token(role)}`)
       await page.locator('nav').waitFor({ state: 'attached' })

@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import { useQuery } from 'urql'
 import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { SelectField } from '../ui/form.tsx'
 import { Page } from '../ui/page.tsx'
@@ -8,7 +9,6 @@ import { usePages } from '../ui/pages.ts'
 import { Answer, Empty, Failed, Loading } from '../ui/states.tsx'
 import { Insight } from './insight.tsx'
 import { definitionQuery, passesQuery } from './operations.ts'
-import { passesOf } from './passes.ts'
 
 export default function BattlePassPage() {
   const environment = useEnvironment()
@@ -59,7 +59,7 @@ function Season(props: {
   return (
     <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
       {({ scenario }) => {
-        const passes = passesOf(scenario?.definition)
+        const passes = readDefinition(scenario?.definition).passes
         const nodeId = props.nodeId ?? passes[0]?.id
         const choice = (
           <>

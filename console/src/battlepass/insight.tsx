@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { useQuery } from 'urql'
 import { useSearchParams } from 'wouter'
 import type { ResultOf } from '../graphql.ts'
+import type { PassView } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/form.tsx'
@@ -9,7 +10,6 @@ import { Answer, Notice } from '../ui/states.tsx'
 import { Time } from '../ui/time.tsx'
 import { Charts } from './charts.tsx'
 import { insightQuery } from './operations.ts'
-import type { PassNode } from './passes.ts'
 import { RANGES, type Range, rangeBefore, rangeOf, stepOf } from './ranges.ts'
 
 export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>
@@ -18,7 +18,7 @@ export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassI
 export function Insight(props: {
   readonly scenarioId: string
   readonly nodeId: string
-  readonly pass: PassNode | undefined
+  readonly pass: PassView | undefined
   readonly scenarioIds: readonly string[]
   /** The fields that choose the pass. */
   readonly children: ReactNode
@@ -164,7 +164,7 @@ function otherOf({ compared, scenarioId, nodeId, range, begins }: Comparison): W
 }
 
 /** When the season runs, where its definition says so. */
-function Times({ pass, now }: { pass: PassNode; now: number }) {
+function Times({ pass, now }: { pass: PassView; now: number }) {
   const { startsAt, endsAt, claimUntil } = pass
   if (startsAt !== null && Date.parse(startsAt) > now)
     return (

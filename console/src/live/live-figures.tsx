@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'react'
 import { useQuery } from 'urql'
 import { definitionQuery } from '../battlepass/operations.ts'
-import { passesOf } from '../battlepass/passes.ts'
+import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Figures } from '../ui/page.tsx'
 import { Notice } from '../ui/states.tsx'
@@ -28,7 +28,7 @@ export function LiveFigures() {
     variables: { environment, scenarioId: newest ?? '' },
     pause: newest === undefined,
   })
-  const nodeId = passesOf(definition.data?.scenario?.definition)[0]?.id
+  const nodeId = readDefinition(definition.data?.scenario?.definition).passes[0]?.id
   if (newest === undefined || nodeId === undefined) return null
   return <Rates key={`${environment} ${newest} ${nodeId}`} scenarioId={newest} nodeId={nodeId} />
 }

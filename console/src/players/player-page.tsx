@@ -1,5 +1,146 @@
+import type { ReactNode } from 'react'
+import { useQuery } from 'urql'
+import { Link, useParams } from 'wouter'
+import { useEnvironment } from '../shell/environment.tsx'
 import { Page } from '../ui/page.tsx'
+import { Answer, Empty, Notice } from '../ui/states.tsx'
+import { Id } from '../ui/text.tsx'
+import { Time } from '../ui/time.tsx'
+import { banAction, deleteAction, endSessionsAction, nameOf, unbanAction } from './actions/account-actions.ts'
+import type { PlayerData } from './actions/support-action.ts'
+import { ActionButton, useAction } from './actions/use-action.tsx'
+import { playerQuery } from './operations.ts'
+import css from './player.module.css'
+import { StatusBadge } from './status-badge.tsx'
+import { AuditTab } from './tabs/audit-tab.tsx'
+import { EventsTab } from './tabs/events-tab.tsx'
+import { LoginsTab } from './tabs/logins-tab.tsx'
+import { OverviewTab } from './tabs/overview-tab.tsx'
+import { PassesTab } from './tabs/passes-tab.tsx'
+import { RunsTab } from './tabs/runs-tab.tsx'
+import { StorageTab } from './tabs/storage-tab.tsx'
+import { WalletTab } from './tabs/wallet-tab.tsx'
+
+const TABS = [
+  ['overview', 'Overview', OverviewTab],
+  ['passes', 'Passes', PassesTab],
+  ['wallet', 'Wallet ledger', WalletTab],
+  ['runs', 'Runs', RunsTab],
+  ['logins', 'Logins', LoginsTab],
+  ['storage', 'Storage', StorageTab],
+  ['events', 'Events', EventsTab],
+  ['audit', 'Audit', AuditTab],
+] as const
 
 export default function PlayerPage() {
-  return <Page title="Player">{null}</Page>
+  const environment = useEnvironment()
+  const { playerId = '' } = useParams()
+  const [result, read] = useQuery({
+    query: playerQuery,
+    variables: { id: playerId },
+    requestPolicy: 'cache-and-network',
+  })
+  return (
+    <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
+      {({ player }) =>
+        player === null ? (
+          <Page title="Player">
+            <Empty title="There is no such player">
+              The id {playerId} belongs to no player of this project.{' '}
+              <Link href={`/env/${environment}/players`}>Find players</Link>
+            </Empty>
+          </Page>
+        ) : player.environment !== environment ? (
+          <Page title="Player">
+            <Empty title={`This player is in ${player.environment}`}>
+              <Link href={`/env/${player.environment}/players/${player.playerId}`}>Go to the player there</Link>
+            </Empty>
+          </Page>
+        ) : (
+          <Player player={player} />
+        )
+      }
+    </Answer>
+  )
 }
+
+function Player({ player }: { player: PlayerData }) {
+  const { tab = 'overview' } = useParams()
+  const { open, dialog } = useAction()
+  const [, , Tab] = TABS.find(([name]) => name === tab) ?? TABS[0]
+  const base = `/env/${player.environment}/players/${player.playerId}`
+  return (
+    <Page
+      title={nameOf(player)}
+      actions={
+        player.status === 'DELETED' ? undefined : (
+          <>
+            <ActionButton onClick={() => open(endSessionsAction(player))}>End logins</ActionButton>
+            {player.status === 'BANNED' ? (
+              <ActionButton onClick={() => open(unbanAction(player))}>Unban</ActionButton>
+            ) : (
+              <ActionButton onClick={() => open(banAction(player))}>Ban</ActionButton>
+            )}
+            <ActionButton tone="danger" onClick={() => open(deleteAction(player))}>
+              Delete
+            </ActionButton>
+          </>
+        )
+      }
+    >
+      <div className={css.header}>
+        <span className={css.initials} aria-hidden="true">
+          {initials(nameOf(player))}
+        </span>
+        <dl className={css.facts}>
+          <Fact name="Status">
+            <StatusBadge status={player.status} />
+          </Fact>
+          <Fact name="Id">
+            <Id of={player.playerId} />
+          </Fact>
+          <Fact name="Created">
+            <Time at={player.createdAt} />
+          </Fact>
+          <Fact name="Last login">
+            <Time at={player.lastLoginAt} />
+          </Fact>
+          <Fact name="Region">{player.region ?? '–'}</Fact>
+          <Fact name="Language">{player.language ?? '–'}</Fact>
+        </dl>
+      </div>
+      {player.status === 'DELETED' && (
+        <Notice tone="warning">
+          This player is deleted: its profile, storage and logins are erased. Ledgers and claims stay for the books.
+        </Notice>
+      )}
+      <nav className="tabs" aria-label="Parts of the player">
+        {TABS.map(([name, title]) => (
+          <Link
+            key={name}
+            href={name === 'overview' ? base : `${base}/${name}`}
+            aria-current={tab === name ? 'page' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <Tab player={player} open={open} />
+      {dialog}
+    </Page>
+  )
+}
+
+const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const initials = (name: string): string =>
+  name
+    .split(/[\s_-]+/)
+    .slice(0, 2)
+    .map((part) => part[0]?.toUpperCase() ?? '')
+    .join('')

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from './button.tsx'
 import type { Pages } from './pages.ts'
 import { Failed, Loading } from './states.tsx'
@@ -94,6 +94,9 @@ const Gap = ({ height, columns }: { height: number; columns: number }) => (
   </tr>
 )
 
+/** Empty pages that are followed without asking. */
+const MAX_FOLLOWED = 5
+
 /** A table of a list that is read page by page, with its states. */
 export function PagedTable<Row>({
   pages,
@@ -101,6 +104,14 @@ export function PagedTable<Row>({
   ...table
 }: Omit<TableProps<Row>, 'rows' | 'children'> & { readonly pages: Pages<Row>; readonly empty: ReactNode }) {
   const { rows, error, isLoading, hasMore, more, reload } = pages
+  // A page may end before it has found anything.
+  const isFruitless = rows.length === 0 && hasMore && !isLoading && !error
+  const followed = useRef(0)
+  useEffect(() => {
+    if (!isFruitless || followed.current >= MAX_FOLLOWED) return
+    followed.current += 1
+    more()
+  }, [isFruitless, more])
   if (rows.length === 0 && error) return <Failed error={error} onRetry={reload} />
   if (rows.length === 0 && !hasMore) return isLoading ? <Loading /> : empty
   return (

@@ -16,14 +16,8 @@ export function Id({ of }: { of: string }) {
   return (
     <span className="id">
       <code>{of}</code>
-      <button
-        type="button"
-        className="button quiet"
-        aria-label={`Copy ${of}`}
-        title="Copy"
-        onClick={() => void copy(of)}
-      >
-        ⧉
+      <button type="button" className="button quiet" aria-label={`Copy ${of}`} onClick={() => void copy(of)}>
+        Copy
       </button>
     </span>
   )

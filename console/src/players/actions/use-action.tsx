@@ -1,0 +1,21 @@
+import { type ReactNode, useState } from 'react'
+import { RoleButton } from '../../ui/button.tsx'
+import type { SupportAction } from './support-action.ts'
+import { SupportDialog } from './support-dialog.tsx'
+
+/** Opens dialogs of actions. `dialog` stands somewhere in the page. */
+export function useAction(): { readonly open: (action: SupportAction) => void; readonly dialog: ReactNode } {
+  const [action, setAction] = useState<SupportAction>()
+  return {
+    open: setAction,
+    dialog: action && <SupportDialog key={action.title} action={action} onClose={() => setAction(undefined)} />,
+  }
+}
+
+/** A button for an action of support, which needs the role operator. */
+export const ActionButton = (props: {
+  readonly children: ReactNode
+  readonly onClick: () => void
+  readonly tone?: 'plain' | 'danger' | 'quiet'
+  readonly label?: string
+}) => <RoleButton needs="OPERATOR" {...props} />

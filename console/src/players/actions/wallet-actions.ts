@@ -1,0 +1,88 @@
+import { number } from '../../ui/text.tsx'
+import { creditWalletMutation, debitWalletMutation } from './operations.ts'
+import type { PlayerData, SupportAction } from './support-action.ts'
+
+/** A currency of the environment, and the most that an operator may credit at once. */
+export interface KnownCurrency {
+  readonly name: string
+  readonly creditLimit: string | null
+}
+
+export function creditAction(player: PlayerData, known: readonly KnownCurrency[], currency = ''): SupportAction {
+  const balanceOf = balances(player)
+  return {
+    title: 'Credit the wallet',
+    fields: [
+      {
+        name: 'currency',
+        label: 'Currency',
+        kind: 'text',
+        suggestions: known.map(({ name }) => name),
+        hint: `Known here: ${known.map(({ name }) => name).join(', ') || 'none'}.`,
+      },
+      { name: 'amount', label: 'Amount', kind: 'amount' },
+      {
+        name: 'allowNew',
+        label: 'Credit it even if no scenario names this currency',
+        kind: 'check',
+      },
+    ],
+    initial: { currency, amount: '', allowNew: '' },
+    effect({ currency = '', amount = '0' }) {
+      const before = balanceOf(currency)
+      const limit = known.find(({ name }) => name === currency)?.creditLimit ?? null
+      const over = limit !== null && BigInt(amount) > BigInt(limit)
+      const isNew = !known.some(({ name }) => name === currency)
+      return [
+        `${currency}: ${number(before)} → ${number(String(BigInt(before) + BigInt(amount)))}.`,
+        over ? `More than ${number(limit)} at once needs an admin.` : '',
+        isNew ? 'No scenario names this currency: check its spelling.' : '',
+      ].join(' ')
+    },
+    confirm: 'Credit',
+    mutation: creditWalletMutation as SupportAction['mutation'],
+    input: ({ currency = '', amount, allowNew }) => ({
+      playerId: player.playerId,
+      currency: currency.trim(),
+      amount,
+      allowNew: allowNew === 'true',
+    }),
+    isKeyed: true,
+    done: ({ currency, amount = '0' }) => `${number(amount)} ${currency} credited.`,
+  }
+}
+
+export function debitAction(player: PlayerData, currency = player.wallet[0]?.currency ?? ''): SupportAction {
+  const balanceOf = balances(player)
+  return {
+    title: 'Debit the wallet',
+    fields: [
+      {
+        name: 'currency',
+        label: 'Currency',
+        kind: 'choice',
+        options: player.wallet.map((one) => [one.currency, `${one.currency}: ${number(one.balance)}`]),
+      },
+      { name: 'amount', label: 'Amount', kind: 'amount' },
+    ],
+    initial: { currency, amount: '' },
+    effect({ currency = '', amount = '0' }) {
+      const before = BigInt(balanceOf(currency))
+      const after = before - BigInt(amount)
+      return after < 0n
+        ? `The balance is ${number(String(before))} ${currency}: this will be refused.`
+        : `${currency}: ${number(String(before))} → ${number(String(after))}.`
+    },
+    confirm: 'Debit',
+    tone: 'danger',
+    mutation: debitWalletMutation as SupportAction['mutation'],
+    input: ({ currency, amount }) => ({ playerId: player.playerId, currency, amount }),
+    isKeyed: true,
+    done: ({ currency, amount = '0' }) => `${number(amount)} ${currency} debited.`,
+  }
+}
+
+const balances =
+  ({ wallet }: PlayerData) =>
+  (currency: string): string =>
+    wallet.find((one) => one.currency === currency)?.balance ?? '0'

@@ -1,0 +1,29 @@
+import { number, words } from '../ui/text.tsx'
+import css from './player.module.css'
+
+interface Attempt {
+  readonly status: number | null
+  readonly error: string | null
+  readonly milliseconds: number
+  readonly excerpt: string | null
+  readonly hint: string | null
+}
+
+/** Each call of a webhook: status or failure, time, and what it said. */
+export const Attempts = ({ of }: { of: readonly Attempt[] }) => (
+  <ol className={css.attempts}>
+    {of.map(({ status, error, milliseconds, excerpt, hint }, index) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: attempts have no identity but their order, which is fixed
+      <li key={index}>
+        {status ?? 'no answer'}
+        {error !== null && `, ${words(error)}`}, {number(milliseconds)} ms
+        {excerpt !== null && (
+          <>
+            : <code>{excerpt}</code>
+          </>
+        )}
+        {hint !== null && <div className="hint">{hint}</div>}
+      </li>
+    ))}
+  </ol>
+)

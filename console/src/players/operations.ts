@@ -1,0 +1,317 @@
+import { graphql } from '../graphql.ts'
+
+export const playersQuery = graphql(`
+  query ConsolePlayers(
+    $environment: String!
+    $after: String
+    $search: String
+    $status: PlayerStatus
+    $region: String
+    $language: String
+    $lastLoginFrom: DateTime
+    $createdFrom: DateTime
+    $scenarioId: String
+    $nodeId: String
+    $levelFrom: Int
+    $levelTo: Int
+    $premium: Boolean
+    $sortBy: PlayerSort
+    $direction: SortDirection
+  ) {
+    players(
+      environment: $environment
+      first: 50
+      after: $after
+      search: $search
+      status: $status
+      region: $region
+      language: $language
+      lastLoginFrom: $lastLoginFrom
+      createdFrom: $createdFrom
+      scenarioId: $scenarioId
+      nodeId: $nodeId
+      levelFrom: $levelFrom
+      levelTo: $levelTo
+      premium: $premium
+      sortBy: $sortBy
+      direction: $direction
+    ) {
+      nicknameSearch
+      nodes {
+        id
+        playerId
+        nickname
+        status
+        createdAt
+        lastLoginAt
+        region
+        language
+        passes {
+          id
+          scenarioId
+          nodeId
+          level
+          premiumOwned
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`)
+
+/** Counted apart, so that the list need not wait for it. */
+export const playerCountQuery = graphql(`
+  query ConsolePlayerCount(
+    $environment: String!
+    $search: String
+    $status: PlayerStatus
+    $region: String
+    $language: String
+    $lastLoginFrom: DateTime
+    $createdFrom: DateTime
+    $scenarioId: String
+    $nodeId: String
+    $levelFrom: Int
+    $levelTo: Int
+    $premium: Boolean
+  ) {
+    players(
+      environment: $environment
+      first: 1
+      search: $search
+      status: $status
+      region: $region
+      language: $language
+      lastLoginFrom: $lastLoginFrom
+      createdFrom: $createdFrom
+      scenarioId: $scenarioId
+      nodeId: $nodeId
+      levelFrom: $levelFrom
+      levelTo: $levelTo
+      premium: $premium
+    ) {
+      totalCount
+      totalCountIsExact
+    }
+  }
+`)
+
+export const playerQuery = graphql(`
+  query ConsolePlayer($id: ID!) {
+    player(id: $id) {
+      id
+      playerId
+      environment
+      nickname
+      status
+      createdAt
+      lastLoginAt
+      region
+      language
+      avatarUrl
+      identities {
+        provider
+        subject
+      }
+      wallet {
+        id
+        currency
+        balance
+      }
+      inventory {
+        id
+        itemId
+        amount
+      }
+      passes {
+        id
+        scenarioId
+        nodeId
+        xp
+        level
+        premiumOwned
+        completed
+        claims {
+          level
+          track
+          claimedAt
+          granted {
+            currency
+            itemId
+            amount
+          }
+        }
+      }
+    }
+  }
+`)
+
+export const walletLedgerQuery = graphql(`
+  query ConsoleWalletLedger($id: ID!, $after: String) {
+    player(id: $id) {
+      id
+      walletLedger(first: 50, after: $after) {
+        nodes {
+          id
+          occurredAt
+          currency
+          amount
+          balance
+          cause
+          reference
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  }
+`)
+
+export const xpLedgerQuery = graphql(`
+  query ConsoleXpLedger($passId: ID!, $after: String) {
+    node(id: $passId) {
+      id
+      ... on BattlePass {
+        xpLedger(first: 50, after: $after) {
+          nodes {
+            id
+            occurredAt
+            amount
+            source
+            runId
+          }
+          pageInfo {
+            hasNextPage
+            endCursor
+          }
+        }
+      }
+    }
+  }
+`)
+
+export const runsQuery = graphql(`
+  query ConsoleRuns($id: ID!, $after: String) {
+    player(id: $id) {
+      id
+      runs(first: 20, after: $after) {
+        nodes {
+          id
+          runId
+          scenarioId
+          status
+          cause
+          startedAt
+          endedAt
+          activeNodes
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  }
+`)
+
+export const loginsQuery = graphql(`
+  query ConsoleLogins($id: ID!, $after: String) {
+    player(id: $id) {
+      id
+      loginLog(first: 50, after: $after) {
+        nodes {
+          id
+          occurredAt
+          operation
+          outcome
+          provider
+          subject
+          milliseconds
+          notes
+          attempts {
+            status
+            error
+            milliseconds
+            excerpt
+            hint
+          }
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  }
+`)
+
+export const storageKeysQuery = graphql(`
+  query ConsoleStorageKeys($id: ID!, $after: String) {
+    player(id: $id) {
+      id
+      storageKeys(first: 100, after: $after) {
+        nodes {
+          key
+          bytes
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  }
+`)
+
+export const storageValueQuery = graphql(`
+  query ConsoleStorageValue($id: ID!, $keys: [String!]) {
+    player(id: $id) {
+      id
+      storage(keys: $keys) {
+        key
+        value
+        updatedAt
+      }
+    }
+  }
+`)
+
+export const playerAuditQuery = graphql(`
+  query ConsolePlayerAudit($id: ID!, $after: String) {
+    player(id: $id) {
+      id
+      auditLog(first: 50, after: $after) {
+        nodes {
+          id
+          occurredAt
+          action
+          actor
+          actorLabel
+          operator
+          reason
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  }
+`)
+
+export const currenciesQuery = graphql(`
+  query ConsoleCurrencies($environment: String!) {
+    currencies(environment: $environment, first: 200) {
+      nodes {
+        id
+        name
+        creditLimit
+      }
+    }
+  }
+`)

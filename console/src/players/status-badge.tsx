@@ -1,0 +1,7 @@
+import { words } from '../ui/text.tsx'
+
+const TONES = { ACTIVE: 'good', BANNED: 'bad', DELETED: 'warn' } as const
+
+export const StatusBadge = ({ status }: { status: keyof typeof TONES }) => (
+  <span className={`badge ${TONES[status]}`}>{words(status)}</span>
+)

@@ -1,0 +1,124 @@
+import { useQuery } from 'urql'
+import { Link } from 'wouter'
+import { Panel } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { Table } from '../../ui/table.tsx'
+import { number } from '../../ui/text.tsx'
+import { unlinkAction } from '../actions/account-actions.ts'
+import { ActionButton } from '../actions/use-action.tsx'
+import { creditAction, debitAction } from '../actions/wallet-actions.ts'
+import { currenciesQuery } from '../operations.ts'
+import type { TabProps } from './tab.ts'
+
+export function OverviewTab({ player, open }: TabProps) {
+  const { environment, wallet, inventory, identities, passes, playerId } = player
+  const [{ data }] = useQuery({ query: currenciesQuery, variables: { environment } })
+  const currencies = data?.currencies.nodes ?? []
+  return (
+    <div className="columns">
+      <Panel
+        title="Wallet"
+        actions={
+          player.status === 'DELETED' ? undefined : (
+            <>
+              <ActionButton onClick={() => open(creditAction(player, currencies))}>Credit</ActionButton>
+              {wallet.length > 0 && <ActionButton onClick={() => open(debitAction(player))}>Debit</ActionButton>}
+            </>
+          )
+        }
+      >
+        {wallet.length === 0 ? (
+          <Empty title="The wallet is empty" />
+        ) : (
+          <Table
+            whole
+            caption="Balances"
+            rows={wallet}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: 'Currency', cell: ({ currency }) => currency },
+              { title: 'Balance', isNumber: true, cell: ({ balance }) => number(balance) },
+            ]}
+          />
+        )}
+      </Panel>
+      <Panel title="Battle passes">
+        {passes.length === 0 ? (
+          <Empty title="No pass begun">A pass begins with the first xp, claim or purchase.</Empty>
+        ) : (
+          <Table
+            whole
+            caption="Battle passes"
+            rows={passes}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: 'Pass',
+                cell: ({ scenarioId, nodeId }) => (
+                  <Link href={`/env/${environment}/players/${playerId}/passes`}>
+                    {scenarioId} / {nodeId}
+                  </Link>
+                ),
+              },
+              { title: 'Level', isNumber: true, cell: ({ level }) => level },
+              { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
+              { title: 'Claims', isNumber: true, cell: ({ claims }) => claims.length },
+              {
+                title: 'State',
+                cell: ({ premiumOwned, completed }) => (
+                  <>
+                    {premiumOwned && <span className="badge">premium</span>}{' '}
+                    {completed && <span className="badge good">completed</span>}
+                  </>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Panel>
+      <Panel title="Inventory">
+        {inventory.length === 0 ? (
+          <Empty title="The inventory is empty" />
+        ) : (
+          <Table
+            caption="Inventory"
+            rows={inventory}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: 'Item', cell: ({ itemId }) => itemId },
+              { title: 'Amount', isNumber: true, cell: ({ amount }) => number(amount) },
+            ]}
+          />
+        )}
+      </Panel>
+      <Panel title="Identities">
+        {identities.length === 0 ? (
+          <Empty title="No identity">Nobody can log in to this player.</Empty>
+        ) : (
+          <Table
+            whole
+            caption="Identities"
+            rows={identities}
+            keyOf={({ provider, subject }) => `${provider} ${subject}`}
+            columns={[
+              { title: 'Provider', cell: ({ provider }) => provider },
+              { title: 'Subject', cell: ({ subject }) => <code>{subject}</code> },
+              {
+                title: 'Action',
+                cell: ({ provider, subject }) => (
+                  <ActionButton
+                    tone="quiet"
+                    label={`Unlink ${subject}`}
+                    onClick={() => open(unlinkAction(player, provider, subject))}
+                  >
+                    Unlink
+                  </ActionButton>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Panel>
+    </div>
+  )
+}

@@ -1,0 +1,132 @@
+import type { Json } from '../graphql.ts'
+
+// A definition as it is shown. It is lenient: a draft may lack what publishing requires.
+
+export type Track = 'FREE' | 'PREMIUM'
+
+/** Exactly one of `currency` and `itemId` is set. `amount` is a decimal text. */
+export interface RewardView {
+  readonly currency: string | null
+  readonly itemId: string | null
+  readonly amount: string
+}
+
+export interface TierView {
+  readonly level: number
+  readonly track: Track
+  readonly rewards: readonly RewardView[]
+}
+
+export interface PassView {
+  readonly id: string
+  /** By level. `xp` is the total that reaches it. */
+  readonly levels: readonly { readonly level: number; readonly xp: bigint }[]
+  /** Those of the pass and of its level nodes. */
+  readonly tiers: readonly TierView[]
+  readonly price: { readonly currency: string; readonly amount: string } | null
+  readonly startsAt: string | null
+  readonly endsAt: string | null
+  readonly claimUntil: string | null
+}
+
+export interface NodeView {
+  readonly id: string
+  readonly type: string
+}
+
+export interface EdgeView {
+  readonly from: string
+  readonly handle: string
+  readonly to: string
+}
+
+export interface DefinitionView {
+  readonly name: string | null
+  readonly nodes: readonly NodeView[]
+  readonly edges: readonly EdgeView[]
+  readonly passes: readonly PassView[]
+}
+
+export function readDefinition(definition: Json | undefined): DefinitionView {
+  const nodes = list(member(definition, 'nodes'))
+  return {
+    name: text(member(definition, 'name')),
+    nodes: nodes.map((node) => ({ id: text(member(node, 'id')) ?? '', type: text(member(node, 'type')) ?? '' })),
+    edges: list(member(definition, 'edges')).map((edge) => ({
+      from: text(member(edge, 'from')) ?? '',
+      handle: text(member(edge, 'handle')) ?? '',
+      to: text(member(edge, 'to')) ?? '',
+    })),
+    passes: nodes.filter((node) => member(node, 'type') === 'battle-pass').map((node) => readPass(node, nodes)),
+  }
+}
+
+function readPass(node: Json, nodes: readonly Json[]): PassView {
+  const data = member(node, 'data')
+  const id = text(member(node, 'id')) ?? ''
+  const price = member(member(data, 'premium'), 'price')
+  const levels = list(member(data, 'levels')).map((one) => ({
+    level: Number(member(one, 'level')),
+    xp: integer(member(one, 'xp')),
+  }))
+  const tiers = new Map<string, TierView>()
+  for (const tier of list(member(data, 'tiers'))) {
+    const track = text(member(tier, 'track')) === 'premium' ? 'PREMIUM' : 'FREE'
+    const level = Number(member(tier, 'level'))
+    tiers.set(`${track} ${level}`, { level, track, rewards: list(member(tier, 'rewards')).map(readReward) })
+  }
+  // Where both list rewards, those of the level node count (docs/scenarios.md).
+  for (const other of nodes.filter((one) => member(one, 'type') === 'battle-pass-level')) {
+    const own = member(other, 'data')
+    if (member(own, 'passNodeId') !== id) continue
+    const level = Number(member(own, 'levelNumber'))
+    for (const [track, name] of [
+      ['FREE', 'free'],
+      ['PREMIUM', 'premium'],
+    ] as const) {
+      const rewards = member(member(own, 'rewards'), name)
+      if (rewards !== undefined)
+        tiers.set(`${track} ${level}`, { level, track, rewards: list(rewards).map(readReward) })
+    }
+  }
+  return {
+    id,
+    levels: levels.sort((a, b) => a.level - b.level),
+    tiers: [...tiers.values()].sort((a, b) => a.level - b.level),
+    price:
+      price === undefined
+        ? null
+        : { currency: text(member(price, 'currency')) ?? '', amount: String(member(price, 'amount') ?? '') },
+    startsAt: text(member(data, 'startsAt')),
+    endsAt: text(member(data, 'endsAt')),
+    claimUntil: text(member(data, 'claimUntil')),
+  }
+}
+
+const readReward = (reward: Json): RewardView => ({
+  currency: text(member(reward, 'currency')),
+  itemId: text(member(reward, 'itemId')),
+  amount: String(member(reward, 'amount') ?? ''),
+})
+
+/** A reward in words, such as `50 gems`. */
+export const rewardText = ({ currency, itemId, amount }: RewardView): string => `${amount} ${currency ?? itemId ?? '?'}`
+
+/** The level that a total of xp reaches; 0 is below the first. */
+export const levelAt = ({ levels }: PassView, xp: bigint): number =>
+  levels.reduce((reached, one) => (xp >= one.xp ? one.level : reached), 0)
+
+/** A member of a JSON object. Undefined for any other value. */
+export function member(of: Json | undefined, name: string): Json | undefined {
+  return typeof of === 'object' && of !== null && !Array.isArray(of)
+    ? (of as { [member: string]: Json })[name]
+    : undefined
+}
+
+const list = (of: Json | undefined): readonly Json[] => (Array.isArray(of) ? of : [])
+const text = (of: Json | undefined): string | null => (typeof of === 'string' ? of : null)
+
+/** A whole number of JSON. Those beyond 2^53 come as decimal strings. */
+function integer(of: Json | undefined): bigint {
+  return /^-?\d+$/.test(String(of)) ? BigInt(String(of)) : 0n
+}

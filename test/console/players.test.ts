@@ -1,0 +1,382 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readFilters } from '../../console/src/players/filters.ts'
+import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
+import type { TestPlayer } from '../support/game.ts'
+import { until } from '../support/until.ts'
+
+let stage: ConsoleStage
+
+beforeAll(async () => {
+  if (withoutChromium === '') stage = await startConsole({ players: 60 })
+})
+afterAll(() => stage?.stop())
+
+/** A player that has begun the season, with gems. */
+async function newPlayer(): Promise<TestPlayer & { runId: string }> {
+  const player = await stage.game.player({ wallet: { gems: 120n } })
+  const runId = await player.start('season-1')
+  await player.post('/sdk/v1/battlepass/xp', {
+    scenarioId: 'season-1',
+    runId,
+    nodeId: 'pass',
+    amount: 600,
+    source: 'match',
+  })
+  return { ...player, runId }
+}
+
+const PLAYER = `query P($id: ID!) {
+  player(id: $id) {
+    nickname status wallet { currency balance } passes { level xp premiumOwned claims { level track } }
+    runs { nodes { status } } storage { key value } identities { subject }
+    auditLog(first: 1) { nodes { action reason operator } }
+  }
+}`
+
+async function read({ playerId }: { playerId: string }) {
+  const { data } = await stage.game.graphql(stage.game.platformKey, PLAYER, { id: playerId })
+  return data.player
+}
+
+const open = (player: { playerId: string }, tab = '', options = {}) =>
+  stage.open(`/env/production/players/${player.playerId}${tab}`, { role: 'operator', ...options })
+
+/** Fills in the reason, presses the button, and closes the dialog that tells the result. */
+async function confirm(page: Page, button: string, reason = 'ticket 12'): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill(reason)
+  await dialog.getByRole('button', { name: button }).click()
+  await dialog.getByText('Row of the audit log').waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+}
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
+  it('are found by a part of a nickname, by id, and by filters that the address keeps', async () => {
+    const { game } = stage
+    const { data } = await game.graphql(
+      game.platformKey,
+      '{ players(environment: "production", first: 30) { nodes { playerId nickname region } } }',
+    )
+    const player = data.players.nodes.find(
+      ({ region, nickname }: { region: string | null; nickname: string }) =>
+        region !== null && /^\w{5,}$/.test(nickname),
+    )
+    const opened = await stage.open('/env/production/players')
+    const { page } = opened
+    const table = page.getByRole('table', { name: 'Players' })
+    await table.getByRole('row').nth(20).waitFor()
+    await opened.check('players')
+    await page.getByLabel('Find').fill(player.nickname.slice(1))
+    await page.keyboard.press('Enter')
+    await page.getByText(/^\d players?$/).waitFor()
+    await table.getByRole('link', { name: player.nickname }).waitFor()
+    await page.getByLabel('Find').fill(player.playerId)
+    await page.keyboard.press('Enter')
+    await page.getByText('1 player', { exact: true }).waitFor()
+    await page.getByLabel('Find').fill('')
+    await page.getByLabel('Region').fill(player.region)
+    await page.getByLabel('Status').selectOption('banned')
+    await page.getByText('No player matches').waitFor()
+    expect(new URL(page.url()).search).toBe(`?region=${player.region}&status=BANNED`)
+    await opened.check('players-none')
+    await opened.close()
+  })
+
+  it('are read on by pages, of which only the rows that can be seen are in the document', async () => {
+    const { page, close } = await stage.open('/env/production/players?sort=oldest')
+    const table = page.getByRole('table', { name: 'Players' })
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await until('all rows are there', async () => Number(await table.getAttribute('aria-rowcount')) >= 61)
+    await close()
+  })
+
+  it('are exported whole by an operator, and a viewer is told why not', async () => {
+    const { page, close } = await stage.open('/env/production/players', { role: 'operator' })
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export all' }).click()
+    expect((await saving).suggestedFilename()).toBe('players-production.ndjson')
+    await page.getByText(/\d+ players exported/).waitFor()
+    await close()
+    const viewer = await stage.open('/env/production/players', { role: 'viewer' })
+    await viewer.page.getByRole('button', { name: 'Export all' }).press('Enter')
+    await viewer.page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
+    await viewer.close()
+  })
+
+  it('are said to be missing, or to be in another environment', async () => {
+    const player = await newPlayer()
+    const opened = await stage.open('/env/production/players/01890000-0000-7000-8000-000000000000')
+    await opened.page.getByText('There is no such player').waitFor()
+    await opened.check('player-missing')
+    await opened.page.goto(`${stage.game.baseUrl}/console/env/staging/players/${player.playerId}`)
+    await opened.page.getByText('This player is in production').waitFor()
+    await opened.close()
+  })
+})
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
+  it('shows everything of it: balances, passes as a track, runs as a graph, logins, storage, events', async () => {
+    const player = await newPlayer()
+    await player.post('/sdk/v1/storage/set', { values: { settings: { volume: 7 } } })
+    const opened = await open(player)
+    const { page } = opened
+    await page.getByRole('table', { name: 'Balances' }).getByText('gems').waitFor()
+    await opened.check('player')
+    await page.getByRole('link', { name: 'Passes' }).click()
+    await page.getByRole('button', { name: /^free tier of level 2 .*60 gold ?, claimable/ }).waitFor()
+    await page.getByText(/Level\s*2, 600 xp/).waitFor()
+    await opened.check('player-passes')
+    await page.getByRole('link', { name: 'Runs' }).click()
+    await page.getByText('finale').first().waitFor()
+    await opened.check('player-runs')
+    await page.getByRole('link', { name: 'Logins' }).click()
+    await page.getByText('No login in the last 30 days').waitFor()
+    await page.getByRole('link', { name: 'Storage' }).click()
+    await page.getByRole('button', { name: 'settings' }).click()
+    await page.getByText('"volume": 7').waitFor()
+    await opened.check('player-storage')
+    await page.getByRole('link', { name: 'Events' }).click()
+    await page.getByText('Level 1 → 2 (match)').waitFor()
+    await page.getByRole('link', { name: 'Wallet ledger' }).click()
+    await page.getByRole('table', { name: 'Wallet ledger' }).getByText('+120').waitFor()
+    await opened.close()
+  })
+
+  it('is credited with a reason: what it will do is told before, the row of the audit log after', async () => {
+    const player = await newPlayer()
+    const opened = await open(player, '', { role: 'admin' })
+    const { page } = opened
+    const before = BigInt(
+      (await read(player)).wallet.find((one: { currency: string }) => one.currency === 'gems').balance,
+    )
+    await page.getByRole('button', { name: 'Credit' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Currency', { exact: true }).fill('gems')
+    await dialog.getByLabel('Amount').fill('500')
+    await dialog.getByText(`gems: ${before.toLocaleString('en')} → ${(before + 500n).toLocaleString('en')}.`).waitFor()
+    await dialog.getByLabel('Reason').fill('lost reward, ticket 7')
+    await opened.check('player-credit')
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByText('500 gems credited.').waitFor()
+    await dialog.getByRole('link', { name: 'Row of the audit log' }).click()
+    await page.waitForURL('**/project/audit/**')
+    const after = await read(player)
+    expect(after.wallet).toContainEqual({ currency: 'gems', balance: String(before + 500n) })
+    expect(after.auditLog.nodes[0]).toEqual({
+      action: 'player.credit_wallet',
+      reason: 'lost reward, ticket 7',
+      operator: 'ada@studio.example',
+    })
+    await opened.close()
+  })
+
+  it('is credited once, though the answer is lost and the button is pressed again', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    const { wallet } = await read(player)
+    const gems = BigInt(wallet.find((one: { currency: string }) => one.currency === 'gems').balance)
+    let isLost = false
+    await page.route('**/graphql', async (route) => {
+      if (isLost || !route.request().postData()?.includes('ConsoleCreditWallet')) return route.continue()
+      isLost = true
+      await route.fetch()
+      await route.abort()
+    })
+    await page.getByRole('button', { name: 'Credit' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Currency', { exact: true }).fill('gems')
+    await dialog.getByLabel('Amount').fill('5')
+    await dialog.getByLabel('Reason').fill('twice')
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByText('The service cannot be reached.').waitFor()
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByText('5 gems credited.').waitFor()
+    expect((await read(player)).wallet).toContainEqual({ currency: 'gems', balance: String(gems + 5n) })
+    await close()
+  })
+
+  it('is refused in words: more than it has, a currency that nobody knows', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    await page.getByRole('button', { name: 'Debit' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Amount').fill('999999')
+    await dialog.getByText('this will be refused').waitFor()
+    await dialog.getByLabel('Reason').fill('too much')
+    await dialog.getByRole('button', { name: 'Debit', exact: true }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Credit' }).click()
+    await dialog.getByLabel('Currency', { exact: true }).fill('gmes')
+    await dialog.getByLabel('Amount').fill('5')
+    await dialog.getByText('No scenario names this currency: check its spelling.').waitFor()
+    await dialog.getByLabel('Reason').fill('a slip')
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByRole('alert').waitFor()
+    await close()
+  })
+
+  it('gets xp, a tier and premium, and loses them again', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player, '/passes')
+    await page.getByRole('button', { name: 'Grant xp' }).click()
+    await page.getByRole('dialog').getByLabel('Xp').fill('1000')
+    await page
+      .getByRole('dialog')
+      .getByText(/Level: 2 → 4/)
+      .waitFor()
+    await confirm(page, 'Grant')
+    await page.getByRole('button', { name: 'Grant premium' }).click()
+    await confirm(page, 'Grant premium')
+    await page.getByRole('button', { name: /^premium tier of level 3 / }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(/Claims the premium tier of level 3 for the player and pays 130 gold/)
+      .waitFor()
+    await confirm(page, 'Grant')
+    expect((await read(player)).passes[0]).toMatchObject({
+      xp: '1600',
+      premiumOwned: true,
+      claims: [{ level: 3, track: 'PREMIUM' }],
+    })
+    await page.getByRole('button', { name: 'Revoke premium' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('wrong player')
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke premium' }).click()
+    await page.getByRole('dialog').getByRole('alert').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: /^premium tier of level 3 .*claimed$/ }).click()
+    await confirm(page, 'Reset')
+    await page.getByRole('button', { name: 'Revoke premium' }).click()
+    await confirm(page, 'Revoke premium')
+    await page.getByRole('button', { name: 'Reset the pass' }).click()
+    await page.getByLabel('Type pass to confirm').fill('pass')
+    await confirm(page, 'Reset the pass')
+    expect((await read(player)).passes[0]).toMatchObject({ xp: '0', premiumOwned: false, claims: [] })
+    await close()
+  })
+
+  it('has its run cancelled, a reward node reset, and its storage changed without rounding a number', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player, '/runs')
+    await page.getByRole('button', { name: 'Reset a reward node' }).click()
+    await page.getByLabel('Reward node', { exact: true }).selectOption('welcome')
+    await confirm(page, 'Reset')
+    await page.getByRole('button', { name: 'Cancel the run' }).click()
+    await confirm(page, 'Cancel the run')
+    await page.getByRole('table', { name: 'Runs' }).getByText('cancelled', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Storage' }).click()
+    await page.getByRole('button', { name: 'Add a key' }).click()
+    await page.getByRole('dialog').getByLabel('Key').fill('big')
+    await page.getByRole('dialog').getByLabel('Value (JSON)').fill('{"n": 12345678901234567890}')
+    await confirm(page, 'Save')
+    expect((await read(player)).storage).toEqual([{ key: 'big', value: '{"n": 12345678901234567890}' }])
+    await page.getByRole('button', { name: 'big' }).click()
+    await page.getByText('12345678901234567890').waitFor()
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await confirm(page, 'Remove')
+    await page.getByText('The storage is empty').waitFor()
+    await close()
+  })
+
+  it('is banned, unbanned, logged out, unlinked, and deleted only when its name is typed', async () => {
+    const { data } = await stage.game.graphql(
+      stage.game.platformKey,
+      '{ players(environment: "production", first: 1, sortBy: CREATED, direction: ASCENDING) { nodes { playerId nickname } } }',
+    )
+    const [player] = data.players.nodes
+    const opened = await open(player)
+    const { page } = opened
+    await page.getByRole('button', { name: 'Ban' }).click()
+    await confirm(page, 'Ban')
+    await page.getByText('banned', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Unban' }).click()
+    await confirm(page, 'Unban')
+    await page.getByRole('button', { name: 'End logins' }).click()
+    await confirm(page, 'End all logins')
+    await page.getByRole('button', { name: /^Unlink / }).click()
+    await confirm(page, 'Unlink')
+    await page.getByText('No identity').waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const press = page.getByRole('dialog').getByRole('button', { name: 'Delete for good' })
+    expect(await press.isDisabled()).toBe(true)
+    await page.getByLabel(`Type ${player.nickname} to confirm`).fill(player.nickname)
+    await confirm(page, 'Delete for good')
+    await page.getByText('This player is deleted').waitFor()
+    expect((await read(player)).status).toBe('DELETED')
+    await opened.check('player-deleted')
+    await opened.close()
+  })
+
+  it('is only looked at by a viewer, who is told why', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player, '', { role: 'viewer' })
+    await page.getByRole('button', { name: 'Ban' }).press('Enter')
+    await page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
+    await page.getByRole('link', { name: 'Audit' }).last().click()
+    await page.getByText('Not allowed').waitFor()
+    await close()
+  })
+
+  it('is usable at 390 pixels, in the dark', async () => {
+    const player = await newPlayer()
+    const opened = await open(player, '/passes', { width: 390, dark: true })
+    const { page } = opened
+    await page.getByRole('button', { name: /^free tier of level 2 / }).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await opened.check('player-390-dark')
+    await opened.close()
+  })
+})
+
+describe('what the pages read', () => {
+  it('of an address are filters, and those of a pass only with its scenario and node', () => {
+    const read = (query: string) =>
+      Object.fromEntries(
+        Object.entries(readFilters(new URLSearchParams(query))).filter(([, value]) => value !== undefined),
+      )
+    expect(read('search=+ada+&status=BANNED&premium=yes&from=3&sort=level')).toEqual({
+      search: 'ada',
+      status: 'BANNED',
+    })
+    expect(read('status=nonsense&created=2026-02-30x')).toEqual({})
+    expect(read('scenario=s&pass=p&premium=no&from=3&to=x&sort=level')).toEqual({
+      scenarioId: 's',
+      nodeId: 'p',
+      premium: false,
+      levelFrom: 3,
+      sortBy: 'LEVEL',
+      direction: 'DESCENDING',
+    })
+  })
+
+  it('of a definition are its passes, with the rewards of level nodes before their own', () => {
+    const [pass] = readDefinition({
+      nodes: [
+        {
+          id: 'pass',
+          type: 'battle-pass',
+          data: {
+            levels: [
+              { level: 2, xp: '9007199254740993' },
+              { level: 1, xp: 0 },
+            ],
+            tiers: [{ level: 2, track: 'free', rewards: [{ currency: 'gold', amount: 1 }] }],
+          },
+        },
+        {
+          id: 'two',
+          type: 'battle-pass-level',
+          data: { levelNumber: '2', passNodeId: 'pass', rewards: { free: [{ itemId: 'hat', amount: 1 }] } },
+        },
+      ],
+    }).passes
+    expect(pass?.tiers).toEqual([
+      { level: 2, track: 'FREE', rewards: [{ currency: null, itemId: 'hat', amount: '1' }] },
+    ])
+    expect([9007199254740992n, 9007199254740993n].map((xp) => pass && levelAt(pass, xp))).toEqual([1, 2])
+    expect(readDefinition(undefined).passes).toEqual([])
+  })
+})
