@@ -226,7 +226,14 @@ export default function PlayersPage() {
           { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} parts="minute" /> },
           { title: 'Region', cell: ({ region }) => region ?? '–' },
           { title: 'Language', cell: ({ language }) => language ?? '–' },
-          { title: 'Id', cell: ({ playerId }) => <code>{playerId}</code> },
+          {
+            title: 'Id',
+            cell: ({ playerId }) => (
+              <code className="clip" title={playerId}>
+                {playerId}
+              </code>
+            ),
+          },
         ]}
       />
     </Page>

@@ -7,9 +7,10 @@ const URL = '/graphql'
 
 /**
  * A client for queries and mutations. A mutation has the queries read again that show a type of its answer: objects
- * that no answer names need `additionalTypenames` in the context of their query.
+ * that no answer names need `additionalTypenames` in the context of their query. `endsSession: false` is for a call with
+ * another key, whose refusal says nothing of the session.
  */
-export function createClient(token: string): Client {
+export function createClient(token: string, { endsSession = true } = {}): Client {
   return new UrqlClient({
     url: URL,
     preferGetMethod: false,
@@ -17,7 +18,8 @@ export function createClient(token: string): Client {
     exchanges: [
       mapExchange({
         onError(error) {
-          if (codeOf(error) === 'INVALID_TOKEN') endSession('Your session has ended. Sign in to go on where you were.')
+          if (endsSession && codeOf(error) === 'INVALID_TOKEN')
+            endSession('Your session has ended. Sign in to go on where you were.')
         },
       }),
       cacheExchange,

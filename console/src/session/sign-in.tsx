@@ -29,7 +29,9 @@ export function SignIn() {
     setFault(null)
     setFaults([])
     const input = { actor, role, expiresInSeconds: Number(hours) * 3600, reason: 'sign-in to the console' }
-    const { data, error } = await createClient(key.trim()).mutation(createTokenMutation, { input })
+    const { data, error } = await createClient(key.trim(), { endsSession: false }).mutation(createTokenMutation, {
+      input,
+    })
     setBusy(false)
     if (data) {
       localStorage.setItem('tierway.actor', actor)

@@ -53,9 +53,7 @@ export function ActionDialog(props: {
         <Notice tone="success">{result.done}</Notice>
         {result.auditEntry && (
           <p>
-            <Link href={`~/console/project/audit/${encodeURIComponent(result.auditEntry.id)}`}>
-              Row of the audit log
-            </Link>
+            <Link href={`~/console/project/audit/${result.auditEntry.id}`}>Row of the audit log</Link>
           </p>
         )}
         <div className="actions">

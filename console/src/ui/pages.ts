@@ -45,7 +45,8 @@ export function usePages<Data, Variables extends AnyVariables & { after?: string
   const [isReading, setReading] = useState(false)
 
   const later = next?.of === first.data ? next : undefined
-  const pages = first.data === undefined ? [] : [first.data, ...(later?.pages ?? [])]
+  // A refused query has null instead of data.
+  const pages = [first.data, ...(later?.pages ?? [])].filter((data) => data !== undefined && data !== null)
   const connections = pages.flatMap((data) => connectionOf(data) ?? [])
   const last = connections.at(-1)?.pageInfo
 
@@ -60,7 +61,7 @@ export function usePages<Data, Variables extends AnyVariables & { after?: string
       const known = before?.of === first.data ? before : undefined
       return {
         of: first.data,
-        pages: [...(known?.pages ?? []), ...(result.data === undefined ? [] : [result.data])],
+        pages: [...(known?.pages ?? []), ...(result.data ? [result.data] : [])],
         error: result.error,
       }
     })

@@ -24,10 +24,7 @@ export function AuditTab({ player }: TabProps) {
         {
           title: 'Action',
           cell: ({ id, action }) => (
-            <Link
-              href={`~/console/project/audit/${encodeURIComponent(id)}`}
-              className={action.endsWith('.denied') ? 'fault' : undefined}
-            >
+            <Link href={`~/console/project/audit/${id}`} className={action.endsWith('.denied') ? 'fault' : undefined}>
               {action}
             </Link>
           ),

@@ -1,0 +1,239 @@
+import { graphql } from '../graphql.ts'
+
+const entryFragment = graphql(`
+  fragment ConsoleAuditEntry on AuditLogEntry {
+    id
+    occurredAt
+    action
+    actor
+    actorLabel
+    operator
+    operatorIsClaimed
+    environment
+    target
+    reason
+    attempts
+  }
+`)
+
+export const auditLogQuery = graphql(
+  `
+    query ConsoleAuditLog(
+      $after: String
+      $action: String
+      $actor: String
+      $operator: String
+      $target: String
+      $environment: String
+      $from: DateTime
+      $to: DateTime
+    ) {
+      auditLog(
+        first: 50
+        after: $after
+        action: $action
+        actor: $actor
+        operator: $operator
+        target: $target
+        environment: $environment
+        from: $from
+        to: $to
+      ) {
+        nodes {
+          ...ConsoleAuditEntry
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  `,
+  [entryFragment],
+)
+
+export const auditEntryQuery = graphql(
+  `
+    query ConsoleAuditEntryById($id: ID!) {
+      node(id: $id) {
+        id
+        ...ConsoleAuditEntry
+        ... on AuditLogEntry {
+          beforeText
+          afterText
+        }
+      }
+    }
+  `,
+  [entryFragment],
+)
+
+export const sdkKeysQuery = graphql(`
+  query ConsoleSdkKeys($after: String, $environment: String) {
+    sdkKeys(first: 50, after: $after, environment: $environment) {
+      nodes {
+        id
+        keyId
+        prefix
+        label
+        environment
+        createdAt
+        createdBy
+        revokedAt
+        revokedBy
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`)
+
+export const platformKeysQuery = graphql(`
+  query ConsolePlatformKeys($after: String, $role: Role) {
+    platformKeys(first: 50, after: $after, role: $role) {
+      nodes {
+        id
+        keyId
+        prefix
+        label
+        role
+        createdAt
+        createdBy
+        revokedAt
+        revokedBy
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`)
+
+export const createSdkKeyMutation = graphql(`
+  mutation ConsoleCreateSdkKey($input: CreateSdkKeyInput!) {
+    createSdkKey(input: $input) {
+      key
+      sdkKey {
+        id
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
+
+export const createPlatformKeyMutation = graphql(`
+  mutation ConsoleCreatePlatformKey($input: CreatePlatformKeyInput!) {
+    createPlatformKey(input: $input) {
+      key
+      platformKey {
+        id
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
+
+export const revokeSdkKeyMutation = graphql(`
+  mutation ConsoleRevokeSdkKey($input: RevokeSdkKeyInput!) {
+    revokeSdkKey(input: $input) {
+      sdkKey {
+        id
+        revokedAt
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
+
+export const revokePlatformKeyMutation = graphql(`
+  mutation ConsoleRevokePlatformKey($input: RevokePlatformKeyInput!) {
+    revokePlatformKey(input: $input) {
+      platformKey {
+        id
+        revokedAt
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
+
+export const environmentsQuery = graphql(`
+  query ConsoleEnvironments {
+    project {
+      id
+      projectId
+      name
+      createdAt
+      environments {
+        id
+        name
+        createdAt
+        sdkKeys
+      }
+      platformKeys {
+        role
+        keys
+      }
+    }
+  }
+`)
+
+export const environmentStepsQuery = graphql(`
+  query ConsoleEnvironmentSteps($environment: String!) {
+    authProviders(environment: $environment) {
+      environment
+      custom {
+        name
+      }
+    }
+    scenarios(environment: $environment, first: 1) {
+      nodes {
+        id
+      }
+    }
+    players(environment: $environment, first: 1) {
+      nodes {
+        id
+      }
+    }
+  }
+`)
+
+export const createEnvironmentMutation = graphql(`
+  mutation ConsoleCreateEnvironment($input: CreateEnvironmentInput!) {
+    createEnvironment(input: $input) {
+      environment {
+        id
+        name
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
+
+export const renameProjectMutation = graphql(`
+  mutation ConsoleRenameProject($input: RenameProjectInput!) {
+    renameProject(input: $input) {
+      project {
+        id
+        name
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
