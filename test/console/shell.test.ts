@@ -97,7 +97,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
       await page.getByRole('button', { name: 'Navigation' }).click()
       await opened.check(`shell-390-${dark ? 'dark' : 'light'}`)
       await page.getByRole('link', { name: 'Keys' }).click()
-      await page.getByRole('heading', { name: 'Keys' }).waitFor()
+      await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
       await opened.close()
     }

@@ -163,7 +163,6 @@ describe('every place', () => {
 
   it('is spelt one way: anything else is 404, with the id under which it is told', async () => {
     for (const path of [
-      '/',
       '/nowhere',
       `${PROGRESS}/`,
       `/${PROGRESS}`,
