@@ -167,6 +167,15 @@ test('services in one folder share its database and its demo, and the last to st
     const playable = await fetch(`${service.baseUrl()}/play/demo.json`)
     expect(await playable.json()).toEqual({ sdkKey, scenarioId, passNodeId, customData })
     expect(service.said()).toMatch(new RegExp(`Play +${service.baseUrl()}/play `))
+    // The link to the console is signed in already.
+    const [, page, token] = /(http\S+\/console)#token=(\S+)/.exec(service.said()) ?? []
+    expect(page).toBe(`${service.baseUrl()}/console`)
+    const asked = await fetch(`${service.baseUrl()}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ project { name } }' }),
+    })
+    expect(await asked.json()).toEqual({ data: { project: { name: 'Demo' } } })
   }
 
   expect(await third.stop()).toEqual([0, null])
