@@ -94,10 +94,15 @@ export function createServe(options: ServeOptions) {
     await yoga.handle(request, response, { requestId: call.requestId, address: options.addressOf(request) })
   }
 
+  /** The host of the last request, which could be parsed: mostly, that of the next one. */
+  let knownHost = ''
+
   async function answer(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     try {
       // Yoga builds a URL from the host, and would answer with a stack for one that is no URL.
-      if (!URL.canParse(`http://${request.headers.host ?? 'localhost'}`)) throw new Refusal('invalidRequest')
+      const { host = 'localhost' } = request.headers
+      if (host !== knownHost && !URL.canParse(`http://${host}`)) throw new Refusal('invalidRequest')
+      knownHost = host
       if (request.method === 'OPTIONS') write(response, 204, call.headers, '')
       else if (request.method === 'POST') await post(request, response, call)
       else await handOver(request, response, call)
