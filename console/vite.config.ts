@@ -17,6 +17,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What is in the files, and under which licences.
+    license: { fileName: 'licenses.md' },
     chunkSizeWarningLimit: 600,
   },
   server: {

@@ -32,9 +32,14 @@ const TABS = [
   ['audit', 'Audit', AuditTab],
 ] as const
 
+/** Each player has a page of its own: nothing of the last one stays, and no dialog. */
 export default function PlayerPage() {
-  const environment = useEnvironment()
   const { playerId = '' } = useParams()
+  return <PlayerById key={playerId} playerId={playerId} />
+}
+
+function PlayerById({ playerId }: { playerId: string }) {
+  const environment = useEnvironment()
   const [result, read] = useQuery({
     query: playerQuery,
     variables: { id: playerId },

@@ -44,7 +44,13 @@ export function drawPlot(element: HTMLElement, { axis, series, format, zone, onP
   const drawn = series.map(({ name, kind, isFaint }, index): uPlot.Series => {
     const stroke = colour(COLOURS[index % COLOURS.length] ?? '--accent')
     if (kind !== 'bars') {
-      return { label: name, stroke, width: 2, dash: isFaint ? [6, 5] : undefined, points: { show: xs.length < 40, size: 5 } }
+      return {
+        label: name,
+        stroke,
+        width: 2,
+        dash: isFaint ? [6, 5] : undefined,
+        points: { show: xs.length < 40, size: 5 },
+      }
     }
     bars += 1
     // Two rows of bars stand beside each other.

@@ -55,8 +55,11 @@ export function Answer<Data>(props: {
   readonly children: (data: Data) => ReactNode
 }) {
   const { data, error, fetching } = props.of
-  if (error && data === undefined) return <Failed error={error} onRetry={props.onRetry} />
-  if (data === undefined || data === null) return fetching ? <Loading /> : null
+  // A refused query has null instead of data.
+  if (data === undefined || data === null) {
+    if (fetching) return <Loading />
+    return error ? <Failed error={error} onRetry={props.onRetry} /> : null
+  }
   return (
     <>
       {error && <Notice tone="warning">{textOf(error)}</Notice>}
