@@ -1,0 +1,47 @@
+import { itemsOf, type JsonNode, memberOf } from './json-tree.ts'
+
+/** The steps of a place, such as `nodes[1].data`: names of members, and indexes. */
+export type Path = readonly (string | number)[]
+
+/** Reads a place as the service writes it. Names of members that the service reads have no dots. */
+export const readPath = (text: string): Path =>
+  [...text.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, name]) =>
+    index === undefined ? (name ?? '') : Number(index),
+  )
+
+export const printPath = (path: Path): string =>
+  path.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`)).join('')
+
+/** The value at a path; undefined where there is none. */
+export function findNode(root: JsonNode | undefined, path: Path): JsonNode | undefined {
+  let node = root
+  for (const step of path) node = typeof step === 'number' ? itemsOf(node)[step] : memberOf(node, step)?.value
+  return node
+}
+
+/** The value at a path, or the last one on the way to it: the place of a fault about an absent member. */
+export function nearestNode(root: JsonNode, path: Path): JsonNode {
+  let node = root
+  for (const step of path) {
+    const next = typeof step === 'number' ? itemsOf(node)[step] : memberOf(node, step)?.value
+    if (next === undefined) break
+    node = next
+  }
+  return node
+}
+
+/** The path of the innermost value around an offset. */
+export function pathAt(root: JsonNode, offset: number): Path {
+  const path: (string | number)[] = []
+  let node: JsonNode | undefined = root
+  while (node?.kind === 'object' || node?.kind === 'array') {
+    const index: number = (node.items as readonly { from: number; to: number }[]).findIndex(
+      ({ from, to }) => from <= offset && offset <= to,
+    )
+    if (index < 0) break
+    const found: JsonNode | undefined = node.kind === 'object' ? node.items[index]?.value : node.items[index]
+    path.push(node.kind === 'object' ? (node.items[index]?.name ?? '') : index)
+    node = found
+  }
+  return path
+}
