@@ -1,0 +1,48 @@
+/** A draft in this browser, until it is published or discarded. */
+export interface KeptDraft {
+  readonly text: string
+  /** The version that it began with; 0 for a new scenario. */
+  readonly baseVersion: number
+  /** In milliseconds. */
+  readonly savedAt: number
+}
+
+const PREFIX = 'tierway.draft'
+
+export const draftKey = (projectId: string, environment: string, scenarioId: string): string =>
+  [PREFIX, projectId, environment, scenarioId].map((part) => encodeURIComponent(part)).join('/')
+
+export function readKept(key: string): KeptDraft | undefined {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? 'null')
+    return isDraft(kept) ? kept : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** False where the browser has no room, or does not let the page store anything. */
+export function keep(key: string, draft: KeptDraft): boolean {
+  try {
+    localStorage.setItem(key, JSON.stringify(draft))
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const forget = (key: string): void => localStorage.removeItem(key)
+
+/** The ids of scenarios of an environment that have drafts here. */
+export function keptIds(projectId: string, environment: string): readonly string[] {
+  const prefix = draftKey(projectId, environment, '')
+  return Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? '')
+    .filter((key) => key.startsWith(prefix))
+    .map((key) => decodeURIComponent(key.slice(prefix.length)))
+    .sort()
+}
+
+function isDraft(value: unknown): value is KeptDraft {
+  const { text, baseVersion, savedAt } = (value ?? {}) as Partial<KeptDraft>
+  return typeof text === 'string' && typeof baseVersion === 'number' && typeof savedAt === 'number'
+}

@@ -1,0 +1,182 @@
+import {
+  itemsOf,
+  type JsonArray,
+  type JsonNode,
+  type JsonObject,
+  numberTextOf,
+  parseJson,
+  type SyntaxFault,
+  stringOf,
+  valueAt,
+} from '../text/json-tree.ts'
+
+// A draft as far as it can be read. A draft may have any faults, so everything may be absent; the service names them.
+
+export const TRACKS = ['free', 'premium'] as const
+export type Track = (typeof TRACKS)[number]
+
+export interface NodeModel {
+  /** Its place in `nodes`. */
+  readonly index: number
+  readonly id: string
+  readonly type: string
+  readonly value: JsonObject
+  readonly data: JsonObject | undefined
+}
+
+export interface EdgeModel {
+  /** Its place in `edges`. */
+  readonly index: number
+  readonly from: string
+  readonly handle: string
+  readonly to: string
+}
+
+export interface Definition {
+  readonly text: string
+  readonly root: JsonObject
+  readonly name: string
+  readonly start: string
+  readonly nodes: readonly NodeModel[]
+  readonly edges: readonly EdgeModel[]
+  /** Of nodes with the same id, the first. */
+  readonly byId: ReadonlyMap<string, NodeModel>
+  readonly nodeList: JsonArray | undefined
+  readonly edgeList: JsonArray | undefined
+}
+
+export type ReadDefinition =
+  | { readonly definition: Definition; readonly fault?: undefined }
+  | { readonly definition?: undefined; readonly fault: SyntaxFault }
+
+export function readDefinition(text: string): ReadDefinition {
+  const { root, fault } = parseJson(text)
+  if (fault) return { fault }
+  if (root?.kind !== 'object') return { fault: { at: root?.from ?? 0, message: 'A definition must be an object.' } }
+  const nodeList = listOf(root, 'nodes')
+  const edgeList = listOf(root, 'edges')
+  const nodes = itemsOf(nodeList).flatMap((value, index): NodeModel[] => {
+    if (value.kind !== 'object') return []
+    const data = valueAt(value, 'data')
+    return [
+      {
+        index,
+        value,
+        id: stringOf(valueAt(value, 'id')) ?? '',
+        type: stringOf(valueAt(value, 'type')) ?? '',
+        data: data?.kind === 'object' ? data : undefined,
+      },
+    ]
+  })
+  const edges = itemsOf(edgeList).map((value, index) => ({
+    index,
+    from: stringOf(valueAt(value, 'from')) ?? '',
+    handle: stringOf(valueAt(value, 'handle')) ?? '',
+    to: stringOf(valueAt(value, 'to')) ?? '',
+  }))
+  const byId = new Map<string, NodeModel>()
+  for (const node of nodes) if (node.id !== '' && !byId.has(node.id)) byId.set(node.id, node)
+  const definition = {
+    text,
+    root,
+    name: stringOf(valueAt(root, 'name')) ?? '',
+    start: stringOf(valueAt(root, 'start')) ?? '',
+    nodes,
+    edges,
+    byId,
+    nodeList,
+    edgeList,
+  }
+  return { definition }
+}
+
+function listOf(root: JsonObject, name: string): JsonArray | undefined {
+  const list = valueAt(root, name)
+  return list?.kind === 'array' ? list : undefined
+}
+
+/** The strings of these members of an object that have a value. */
+export function stringsAt(node: JsonNode | undefined, names: readonly string[], value: string): JsonNode[] {
+  if (node?.kind !== 'object') return []
+  return node.items.flatMap((member) =>
+    names.includes(member.name) && stringOf(member.value) === value ? [member.value] : [],
+  )
+}
+
+/** The handles of the types that the service runs. The game client crosses those of any other type. */
+export const HANDLES_OF: Readonly<Record<string, readonly string[]>> = {
+  start: ['onStart'],
+  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete'],
+  'battle-pass-level': ['onComplete'],
+  reward: ['onComplete'],
+}
+
+/** The types that the service runs. */
+export const SERVICE_TYPES: readonly string[] = Object.keys(HANDLES_OF)
+
+/** Only the service crosses these. */
+const SERVICE_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
+
+/** The handles of a node: those of its type, and those of its edges. */
+export function handlesOf(definition: Definition, node: NodeModel): readonly string[] {
+  const own = definition.edges.flatMap(({ from, handle }) => (from === node.id && handle !== '' ? [handle] : []))
+  return [...new Set([...(HANDLES_OF[node.type] ?? []), ...own, ...(node.type in HANDLES_OF ? [] : ['onComplete'])])]
+}
+
+/** Why an edge cannot be added, in a sentence; undefined when it can. */
+export function whyNoEdge(
+  { byId, edges }: Definition,
+  { from, handle, to }: { readonly from: string; readonly handle: string; readonly to: string },
+): string | undefined {
+  const [source, target] = [byId.get(from), byId.get(to)]
+  if (!source || !target) return 'An edge needs a node at both ends.'
+  if (target.type === 'start') return 'No edge may lead back into the start.'
+  if (!/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(handle))
+    return 'A handle is a letter, then letters, digits, _, . or -, up to 64 in all.'
+  const known = HANDLES_OF[source.type]
+  if (known && !known.includes(handle)) return `A ${source.type} node never crosses ${handle}.`
+  if (!known && SERVICE_HANDLES.includes(handle)) return `Only the service crosses ${handle}, not the game client.`
+  if (edges.some((edge) => edge.from === from && edge.handle === handle && edge.to === to))
+    return 'This edge is there already.'
+  if (source.type === 'reward' && target.type === 'reward' && leadsTo(byId, edges, to, from))
+    return 'Reward nodes run by themselves, so a circle of them would never end.'
+  return undefined
+}
+
+/** Whether reward nodes lead from one node to another by themselves. */
+function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel[], from: string, to: string): boolean {
+  const next = new Map<string, string[]>()
+  for (const edge of edges) {
+    if (byId.get(edge.from)?.type !== 'reward' || edge.handle !== 'onComplete') continue
+    next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to])
+  }
+  const seen = new Set<string>()
+  const open = [from]
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (id === to) return true
+    if (seen.has(id)) continue
+    seen.add(id)
+    open.push(...(next.get(id) ?? []))
+  }
+  return false
+}
+
+/** What a `reward` or a tier grants. A faulty one has an empty name. */
+export interface Reward {
+  readonly kind: 'currency' | 'item'
+  readonly name: string
+  /** Its digits. */
+  readonly amount: string
+}
+
+export function rewardOf(node: JsonNode): Reward {
+  const currency = stringOf(valueAt(node, 'currency'))
+  const itemId = stringOf(valueAt(node, 'itemId'))
+  return {
+    kind: itemId === undefined ? 'currency' : 'item',
+    name: currency ?? itemId ?? '',
+    amount: numberTextOf(valueAt(node, 'amount')) ?? '',
+  }
+}
+
+export const rewardsOf = (list: JsonNode | undefined): Reward[] => itemsOf(list).map(rewardOf)

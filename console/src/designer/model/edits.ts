@@ -1,0 +1,151 @@
+import {
+  applyChanges,
+  type Change,
+  insertValues,
+  removeItems,
+  removeMembers,
+  replace,
+  setMember,
+  type Value,
+} from '../text/json-edit.ts'
+import { findNode, type Path } from '../text/json-path.ts'
+import { type JsonNode, memberOf, valueAt } from '../text/json-tree.ts'
+import { type Definition, HANDLES_OF, type NodeModel, readDefinition, stringsAt } from './definition.ts'
+
+/** An edit of a draft: the text afterwards. An edit that does not fit the text leaves it as it is. */
+export type Edit = (definition: Definition) => string
+
+const change = (definition: Definition, ...changes: readonly Change[]): string => applyChanges(definition.text, changes)
+
+/** Carries out edits one after another. */
+export const inTurn =
+  (...edits: readonly Edit[]): Edit =>
+  (definition) => {
+    let current = definition
+    for (const edit of edits) {
+      const { definition: next } = readDefinition(edit(current))
+      if (!next) return current.text
+      current = next
+    }
+    return current.text
+  }
+
+/** Sets the value at a path; undefined removes it. Objects on the way that are absent are added. */
+export const setValue =
+  (path: Path, value: Value | undefined): Edit =>
+  (definition) => {
+    const { text, root } = definition
+    const name = path.at(-1)
+    const parent = findNode(root, path.slice(0, -1))
+    if (typeof name === 'number') {
+      const node = findNode(root, path)
+      return node && value !== undefined ? change(definition, replace(text, node, value)) : text
+    }
+    if (name === undefined) return text
+    if (parent?.kind === 'object')
+      return value === undefined
+        ? change(definition, ...removeMembers(parent, [name]))
+        : change(definition, setMember(text, parent, name, value))
+    if (value === undefined || typeof path.at(-2) !== 'string') return text
+    return setValue(path.slice(0, -1), { [name]: value })(definition)
+  }
+
+export const setName = (name: string): Edit => setValue(['name'], name)
+
+export const addNode =
+  (id: string, type: string): Edit =>
+  (definition) => {
+    const { text, root, nodeList } = definition
+    const node: Value = { id, type, data: dataFor(type, definition) }
+    if (!nodeList) return change(definition, setMember(text, root, 'nodes', [node]))
+    return change(definition, insertValues(text, nodeList, nodeList.items.length, [node]))
+  }
+
+/** What a new node of a type begins with. */
+function dataFor(type: string, { nodes }: Definition): Value | undefined {
+  switch (type) {
+    case 'battle-pass':
+      return { levels: [{ level: 1n, xp: 0n }], tiers: [] }
+    case 'battle-pass-level': {
+      const pass = nodes.find((node) => node.type === 'battle-pass')
+      return { levelNumber: 1n, passNodeId: pass?.id ?? '' }
+    }
+    case 'reward':
+      return { rewards: [{ currency: 'gold', amount: 100n }] }
+    default:
+      return undefined
+  }
+}
+
+/** Removes a node with its edges. */
+export const removeNode =
+  (id: string): Edit =>
+  (definition) => {
+    const { nodes, edges, nodeList, edgeList } = definition
+    const gone = new Set(nodes.flatMap((node) => (node.id === id ? [node.index] : [])))
+    const cut = new Set(edges.flatMap(({ index, from, to }) => (from === id || to === id ? [index] : [])))
+    return change(
+      definition,
+      ...(nodeList ? removeItems(nodeList, gone) : []),
+      ...(edgeList ? removeItems(edgeList, cut) : []),
+    )
+  }
+
+/** Gives a node another id, also where edges, the start and level nodes name it. */
+export const renameNode =
+  (id: string, newId: string): Edit =>
+  (definition) =>
+    change(definition, ...referencesOf(definition, id).map((place) => replace(definition.text, place, newId)))
+
+function referencesOf({ root, nodes, edgeList }: Definition, id: string): JsonNode[] {
+  return [
+    ...stringsAt(root, ['start'], id),
+    ...nodes.flatMap(({ value, data, type }) => [
+      ...stringsAt(value, ['id'], id),
+      ...(type === 'battle-pass-level' ? stringsAt(data, ['passNodeId'], id) : []),
+    ]),
+    ...(edgeList?.items ?? []).flatMap((edge) => stringsAt(edge, ['from', 'to'], id)),
+  ]
+}
+
+/** Gives a node another type. */
+export const setType =
+  (node: NodeModel, type: string): Edit =>
+  (definition) => {
+    const isBare = node.data === undefined || node.data.items.length === 0
+    const data = isBare ? dataFor(type, definition) : undefined
+    const set = setValue(['nodes', node.index, 'type'], type)
+    return data === undefined ? set(definition) : inTurn(set, setValue(['nodes', node.index, 'data'], data))(definition)
+  }
+
+export const addEdge =
+  (edge: { readonly from: string; readonly handle: string; readonly to: string }): Edit =>
+  (definition) => {
+    const { text, root, edgeList } = definition
+    const { from, handle, to } = edge
+    if (!edgeList) return change(definition, setMember(text, root, 'edges', [{ from, handle, to }]))
+    return change(definition, insertValues(text, edgeList, edgeList.items.length, [{ from, handle, to }]))
+  }
+
+export const removeEdges =
+  (indexes: ReadonlySet<number>): Edit =>
+  (definition) =>
+    definition.edgeList ? change(definition, ...removeItems(definition.edgeList, indexes)) : definition.text
+
+/** A free id for a new node of a type, such as `reward-2`. */
+export function freeId({ byId }: Definition, type: string): string {
+  const base = type === 'battle-pass' ? 'pass' : type === 'battle-pass-level' ? 'level' : type
+  for (let count = 1; ; count += 1) {
+    const id = count === 1 ? base : `${base}-${count}`
+    if (!byId.has(id)) return id
+  }
+}
+
+/** The members of a node's data that no field of its type shows. */
+export function furtherMembers({ type, data }: NodeModel, shown: readonly string[]): readonly string[] {
+  const isOwn = type in HANDLES_OF
+  return [...new Set((data?.items ?? []).map(({ name }) => name))].filter((name) => !isOwn || !shown.includes(name))
+}
+
+export const hasMember = (node: JsonNode | undefined, name: string): boolean =>
+  memberOf(node, name) !== undefined && valueAt(node, name) !== undefined

@@ -1,0 +1,99 @@
+import { type Change, insertValues, RawText, removeItems, replace, setMember, type Value } from '../text/json-edit.ts'
+import type { JsonArray } from '../text/json-tree.ts'
+import { itemsOf } from '../text/json-tree.ts'
+import { type Reward, rewardOf } from './definition.ts'
+
+// Rewards as people write them in one field: `50 gold, 1 item:surfboard`. `nothing` is a list without rewards.
+
+export const NOTHING = 'nothing'
+export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword'
+
+/** Names that the short form could mistake are written as JSON strings. */
+const PLAIN = /^(?!item:)[^\s",;][^",;\r\n\t]*(?<!\s)$/
+
+const nameText = (name: string): string => (PLAIN.test(name) ? name : JSON.stringify(name))
+
+export const rewardText = ({ kind, name, amount }: Reward): string =>
+  `${amount === '' ? '?' : amount} ${kind === 'item' ? 'item:' : ''}${name === '' ? '?' : nameText(name)}`
+
+export const rewardsText = (rewards: readonly Reward[]): string =>
+  rewards.length === 0 ? NOTHING : rewards.map(rewardText).join(', ')
+
+const REWARD = /\s*(\d+)\s*(?:[x×]\s+|\s)\s*(item:\s*)?("(?:[^"\\]|\\.)*"|[^",;]+)\s*(?:[,;]|$)/y
+
+/** Reads the short form. Undefined for a text that is none. */
+export function readRewards(text: string): Reward[] | undefined {
+  const trimmed = text.trim()
+  if (trimmed === NOTHING) return []
+  const rewards: Reward[] = []
+  REWARD.lastIndex = 0
+  while (REWARD.lastIndex < trimmed.length) {
+    const found = REWARD.exec(trimmed)
+    if (!found) return undefined
+    const [, amount = '', item, name = ''] = found
+    const decoded = decodeName(name.trim())
+    if (decoded === undefined || decoded === '') return undefined
+    rewards.push({
+      kind: item === undefined ? 'currency' : 'item',
+      name: decoded,
+      amount: amount.replace(/^0+(?=\d)/, ''),
+    })
+    if (REWARD.lastIndex === 0) break
+  }
+  return rewards.length === 0 || /[,;]$/.test(trimmed) ? undefined : rewards
+}
+
+function decodeName(text: string): string | undefined {
+  if (!text.startsWith('"')) return text === '?' ? undefined : text
+  try {
+    const name: unknown = JSON.parse(text)
+    return typeof name === 'string' ? name : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const rewardValue = ({ kind, name, amount }: Reward): Value =>
+  kind === 'item' ? { itemId: name, amount: new RawText(amount) } : { currency: name, amount: new RawText(amount) }
+
+const isSame = (a: Reward | undefined, b: Reward | undefined): boolean =>
+  a !== undefined && b !== undefined && a.kind === b.kind && a.name === b.name && a.amount === b.amount
+
+export const areSame = (a: readonly Reward[], b: readonly Reward[]): boolean =>
+  a.length === b.length && a.every((one, at) => isSame(one, b[at]))
+
+/** Changes a list of rewards in place. Rewards that stay keep their other members. */
+export function changeRewards(text: string, list: JsonArray, rewards: readonly Reward[]): Change[] {
+  const items = itemsOf(list)
+  const before = items.map(rewardOf)
+  let head = 0
+  while (head < before.length && head < rewards.length && isSame(before[head], rewards[head])) head += 1
+  let tail = 0
+  while (
+    tail < before.length - head &&
+    tail < rewards.length - head &&
+    isSame(before[before.length - 1 - tail], rewards[rewards.length - 1 - tail])
+  )
+    tail += 1
+  const removed = before.length - head - tail
+  const added = rewards.slice(head, rewards.length - tail)
+  const common = Math.min(removed, added.length)
+  const changes = added.slice(0, common).flatMap((reward, at): Change[] => {
+    const item = items[head + at]
+    const old = before[head + at]
+    if (!item || !old || isSame(old, reward)) return []
+    if (item.kind !== 'object' || old.kind !== reward.kind || old.amount === '' || old.name === '')
+      return [replace(text, item, rewardValue(reward))]
+    return [
+      ...(old.amount === reward.amount ? [] : [setMember(text, item, 'amount', new RawText(reward.amount))]),
+      ...(old.name === reward.name
+        ? []
+        : [setMember(text, item, reward.kind === 'item' ? 'itemId' : 'currency', reward.name)]),
+    ]
+  })
+  const from = head + common
+  if (added.length > common) changes.push(insertValues(text, list, from, added.slice(common).map(rewardValue)))
+  else if (removed > common)
+    changes.push(...removeItems(list, new Set(Array.from({ length: removed - common }, (_, at) => from + at))))
+  return changes
+}
