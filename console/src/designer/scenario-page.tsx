@@ -1,5 +1,246 @@
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { Link, Redirect, useLocation, useParams, useSearchParams } from 'wouter'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Button, RoleButton } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
+import { Empty, Failed, Loading, Notice } from '../ui/states.tsx'
+import { type Draft, useDraftState } from './draft/draft.ts'
+import { DraftNotices } from './draft/draft-notices.tsx'
+import { type OpenedDraft, useDraft } from './draft/use-draft.ts'
+import { keyOf } from './graph/card.ts'
+import { ProblemList } from './problems/problem-list.tsx'
+import { cellOf, type Problem } from './problems/problems.ts'
+import { ProblemsProvider, useCheck } from './problems/use-problems.ts'
+import { ReviewView } from './review/review-view.tsx'
+import { TableView } from './table/table-view.tsx'
+import { printPath, readPath } from './text/json-path.ts'
+import { CloneDialog } from './versions/clone-dialog.tsx'
+import { VersionsView } from './versions/versions-view.tsx'
+
+const GraphView = lazy(() => import('./graph/graph-view.tsx'))
+const JsonView = lazy(() => import('./json/json-view.tsx'))
+
+const TABS = [
+  ['graph', 'Graph'],
+  ['table', 'Table'],
+  ['json', 'JSON'],
+  ['review', 'Review and publish'],
+  ['versions', 'Versions'],
+] as const
+type Tab = (typeof TABS)[number][0]
 
 export default function ScenarioPage() {
-  return <Page title="Scenario">{null}</Page>
+  const environment = useEnvironment()
+  const { scenarioId = '', tab } = useParams()
+  const opened = useDraft(environment, scenarioId)
+  const { draft, current, error, reload } = opened
+  const known = TABS.find(([name]) => name === tab)?.[0]
+  const address = `/env/${environment}/scenarios/${encodeURIComponent(scenarioId)}`
+  if (known === undefined) return <Redirect to={`${address}/graph`} replace />
+  if (draft && current)
+    return (
+      <Designer
+        draft={draft}
+        current={current}
+        tab={known}
+        scenarioId={scenarioId}
+        address={address}
+        onReload={reload}
+      />
+    )
+  return (
+    <Page title={scenarioId}>
+      {error ? (
+        <Failed error={error} onRetry={reload} />
+      ) : current?.version === 0 ? (
+        <Empty title={`There is no scenario ${scenarioId} in ${environment}`}>
+          <Link href={`/env/${environment}/scenarios`}>All scenarios</Link>
+        </Empty>
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  )
+}
+
+function Designer(props: {
+  readonly draft: Draft
+  readonly current: NonNullable<OpenedDraft['current']>
+  readonly tab: Tab
+  readonly scenarioId: string
+  readonly address: string
+  readonly onReload: () => void
+}) {
+  const { draft, current, tab, scenarioId, address, onReload } = props
+  const environment = useEnvironment()
+  const state = useDraftState(draft)
+  const check = useCheck(environment, state)
+  const [isCloning, setCloning] = useState(false)
+  const { base, isChanged, history, read } = state
+  useUndoKeys(draft)
+  return (
+    <Page
+      title={scenarioId}
+      actions={
+        <>
+          <span className={isChanged ? 'badge warn' : 'badge'}>
+            {isChanged
+              ? base.version === 0
+                ? 'draft, not published'
+                : `draft based on version ${base.version}`
+              : `version ${base.version}`}
+          </span>
+          <Button onClick={() => draft.undo()} disabled={history.done.length === 0}>
+            Undo
+          </Button>
+          <Button onClick={() => draft.redo()} disabled={history.undone.length === 0}>
+            Redo
+          </Button>
+          {current.version > 0 && (
+            <RoleButton needs="ADMIN" onClick={() => setCloning(true)}>
+              Clone
+            </RoleButton>
+          )}
+        </>
+      }
+    >
+      <DraftNotices draft={draft} environment={environment} scenarioId={scenarioId} current={current} />
+      <section className="tabs" aria-label="Views">
+        {TABS.map(([name, title]) => (
+          <Link key={name} href={`${address}/${name}`} aria-current={name === tab ? 'page' : undefined}>
+            {title}
+          </Link>
+        ))}
+      </section>
+      <ProblemsProvider value={check.problems}>
+        {tab === 'versions' ? (
+          <VersionsView environment={environment} scenarioId={scenarioId} />
+        ) : tab === 'review' ? (
+          <>
+            <ReviewView
+              draft={draft}
+              environment={environment}
+              scenarioId={scenarioId}
+              check={check}
+              currentVersion={current.version}
+              onConflict={onReload}
+            />
+            <Problems check={check} tab={tab} address={address} />
+          </>
+        ) : (
+          <>
+            {read.fault && tab !== 'json' && (
+              <Notice tone="error">
+                The text is no JSON now, so this view shows it as it was before. Mend it in the{' '}
+                <Link href={`${address}/json`}>JSON</Link> view. {read.fault.message}
+              </Notice>
+            )}
+            <Suspense fallback={<Loading />}>
+              <View draft={draft} tab={tab} address={address} problems={check.problems} />
+            </Suspense>
+            <Problems check={check} tab={tab} address={address} />
+          </>
+        )}
+      </ProblemsProvider>
+      {isCloning && (
+        <CloneDialog
+          environment={environment}
+          scenarioId={scenarioId}
+          version={current.version}
+          onClose={() => setCloning(false)}
+        />
+      )}
+    </Page>
+  )
+}
+
+/** The graph, the table or the text. The place that a person looks at is the same in all three: `at` of the address. */
+function View(props: {
+  readonly draft: Draft
+  readonly tab: Tab
+  readonly address: string
+  readonly problems: readonly Problem[]
+}) {
+  const { draft, tab, address, problems } = props
+  const [, navigate] = useLocation()
+  const [search, setSearch] = useSearchParams()
+  const { read, lastRead } = useDraftState(draft)
+  const definition = read.definition ?? lastRead
+  const at = search.get('at') ?? undefined
+  const path = readPath(at ?? '')
+  const node = path[0] === 'nodes' ? definition?.nodes.find(({ index }) => index === path[1]) : undefined
+  const edge = path[0] === 'edges' && typeof path[1] === 'number' ? definition?.edges[path[1]] : undefined
+
+  if (tab === 'json')
+    return <JsonView draft={draft} problems={problems} at={at} jump={Number(search.get('jump') ?? 0)} />
+  if (!definition)
+    return (
+      <Empty title="This text is no definition">
+        <Link href={`${address}/json`}>Mend it in the JSON view</Link>
+      </Empty>
+    )
+  const look = (to: string | undefined) => setSearch(to === undefined ? {} : { at: to }, { replace: true })
+  const idOf = (id: string) => definition.byId.get(id)?.index
+  if (tab === 'table')
+    return (
+      <TableView
+        draft={draft}
+        definition={definition}
+        problems={problems}
+        passId={node?.type === 'battle-pass' ? node.id : undefined}
+        onPass={(id) => look(`nodes[${idOf(id)}]`)}
+        target={cellOf(definition, path)}
+      />
+    )
+  return (
+    <GraphView
+      draft={draft}
+      definition={definition}
+      problems={problems}
+      selected={node ? keyOf(definition, node) : edge?.from}
+      onSelect={(key) => {
+        // After an edit, the node may be one that this drawing does not have yet.
+        const latest = draft.now().read.definition ?? definition
+        const found = key === undefined ? undefined : latest.nodes.find((one) => keyOf(latest, one) === key)
+        look(found && printPath(['nodes', found.index]))
+      }}
+      onOpenTable={(id) => navigate(`${address}/table?at=nodes[${idOf(id)}]`)}
+      onOpenJson={(to) => navigate(`${address}/json?at=${encodeURIComponent(to)}`)}
+    />
+  )
+}
+
+function Problems({ check, tab, address }: { check: ReturnType<typeof useCheck>; tab: Tab; address: string }) {
+  const [, navigate] = useLocation()
+  const [search] = useSearchParams()
+  return (
+    <ProblemList
+      check={check}
+      onJump={({ pathText, cell }) => {
+        // What a view does not show is shown in the JSON.
+        const isShown = tab === 'graph' ? pathText !== '' : tab === 'table' && cell !== undefined
+        const jump = Number(search.get('jump') ?? 0) + 1
+        navigate(`${address}/${isShown ? tab : 'json'}?${new URLSearchParams({ at: pathText, jump: String(jump) })}`)
+      }}
+    />
+  )
+}
+
+/** Ctrl Z and Ctrl Shift Z, wherever a person is. A text that the draft does not have yet is undone by the browser. */
+function useUndoKeys(draft: Draft): void {
+  useEffect(() => {
+    function onKey(event: KeyboardEvent): void {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.defaultPrevented) return
+      const target = event.target instanceof HTMLElement ? event.target : undefined
+      if (target?.closest('dialog, [data-is-unfit]')) return
+      const key = event.key.toLowerCase()
+      const isRedo = key === 'y' || (key === 'z' && event.shiftKey)
+      if (key !== 'z' && !isRedo) return
+      event.preventDefault()
+      if (isRedo) draft.redo()
+      else draft.undo()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [draft])
 }

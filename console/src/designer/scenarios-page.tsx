@@ -1,5 +1,95 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useOperator } from '../session/permission.tsx'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Button, RoleButton } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
+import { usePages } from '../ui/pages.ts'
+import { Empty } from '../ui/states.tsx'
+import { PagedTable } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { keptIds } from './draft/kept-drafts.ts'
+import { NewScenarioDialog } from './new-scenario-dialog.tsx'
+import { scenariosQuery } from './operations.ts'
+import { CloneDialog } from './versions/clone-dialog.tsx'
+
+interface Row {
+  readonly scenarioId: string
+  readonly version: number
+  readonly publishedAt: string | null
+  readonly hasDraft: boolean
+}
 
 export default function ScenariosPage() {
-  return <Page title="Designer">{null}</Page>
+  const environment = useEnvironment()
+  const { projectId } = useOperator()
+  const [isNew, setNew] = useState(false)
+  const [clone, setClone] = useState<Row>()
+  const pages = usePages({
+    query: scenariosQuery,
+    variables: { environment },
+    connectionOf: (data) => data.scenarios,
+    additionalTypenames: ['Scenario', 'ScenarioVersion'],
+  })
+  const drafts = keptIds(projectId, environment)
+  const published = pages.rows.map((row): Row => ({ ...row, hasDraft: drafts.includes(row.scenarioId) }))
+  const begun = drafts.filter((id) => !pages.hasMore && !published.some((row) => row.scenarioId === id))
+  const rows = [
+    ...begun.map((scenarioId): Row => ({ scenarioId, version: 0, publishedAt: null, hasDraft: true })),
+    ...published,
+  ]
+  const add = (
+    <Button tone="primary" onClick={() => setNew(true)}>
+      New scenario
+    </Button>
+  )
+  return (
+    <Page title="Designer" actions={add}>
+      <PagedTable
+        caption={`Scenarios of ${environment}`}
+        pages={{ ...pages, rows }}
+        keyOf={({ scenarioId }) => scenarioId}
+        empty={
+          <Empty title={`There is no scenario in ${environment} yet`}>
+            Begin with a season: levels, tiers and rewards are there already, and nothing applies before you publish it.
+          </Empty>
+        }
+        columns={[
+          {
+            title: 'Scenario',
+            cell: ({ scenarioId }) => (
+              <Link href={`/env/${environment}/scenarios/${encodeURIComponent(scenarioId)}`}>{scenarioId}</Link>
+            ),
+          },
+          {
+            title: 'Version',
+            cell: ({ version }) => (version === 0 ? <span className="badge warn">not published</span> : version),
+          },
+          { title: 'Published', cell: ({ publishedAt }) => (publishedAt ? <Time at={publishedAt} /> : '') },
+          {
+            title: 'Draft',
+            cell: ({ hasDraft }) => (hasDraft ? <span className="badge">draft in this browser</span> : ''),
+          },
+          {
+            title: 'Actions',
+            cell: (row) =>
+              row.version > 0 && (
+                <RoleButton needs="ADMIN" onClick={() => setClone(row)} label={`Clone ${row.scenarioId}`}>
+                  Clone
+                </RoleButton>
+              ),
+          },
+        ]}
+      />
+      {isNew && <NewScenarioDialog environment={environment} onClose={() => setNew(false)} />}
+      {clone && (
+        <CloneDialog
+          environment={environment}
+          scenarioId={clone.scenarioId}
+          version={clone.version}
+          onClose={() => setClone(undefined)}
+        />
+      )}
+    </Page>
+  )
 }

@@ -1,0 +1,107 @@
+import { type InputHTMLAttributes, type ReactNode, useId, useState } from 'react'
+import { sentence } from '../../ui/errors.ts'
+import { useProblemsAt } from '../problems/use-problems.ts'
+
+export interface DraftTextProps {
+  /** What the draft has. */
+  readonly value: string
+  /** The text as the draft would hold it. Undefined while it cannot be taken over. */
+  readonly normalise: (text: string) => string | undefined
+  readonly onChange: (text: string) => void
+}
+
+/**
+ * The text of a field while a person types. Each text that can be taken over is, at once; another one stays in the
+ * field until it can be, or until Escape.
+ */
+export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
+  const [typed, setTyped] = useState<string | null>(null)
+  const normal = typed === null ? undefined : normalise(typed)
+  const isUnfit = typed !== null && normal === undefined && typed !== value
+  const shown = typed !== null && (isUnfit || normal === value) ? typed : value
+  return {
+    isUnfit,
+    input: {
+      value: shown,
+      // The browser undoes what the draft does not have yet; everything else is undone in the draft.
+      'data-is-unfit': isUnfit || undefined,
+      onChange(event: { readonly target: { readonly value: string } }) {
+        const text = event.target.value
+        setTyped(text)
+        const next = normalise(text)
+        if (next !== undefined && next !== value) onChange(next)
+      },
+      onBlur() {
+        if (!isUnfit) setTyped(null)
+      },
+    },
+    reset: () => setTyped(null),
+  }
+}
+
+/** A field of the draft, with the problems at its place. */
+export function DraftField({
+  label,
+  hint,
+  fault,
+  place = '',
+  suggestions,
+  value,
+  normalise,
+  onChange,
+  ...input
+}: DraftTextProps & {
+  readonly label: string
+  readonly hint?: ReactNode
+  /** What is wrong with a text that cannot be taken over. */
+  readonly fault?: string
+  /** The path of the value, as the service writes it. */
+  readonly place?: string
+  readonly suggestions?: readonly string[]
+} & Pick<InputHTMLAttributes<HTMLInputElement>, 'inputMode' | 'placeholder' | 'type' | 'step' | 'readOnly'>) {
+  const id = useId()
+  const text = useDraftText({ value, normalise, onChange })
+  const problems = useProblemsAt(place).filter(({ kind }) => kind === 'fault')
+  const faults = text.isUnfit
+    ? [fault ?? 'This value cannot be taken over.']
+    : problems.map((one) => sentence(one.message))
+  const described = [hint && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter(Boolean).join(' ')
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        {...input}
+        {...text.input}
+        list={suggestions && `${id}-list`}
+        aria-invalid={faults.length > 0 || undefined}
+        aria-describedby={described || undefined}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') text.reset()
+        }}
+      />
+      {suggestions && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+      )}
+      {hint && (
+        <p className="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {faults.length > 0 && (
+        <p className="fault" id={`${id}-fault`}>
+          {faults.join(' ')}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Any text of these characters. */
+export const anyText = (text: string): string => text
+export const someText = (text: string): string | undefined => (text === '' ? undefined : text)
+export const integerText = (text: string): string | undefined => (/^(0|[1-9]\d*)$/.test(text) ? text : undefined)

@@ -1,0 +1,168 @@
+import { useEffect, useState } from 'react'
+import { useClient } from 'urql'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { SelectField } from '../../ui/form.tsx'
+import { Loading, Notice } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { type Merge, mergeDefinitions } from '../model/merge.ts'
+import { describeChanges } from '../model/words.ts'
+import { ChangeList } from '../review/change-list.tsx'
+import { type Draft, useDraftState, type Version } from './draft.ts'
+import { readVersion } from './use-draft.ts'
+import { usePublications } from './use-publications.ts'
+
+interface NoticesProps {
+  readonly draft: Draft
+  readonly environment: string
+  readonly scenarioId: string
+  readonly current: { readonly version: number; readonly publishedAt: string | null }
+}
+
+/** What a person must know of a draft: that it was restored, that another version is current, that it is not kept. */
+export function DraftNotices(props: NoticesProps) {
+  const { draft, environment, current } = props
+  const { restoredAt, base, isChanged, isKept } = useDraftState(draft)
+  const isBehind = isChanged && current.version > base.version
+  const at = restoredAt === null ? null : new Date(restoredAt).toISOString()
+  return (
+    <>
+      {at !== null && isChanged && (
+        <Notice tone="info">
+          Your draft of <Time at={at} /> was restored from this browser. It is based on{' '}
+          {base.version === 0 ? 'no version' : `version ${base.version}`}.{' '}
+          <Button tone="quiet" onClick={() => draft.accept()}>
+            Keep it
+          </Button>{' '}
+          {base.version > 0 && !isBehind && (
+            <Button tone="quiet" onClick={() => draft.rebase(base, base.text)}>
+              Discard it
+            </Button>
+          )}
+        </Notice>
+      )}
+      {isBehind && <Behind {...props} />}
+      {isChanged && current.version < base.version && (
+        <Notice tone="warning">
+          Version {current.version} is current in {environment}, which is older than version {base.version}, with which
+          this draft began. The database may have been restored.
+        </Notice>
+      )}
+      {!isKept && (
+        <Notice tone="warning">
+          This browser cannot keep the draft: its storage is full or closed. The draft ends with this page. Publish it,
+          or copy its JSON.
+        </Notice>
+      )}
+    </>
+  )
+}
+
+/** Another designer has published. Nothing is overwritten: a person decides. */
+function Behind({ draft, environment, scenarioId, current }: NoticesProps) {
+  const { base } = useDraftState(draft)
+  const publication = usePublications(environment, scenarioId).get(current.version)
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <Notice tone="warning">
+      <strong>
+        Version {current.version} was published meanwhile{publication ? ` by ${publication.who}` : ''}
+      </strong>{' '}
+      on <Time at={current.publishedAt} />
+      {publication?.reason ? `: “${publication.reason}”` : ''}. Your draft is based on{' '}
+      {base.version === 0 ? 'no version' : `version ${base.version}`}, and cannot be published like this.{' '}
+      <Button onClick={() => setOpen(true)}>Show and decide</Button>
+      {isOpen && (
+        <RebaseDialog
+          draft={draft}
+          environment={environment}
+          scenarioId={scenarioId}
+          version={current.version}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </Notice>
+  )
+}
+
+function RebaseDialog(props: {
+  readonly draft: Draft
+  readonly environment: string
+  readonly scenarioId: string
+  readonly version: number
+  readonly onClose: () => void
+}) {
+  const { draft, environment, scenarioId, version, onClose } = props
+  const client = useClient()
+  const { base, history } = useDraftState(draft)
+  const [theirs, setTheirs] = useState<Version>()
+  const [prefer, setPrefer] = useState<'mine' | 'theirs'>('mine')
+  useEffect(() => {
+    void readVersion(client, { environment, scenarioId, version }).then((answer) => {
+      if (!('error' in answer)) setTheirs(answer)
+    })
+  }, [client, environment, scenarioId, version])
+
+  const merge: Merge | undefined = theirs && mergeDefinitions(base.text || '{}', history.text, theirs.text, prefer)
+  return (
+    <Dialog title={`Version ${version} was published meanwhile`} onClose={onClose} wide>
+      {!theirs ? (
+        <Loading />
+      ) : (
+        <>
+          <h3>What version {version} changed</h3>
+          <ChangeList changes={describeChanges(base.text || '{}', theirs.text)} />
+          <h3>What your draft changes</h3>
+          <ChangeList changes={describeChanges(base.text || '{}', history.text)} />
+          {merge && merge.conflicts.length > 0 && (
+            <>
+              <Notice tone="warning">
+                {merge.conflicts.length === 1 ? '1 value was' : `${merge.conflicts.length} values were`} changed by
+                both.
+              </Notice>
+              <SelectField
+                label="Where both have changed a value"
+                name="prefer"
+                value={prefer}
+                onChange={(value) => setPrefer(value === 'theirs' ? 'theirs' : 'mine')}
+                options={[
+                  ['mine', 'take mine'],
+                  ['theirs', `take that of version ${version}`],
+                ]}
+              />
+            </>
+          )}
+          {merge && (
+            <>
+              <h3>What your draft would then change in version {version}</h3>
+              <ChangeList changes={describeChanges(theirs.text, merge.text)} />
+            </>
+          )}
+          {!merge && <Notice tone="warning">Your draft is no JSON now. Mend it in the JSON view first.</Notice>}
+          <div className="actions">
+            <Button onClick={onClose}>Decide later</Button>
+            <Button
+              tone="danger"
+              onClick={() => {
+                draft.rebase(theirs, theirs.text)
+                onClose()
+              }}
+            >
+              Discard my draft
+            </Button>
+            <Button
+              tone="primary"
+              disabled={!merge}
+              onClick={() => {
+                if (merge) draft.rebase(theirs, merge.text)
+                onClose()
+              }}
+            >
+              Carry my changes over
+            </Button>
+          </div>
+        </>
+      )}
+    </Dialog>
+  )
+}

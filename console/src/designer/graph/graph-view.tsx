@@ -1,0 +1,219 @@
+import {
+  applyNodeChanges,
+  Background,
+  type Connection,
+  Controls,
+  type Edge,
+  type FinalConnectionState,
+  MiniMap,
+  type NodeChange,
+  ReactFlow,
+  type ReactFlowInstance,
+} from '@xyflow/react'
+import '@xyflow/react/dist/style.css'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { toast } from '../../ui/toast.tsx'
+import type { Draft } from '../draft/draft.ts'
+import { type Definition, whyNoEdge } from '../model/definition.ts'
+import { addEdge, inTurn, removeEdges, removeNode } from '../model/edits.ts'
+import type { Problem } from '../problems/problems.ts'
+import { AddNode } from './add-node.tsx'
+import { CARD_WIDTH, type Card, cardsOf, heightOf, keyOf } from './card.ts'
+import css from './graph.module.css'
+import { layOut, type Point } from './layout.ts'
+import { type CardNode, NodeCard } from './node-card.tsx'
+import { NodePanel } from './node-panel.tsx'
+
+const nodeTypes = { card: NodeCard }
+
+/** The draft as a graph. The selected node is edited in the panel beside it. */
+export default function GraphView(props: {
+  readonly draft: Draft
+  readonly definition: Definition
+  readonly problems: readonly Problem[]
+  readonly selected: string | undefined
+  readonly onSelect: (id: string | undefined) => void
+  readonly onOpenTable: (passId: string) => void
+  readonly onOpenJson: (path: string) => void
+}) {
+  const { draft, definition, problems, selected, onSelect } = props
+  const cards = useMemo(() => cardsOf(definition, problems), [definition, problems])
+  const edges = useMemo(() => edgesOf(definition), [definition])
+  const places = usePlaces(cards, edges)
+  const [moved, setMoved] = useState<ReadonlyMap<string, Point>>(new Map())
+  const [nodes, setNodes] = useState<CardNode[]>([])
+  const flow = useRef<ReactFlowInstance<CardNode>>(null)
+
+  useEffect(() => {
+    setNodes((before) => {
+      const known = new Map(before.map((node) => [node.id, node]))
+      return cards.map((card): CardNode => {
+        const old = known.get(card.key)
+        return {
+          ...old,
+          id: card.key,
+          type: 'card',
+          data: old && isSame(old.data.card, card) ? old.data : { card },
+          position: moved.get(card.key) ?? places.get(card.key) ?? { x: 0, y: 0 },
+          width: CARD_WIDTH,
+          height: heightOf(card),
+          selected: card.key === selected,
+          ariaLabel: `${card.type} node ${card.id}`,
+        }
+      })
+    })
+  }, [cards, places, moved, selected])
+
+  // A jump from the list of problems, or from another view, brings its node into sight.
+  const isThere = selected !== undefined && nodes.some(({ id }) => id === selected)
+  useEffect(() => {
+    if (selected === undefined || !isThere || flow.current === null) return
+    const place = flow.current.getNode(selected)
+    if (place) void flow.current.fitView({ nodes: [{ id: selected }], maxZoom: 1, minZoom: 0.6, duration: 200 })
+  }, [selected, isThere])
+
+  function onNodesChange(changes: NodeChange<CardNode>[]): void {
+    setNodes((before) => applyNodeChanges(changes, before))
+    for (const change of changes) {
+      if (change.type === 'position' && change.position && change.dragging === false) {
+        const { id, position } = change
+        setMoved((before) => new Map(before).set(id, position))
+      }
+      if (change.type === 'select' && change.selected) onSelect(change.id)
+    }
+  }
+
+  /** The text is changed, and the graph follows it. */
+  async function onBeforeDelete(gone: { nodes: CardNode[]; edges: Edge[] }): Promise<boolean> {
+    const indexes = new Set(gone.edges.map(({ id }) => Number(id)))
+    draft.edit(inTurn(removeEdges(indexes), ...gone.nodes.map(({ data }) => removeNode(data.card.id))))
+    if (gone.nodes.length > 0) onSelect(undefined)
+    return false
+  }
+
+  const edgeOf = ({ source, sourceHandle, target }: Connection | Edge) => ({
+    from: source,
+    handle: sourceHandle ?? '',
+    to: target,
+  })
+
+  function onConnectEnd(
+    _event: unknown,
+    { isValid, fromNode, fromHandle, toNode, toHandle }: FinalConnectionState,
+  ): void {
+    if (isValid || !fromNode || !toNode || fromHandle?.type !== 'source') return
+    if (toHandle === null && fromNode.id === toNode.id) return
+    const why = whyNoEdge(definition, { from: fromNode.id, handle: fromHandle.id ?? '', to: toNode.id })
+    if (why) toast(why, 'error')
+  }
+
+  const node = selected === undefined ? undefined : definition.nodes.find((one) => keyOf(definition, one) === selected)
+  return (
+    <div className={css.layout}>
+      <div className="panel">
+        <div className={css.tools}>
+          <AddNode
+            definition={definition}
+            onAdd={(edit, id) => {
+              draft.edit(edit)
+              onSelect(id)
+            }}
+          />
+          <Button
+            onClick={() => {
+              setMoved(new Map())
+              requestAnimationFrame(() => void flow.current?.fitView({ duration: 200 }))
+            }}
+          >
+            Arrange
+          </Button>
+        </div>
+        <div className={css.canvas}>
+          <ReactFlow<CardNode>
+            nodes={nodes}
+            edges={edges}
+            nodeTypes={nodeTypes}
+            onInit={(instance) => {
+              flow.current = instance
+            }}
+            onNodesChange={onNodesChange}
+            onPaneClick={() => onSelect(undefined)}
+            onBeforeDelete={onBeforeDelete}
+            onConnect={(connection) => draft.edit(addEdge(edgeOf(connection)))}
+            onConnectEnd={onConnectEnd}
+            isValidConnection={(connection) => whyNoEdge(definition, edgeOf(connection)) === undefined}
+            deleteKeyCode={['Delete', 'Backspace']}
+            multiSelectionKeyCode={null}
+            selectionKeyCode={null}
+            onlyRenderVisibleElements={nodes.length > 100}
+            fitView
+            fitViewOptions={{ maxZoom: 1, minZoom: 0.1, padding: 0.06 }}
+            minZoom={0.05}
+            connectionRadius={30}
+            nodesDraggable
+            elevateNodesOnSelect
+          >
+            <Background />
+            <Controls showInteractive={false} />
+            {nodes.length > 12 && <MiniMap pannable zoomable ariaLabel="Map of the graph" />}
+          </ReactFlow>
+        </div>
+        <p className="hint">
+          Drag from a handle at the right of a node to another node to connect them. Tab and Enter select a node, Delete
+          removes it. The places of nodes are not stored.
+        </p>
+      </div>
+      <NodePanel
+        key={node?.index ?? 'none'}
+        draft={draft}
+        definition={definition}
+        node={node}
+        onSelect={onSelect}
+        onOpenTable={props.onOpenTable}
+        onOpenJson={props.onOpenJson}
+      />
+    </div>
+  )
+}
+
+const edgesOf = (definition: Definition): Edge[] =>
+  definition.edges.flatMap(({ index, from, handle, to }) =>
+    definition.byId.has(from) && definition.byId.has(to)
+      ? [
+          {
+            id: String(index),
+            source: from,
+            sourceHandle: handle,
+            target: to,
+            targetHandle: 'in',
+            ariaLabel: `Edge from ${from}, ${handle}, to ${to}`,
+          },
+        ]
+      : [],
+  )
+
+/** The layout, made again only when nodes, handles or edges are others. */
+function usePlaces(cards: readonly Card[], edges: readonly Edge[]): ReadonlyMap<string, Point> {
+  const shape = `${cards.map(({ key, handles }) => `${key}:${handles.length}`).join()}|${edges.map(({ source, target }) => `${source}>${target}`).join()}`
+  // biome-ignore lint/correctness/useExhaustiveDependencies: compared by their shape
+  return useMemo(
+    () =>
+      layOut(
+        cards.map((card) => ({ id: card.key, width: CARD_WIDTH, height: heightOf(card) })),
+        edges.map(({ source, target }) => ({ from: source, to: target })),
+      ),
+    [shape],
+  )
+}
+
+const isSame = (a: Card, b: Card): boolean =>
+  a.title === b.title &&
+  a.id === b.id &&
+  a.type === b.type &&
+  a.summary === b.summary &&
+  a.faults === b.faults &&
+  a.notices === b.notices &&
+  a.isStart === b.isStart &&
+  a.index === b.index &&
+  a.handles.join() === b.handles.join()

@@ -1,0 +1,86 @@
+import { type FormEvent, useState } from 'react'
+import { useClient } from 'urql'
+import { useLocation } from 'wouter'
+import { useOperator } from '../session/permission.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { textOf } from '../ui/errors.ts'
+import { Form, SelectField, TextField } from '../ui/form.tsx'
+import { Notice } from '../ui/states.tsx'
+import { openDraft } from './draft/draft.ts'
+import { draftKey, keep, keptIds } from './draft/kept-drafts.ts'
+import { scenarioHeadQuery } from './operations.ts'
+import { type Template, textOfTemplate } from './templates.ts'
+
+/** Begins a draft. Nothing is published by it. */
+export function NewScenarioDialog({ environment, onClose }: { environment: string; onClose: () => void }) {
+  const client = useClient()
+  const { projectId } = useOperator()
+  const [, navigate] = useLocation()
+  const [scenarioId, setId] = useState('')
+  const [name, setName] = useState('')
+  const [template, setTemplate] = useState<Template>('season')
+  const [fault, setFault] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    setBusy(true)
+    const { data, error } = await client
+      .query(scenarioHeadQuery, { environment, scenarioId }, { requestPolicy: 'network-only' })
+      .toPromise()
+    setBusy(false)
+    if (error) {
+      setFault(textOf(error))
+      return
+    }
+    if (data?.scenario || keptIds(projectId, environment).includes(scenarioId)) {
+      setFault(`There is a scenario ${scenarioId} in ${environment} already.`)
+      return
+    }
+    const text = textOfTemplate(template, name || scenarioId)
+    const key = draftKey(projectId, environment, scenarioId)
+    const kept = { text, baseVersion: 0, savedAt: Date.now() }
+    keep(key, kept)
+    openDraft(key, { version: 0, text: '' }, kept).accept()
+    navigate(`/env/${environment}/scenarios/${encodeURIComponent(scenarioId)}/graph`)
+  }
+
+  return (
+    <Dialog title="New scenario" onClose={onClose}>
+      <Form onSubmit={submit}>
+        <TextField
+          label="Id"
+          name="scenarioId"
+          hint="Your game client starts the scenario by this id. It cannot be changed later."
+          value={scenarioId}
+          onChange={setId}
+          placeholder="season-2"
+          maxLength={128}
+          required
+        />
+        <TextField label="Name" name="name" hint="For people." value={name} onChange={setName} maxLength={128} />
+        <SelectField
+          label="Begin with"
+          name="template"
+          value={template}
+          onChange={(value) => setTemplate(value === 'empty' ? 'empty' : 'season')}
+          options={[
+            ['season', 'a season: a pass of 30 levels, rewards and pop-ups'],
+            ['empty', 'nothing but the start'],
+          ]}
+        />
+        <p className="effect">
+          It begins as a draft in this browser. Nothing applies to players before you publish it.
+        </p>
+        {fault && <Notice tone="error">{fault}</Notice>}
+        <div className="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={isBusy}>
+            Begin
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,97 @@
+import { Figures, Panel } from '../../ui/page.tsx'
+import { Failed, Loading, Notice } from '../../ui/states.tsx'
+import { Table } from '../../ui/table.tsx'
+import { number, words } from '../../ui/text.tsx'
+import { previewSentences } from './preview-words.ts'
+import css from './review.module.css'
+import type { Preview, PreviewState } from './use-preview.ts'
+
+/** The effect on players, in sentences and in tables. */
+export function PreviewPanel({ of, title = 'Effect on players' }: { of: PreviewState; title?: string }) {
+  const { preview, error, isLoading, retry } = of
+  return (
+    <Panel title={title}>
+      {error && <Failed error={error} onRetry={retry} />}
+      {isLoading && <Loading what="Counting players" />}
+      {preview && <PreviewBody preview={preview} />}
+    </Panel>
+  )
+}
+
+export function PreviewBody({ preview }: { preview: Preview }) {
+  if (!preview.valid) return <Notice tone="error">It has faults, so no effect can be counted.</Notice>
+  const sentences = previewSentences(preview)
+  return (
+    <>
+      {sentences.length === 0 ? (
+        <p>No player’s level, tiers or price would change at once.</p>
+      ) : (
+        <ul className={css.sentences}>
+          {sentences.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+      {preview.passes.map((pass) => (
+        <PassTables key={pass.nodeId} pass={pass} />
+      ))}
+    </>
+  )
+}
+
+function PassTables({ pass }: { pass: Preview['passes'][number] }) {
+  const moved = pass.levels.filter(({ before, after }) => before !== after)
+  const claimable = pass.newlyClaimable.flatMap(({ track, tiers }) => tiers.map((tier) => ({ track, ...tier })))
+  const rows = [...moved.map(({ level }) => level), ...claimable.map(({ level }) => level)]
+  return (
+    <>
+      <h3>{pass.nodeId}</h3>
+      <Figures
+        of={[
+          ['Players', number(pass.players)],
+          ['Own premium', number(pass.premiumOwners)],
+          ['Level up', number(pass.levelGained)],
+          ['Level down', number(pass.levelLost)],
+        ]}
+      />
+      {rows.length > 0 && (
+        <div className="columns">
+          {moved.length > 0 && (
+            <Table
+              caption={`Players at each level of ${pass.nodeId} that changes`}
+              columns={[
+                { title: 'Level', cell: ({ level }) => level, isNumber: true },
+                { title: 'Players now', cell: ({ before }) => number(before), isNumber: true },
+                { title: 'Afterwards', cell: ({ after }) => number(after), isNumber: true },
+              ]}
+              rows={moved}
+              keyOf={({ level }) => String(level)}
+            />
+          )}
+          {claimable.length > 0 && (
+            <Table
+              caption={`Tiers of ${pass.nodeId} that become claimable`}
+              columns={[
+                { title: 'Tier', cell: ({ level, track }) => `Level ${level}, ${words(track)}` },
+                { title: 'Players who could claim it', cell: ({ players }) => number(players), isNumber: true },
+              ]}
+              rows={claimable}
+              keyOf={({ level, track }) => `${level} ${track}`}
+            />
+          )}
+        </div>
+      )}
+      {pass.removedClaims.length > 0 && (
+        <Table
+          caption={`Claims of removed tiers of ${pass.nodeId}`}
+          columns={[
+            { title: 'Removed tier', cell: ({ level, track }) => `Level ${level}, ${words(track)}` },
+            { title: 'Players who have claimed it', cell: ({ players }) => number(players), isNumber: true },
+          ]}
+          rows={pass.removedClaims}
+          keyOf={({ level, track }) => `${level} ${track}`}
+        />
+      )}
+    </>
+  )
+}

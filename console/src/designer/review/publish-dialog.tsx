@@ -1,0 +1,77 @@
+import { useClient } from 'urql'
+import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
+import { codeOf } from '../../ui/errors.ts'
+import type { Draft } from '../draft/draft.ts'
+import { publishMutation } from '../operations.ts'
+import { previewSentences } from './preview-words.ts'
+import css from './review.module.css'
+import type { Preview } from './use-preview.ts'
+
+/**
+ * Publishes the draft, if its base is still the current version. A repeated press is safe: a text that is current
+ * already is published once.
+ */
+export function PublishDialog(props: {
+  readonly draft: Draft
+  readonly environment: string
+  readonly scenarioId: string
+  readonly preview: Preview
+  readonly changes: number
+  readonly onConflict: () => void
+  readonly onClose: () => void
+}) {
+  const { draft, environment, scenarioId, preview, changes, onConflict, onClose } = props
+  const client = useClient()
+  const { base } = draft.now()
+  const sentences = previewSentences(preview)
+
+  async function run(reason: string): Promise<ActionResult> {
+    const { text } = draft
+    const input = { environment, scenarioId, definition: text, expectedVersion: base.version, reason }
+    const { data, error } = await client.mutation(publishMutation, { input }).toPromise()
+    if (codeOf(error) === 'VERSION_CONFLICT') {
+      onConflict()
+      return {
+        refusal:
+          'Nothing was published: another version was published meanwhile. Close this dialog. The page shows who published what, and can carry your changes over.',
+      }
+    }
+    if (!data) return { error }
+    const { scenario, auditEntry } = data.publishScenario
+    draft.rebase({ version: scenario.version, text: scenario.definitionText }, scenario.definitionText)
+    return {
+      done: auditEntry
+        ? `Version ${scenario.version} of ${scenarioId} is published in ${environment}. It applies from the next call on.`
+        : `This text is version ${scenario.version} already. Nothing was changed.`,
+      auditEntry,
+    }
+  }
+
+  return (
+    <ActionDialog
+      title={`Publish ${scenarioId} in ${environment}`}
+      confirm={`Publish version ${base.version + 1}`}
+      effect={
+        <>
+          <p>
+            {base.version === 0
+              ? 'This is the first version.'
+              : `Version ${base.version + 1} replaces version ${base.version}, with ${changes === 1 ? '1 change' : `${changes} changes`}.`}{' '}
+            It applies to all players from their next call on.
+          </p>
+          {sentences.length === 0 ? (
+            <p>No player’s level, tiers or price changes at once.</p>
+          ) : (
+            <ul className={css.sentences}>
+              {sentences.map((sentence) => (
+                <li key={sentence}>{sentence}</li>
+              ))}
+            </ul>
+          )}
+        </>
+      }
+      run={run}
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,52 @@
+import { formatJson, printValue, type Value } from './text/json-edit.ts'
+import { parseJson } from './text/json-tree.ts'
+
+const edge = (from: string, handle: string, to: string): Value => ({ from, handle, to })
+const gold = (amount: bigint): Value => ({ currency: 'gold', amount })
+
+const LEVELS = Array.from({ length: 30 }, (_, index) => BigInt(index + 1))
+
+/** A season of the demo's shape: a pass with both tracks, and what happens around it. */
+const season = (name: string): Value => ({
+  name,
+  start: 'start',
+  nodes: [
+    { id: 'start', type: 'start' },
+    { id: 'welcome', type: 'reward', data: { rewards: [gold(250n)] } },
+    {
+      id: 'pass',
+      type: 'battle-pass',
+      data: {
+        levels: LEVELS.map((level) => ({ level, xp: (level - 1n) * 500n })),
+        tiers: [
+          ...LEVELS.map((level) => ({ level, track: 'free', rewards: [gold(50n + level * 5n)] })),
+          ...LEVELS.map((level) => ({ level, track: 'premium', rewards: [gold(100n + level * 10n)] })),
+        ],
+        premium: { price: { currency: 'gems', amount: 950n } },
+      },
+    },
+    { id: 'level-up', type: 'popup', data: { title: 'Level up!' } },
+    { id: 'premium-thanks', type: 'reward', data: { rewards: [{ itemId: 'banner', amount: 1n }] } },
+    { id: 'champion', type: 'reward', data: { rewards: [{ itemId: 'trophy', amount: 1n }, gold(10_000n)] } },
+    { id: 'finale', type: 'cutscene', data: { clip: 'finale' } },
+  ],
+  edges: [
+    edge('start', 'onStart', 'welcome'),
+    edge('start', 'onStart', 'pass'),
+    edge('pass', 'onLevelUp', 'level-up'),
+    edge('pass', 'onPremiumPurchase', 'premium-thanks'),
+    edge('pass', 'onMaxLevel', 'champion'),
+    edge('pass', 'onComplete', 'finale'),
+  ],
+})
+
+const empty = (name: string): Value => ({ name, start: 'start', nodes: [{ id: 'start', type: 'start' }], edges: [] })
+
+export const TEMPLATES = { season, empty } as const
+export type Template = keyof typeof TEMPLATES
+
+export function textOfTemplate(template: Template, name: string): string {
+  const text = printValue(TEMPLATES[template](name), false)
+  const { root } = parseJson(text)
+  return root ? formatJson(text, root) : text
+}

@@ -1,0 +1,108 @@
+import { useState } from 'react'
+import { useClient, useQuery } from 'urql'
+import { projectQuery } from '../../shell/operations.ts'
+import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
+import { codeOf } from '../../ui/errors.ts'
+import { SelectField, TextField } from '../../ui/form.tsx'
+import { Failed, Loading } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { cloneMutation, scenarioHeadQuery } from '../operations.ts'
+import { PreviewBody } from '../review/preview-panel.tsx'
+import { usePreview } from '../review/use-preview.ts'
+import { useVersion } from './versions-view.tsx'
+
+/** Publishes the current version elsewhere: in another environment, or under another id. */
+export function CloneDialog(props: {
+  readonly environment: string
+  readonly scenarioId: string
+  readonly version: number
+  readonly onClose: () => void
+}) {
+  const { environment, scenarioId, version, onClose } = props
+  const client = useClient()
+  const [project] = useQuery({ query: projectQuery })
+  const environments = project.data?.project.environments.map(({ name }) => name) ?? [environment]
+  const [toEnvironment, setEnvironment] = useState(environments.find((one) => one !== environment) ?? environment)
+  const [toScenarioId, setId] = useState(scenarioId)
+  const [target, readTarget] = useQuery({
+    query: scenarioHeadQuery,
+    variables: { environment: toEnvironment, scenarioId: toScenarioId },
+    pause: toScenarioId === '',
+    requestPolicy: 'network-only',
+  })
+  const isSame = toEnvironment === environment && toScenarioId === scenarioId
+  const there = target.fetching || target.stale ? undefined : target.data?.scenario
+  const isKnown = there !== undefined && !target.error
+  const source = useVersion(environment, scenarioId, version)
+  const preview = usePreview(toEnvironment, toScenarioId, there && !isSame ? source.version?.text : undefined)
+
+  async function run(reason: string): Promise<ActionResult> {
+    const expectedVersion = there?.version ?? 0
+    const input = { environment, scenarioId, version, toEnvironment, toScenarioId, expectedVersion, reason }
+    const { data, error } = await client.mutation(cloneMutation, { input }).toPromise()
+    if (codeOf(error) === 'VERSION_CONFLICT') {
+      readTarget({ requestPolicy: 'network-only' })
+      return { refusal: 'Nothing was published: the target got another version meanwhile. It is shown below now.' }
+    }
+    if (!data) return { error }
+    const { scenario, auditEntry } = data.cloneScenario
+    return {
+      done: auditEntry
+        ? `Version ${scenario.version} of ${scenario.scenarioId} is published in ${scenario.environment}.`
+        : `${scenario.scenarioId} in ${scenario.environment} has this text already. Nothing was changed.`,
+      auditEntry,
+    }
+  }
+
+  return (
+    <ActionDialog
+      title={`Clone ${scenarioId}`}
+      confirm="Clone"
+      disabled={!isKnown || isSame || (there !== null && preview.preview?.valid !== true)}
+      effect={
+        isSame ? (
+          <p>Choose another environment or another id.</p>
+        ) : !isKnown ? (
+          target.error ? (
+            <Failed error={target.error} />
+          ) : (
+            <p className="muted">Looking at the target…</p>
+          )
+        ) : there === null ? (
+          <p>
+            Publishes version {version} as version 1 of {toScenarioId} in {toEnvironment}. There is no such scenario
+            there yet.
+          </p>
+        ) : (
+          <>
+            <p>
+              Publishes version {version} as version {there.version + 1} of {toScenarioId} in {toEnvironment}, where
+              version {there.version} of <Time at={there.publishedAt} parts="minute" /> is current.
+            </p>
+            {preview.isLoading && <Loading what="Counting players" />}
+            {preview.error && <Failed error={preview.error} onRetry={preview.retry} />}
+            {preview.preview && <PreviewBody preview={preview.preview} />}
+          </>
+        )
+      }
+      run={run}
+      onClose={onClose}
+    >
+      <SelectField
+        label="To the environment"
+        name="toEnvironment"
+        value={toEnvironment}
+        onChange={setEnvironment}
+        options={environments.map((one) => [one, one])}
+      />
+      <TextField
+        label="As"
+        name="toScenarioId"
+        hint="The id of the scenario."
+        value={toScenarioId}
+        onChange={setId}
+        required
+      />
+    </ActionDialog>
+  )
+}

@@ -1,0 +1,161 @@
+import { useEffect, useMemo, useState } from 'react'
+import { type CombinedError, useClient } from 'urql'
+import { useSearchParams } from 'wouter'
+import { Button, RoleButton } from '../../ui/button.tsx'
+import { SelectField } from '../../ui/form.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { usePages } from '../../ui/pages.ts'
+import { Empty, Failed, Loading } from '../../ui/states.tsx'
+import { PagedTable } from '../../ui/table.tsx'
+import { number } from '../../ui/text.tsx'
+import { Time } from '../../ui/time.tsx'
+import type { Version } from '../draft/draft.ts'
+import { readVersion } from '../draft/use-draft.ts'
+import { usePublications } from '../draft/use-publications.ts'
+import { describeChanges } from '../model/words.ts'
+import { versionsQuery } from '../operations.ts'
+import { ChangeList } from '../review/change-list.tsx'
+import css from '../review/review.module.css'
+import { GoBackDialog } from './go-back-dialog.tsx'
+
+/** Every published version, the differences of any two, and the way back to one. */
+export function VersionsView({ environment, scenarioId }: { environment: string; scenarioId: string }) {
+  const [search, setSearch] = useSearchParams()
+  const [back, setBack] = useState<number>()
+  const publications = usePublications(environment, scenarioId)
+  const pages = usePages({
+    query: versionsQuery,
+    variables: { environment, scenarioId },
+    connectionOf: (data) => data.scenarioVersions,
+    additionalTypenames: ['ScenarioVersion'],
+  })
+  const { rows } = pages
+  const current = rows.find(({ isCurrent }) => isCurrent)?.version
+  const known = new Set(rows.map(({ version }) => version))
+  const pick = (name: string, otherwise: number | undefined) => {
+    const asked = Number(search.get(name))
+    return Number.isInteger(asked) && asked > 0 ? asked : otherwise
+  }
+  const to = pick('to', current)
+  const from = pick('from', current === undefined || current < 2 ? undefined : current - 1)
+  const choose = (name: string) => (value: string) =>
+    setSearch((before) => {
+      const next = new URLSearchParams(before)
+      next.set(name, value)
+      return next
+    })
+  const options = [...new Set([...known, from, to])]
+    .filter((one) => one !== undefined)
+    .sort((a, b) => b - a)
+    .map((version) => [String(version), `Version ${version}`] as const)
+
+  return (
+    <>
+      <Panel title="Versions">
+        <PagedTable
+          caption="Versions"
+          pages={pages}
+          keyOf={({ version }) => String(version)}
+          empty={<Empty title="Nothing is published yet">Publish the draft to make version 1.</Empty>}
+          columns={[
+            {
+              title: 'Version',
+              cell: ({ version, isCurrent }) => (
+                <>
+                  {version} {isCurrent && <span className="badge good">current</span>}
+                </>
+              ),
+            },
+            { title: 'Published', cell: ({ publishedAt }) => <Time at={publishedAt} /> },
+            { title: 'By', cell: ({ version }) => publications.get(version)?.who ?? <span className="muted">–</span> },
+            { title: 'Reason', cell: ({ version }) => publications.get(version)?.reason ?? '' },
+            { title: 'Bytes', cell: ({ bytes }) => number(bytes), isNumber: true },
+            {
+              title: 'Actions',
+              cell: ({ version, isCurrent }) => (
+                <div className="actions">
+                  {!isCurrent && (
+                    <>
+                      <Button
+                        onClick={() =>
+                          setSearch((before) => {
+                            const next = new URLSearchParams(before)
+                            next.set('from', String(version))
+                            next.set('to', String(current))
+                            return next
+                          })
+                        }
+                        label={`Compare version ${version} with the current one`}
+                      >
+                        Compare
+                      </Button>
+                      <RoleButton
+                        needs="ADMIN"
+                        onClick={() => setBack(version)}
+                        label={`Go back to version ${version}`}
+                      >
+                        Go back
+                      </RoleButton>
+                    </>
+                  )}
+                </div>
+              ),
+            },
+          ]}
+        />
+      </Panel>
+      {from !== undefined && to !== undefined && (
+        <Panel title={`What version ${to} changed from version ${from}`}>
+          <div className={css.compare}>
+            <SelectField label="From" name="from" value={String(from)} onChange={choose('from')} options={options} />
+            <SelectField label="To" name="to" value={String(to)} onChange={choose('to')} options={options} />
+          </div>
+          <Comparison key={`${from} ${to}`} environment={environment} scenarioId={scenarioId} from={from} to={to} />
+        </Panel>
+      )}
+      {back !== undefined && current !== undefined && (
+        <GoBackDialog
+          environment={environment}
+          scenarioId={scenarioId}
+          version={back}
+          current={current}
+          onClose={() => setBack(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+function Comparison(props: { environment: string; scenarioId: string; from: number; to: number }) {
+  const { environment, scenarioId, from, to } = props
+  const [one, two] = [useVersion(environment, scenarioId, from), useVersion(environment, scenarioId, to)]
+  const changes = useMemo(
+    () => (one.version && two.version ? describeChanges(one.version.text, two.version.text) : undefined),
+    [one.version, two.version],
+  )
+  const error = one.error ?? two.error
+  if (error) return <Failed error={error} />
+  if (!one.version || !two.version) return <Loading what="Comparing" />
+  return <ChangeList changes={changes} />
+}
+
+interface ReadVersionState {
+  readonly version?: Version
+  readonly error?: CombinedError
+}
+
+/** The text of a version, which never changes. */
+export function useVersion(environment: string, scenarioId: string, version: number): ReadVersionState {
+  const client = useClient()
+  const [state, setState] = useState<ReadVersionState>({})
+  useEffect(() => {
+    let isGone = false
+    void readVersion(client, { environment, scenarioId, version }).then((answer) => {
+      if (!isGone) setState('error' in answer ? { error: answer.error } : { version: answer })
+    })
+    return () => {
+      isGone = true
+    }
+  }, [client, environment, scenarioId, version])
+  return state
+}
