@@ -1,15 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
-
-const DEFINITION = `query Text($scenarioId: String!) {
-  scenario(environment: "production", scenarioId: $scenarioId) { version definitionText }
-}`
-const PUBLISH = `mutation Publish($input: PublishScenarioInput!) {
-  publishScenario(input: $input) { scenario { version } }
-}`
+import { cell, keptText, publish, published, SUMMER, valid, view } from '../support/designer.ts'
+import { until } from '../support/until.ts'
 
 let stage: ConsoleStage
 
@@ -18,48 +11,28 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-async function published(scenarioId: string): Promise<{ version: number; definitionText: string }> {
-  const { data } = await stage.game.graphql(stage.game.platformKey, DEFINITION, { scenarioId })
-  return (data as { scenario: { version: number; definitionText: string } }).scenario
-}
-
-async function publish(scenarioId: string, definition: string): Promise<void> {
-  const input = { environment: 'production', scenarioId, definition, reason: 'test' }
-  const { errors } = await stage.game.graphql(stage.game.platformKey, PUBLISH, { input })
-  expect(errors).toBeUndefined()
-}
-
-const cell = (page: Page, level: number, column: string) =>
-  page.getByLabel(`Level ${level}, ${column}`, { exact: true })
-const tab = (page: Page, name: string) =>
-  page.getByRole('region', { name: 'Views' }).getByRole('link', { name }).click()
-const valid = (page: Page) => page.getByText('No faults: it can be published').waitFor()
-
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => {
-  it('changes a tier in the table, shows it in every view, previews, publishes and goes back', async () => {
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the publication`, () => {
+  it('changes a tier, previews its effect on players, publishes it and goes back', async () => {
+    const before = await published(stage, 'season-1')
     const opened = await stage.open('/env/production/scenarios')
     const { page } = opened
-    const before = await published('season-1')
+    await opened.check('designer-list')
     await page.getByRole('link', { name: 'season-1' }).click()
-    await page.getByText('battle-pass node pass').or(page.getByLabel('battle-pass node pass')).first().waitFor()
+    await page.getByLabel('battle-pass node pass').waitFor()
     await valid(page)
     await opened.check('designer-graph')
 
-    await tab(page, 'Table')
+    await view(page, 'Table')
     await cell(page, 2, 'xp').fill('400')
     await cell(page, 2, 'free rewards').fill('77 gold, 1 item:sword')
-    await page.getByRole('button', { name: 'Delete level 100' }).waitFor({ state: 'detached' })
     await valid(page)
     await opened.check('designer-table')
 
-    await tab(page, 'JSON')
-    await page.getByLabel('Definition as JSON').waitFor()
-    await opened.check('designer-json')
-
-    await tab(page, 'Review and publish')
+    await view(page, 'Review and publish')
     await page.getByText('Level 2 needs 400 xp instead of 500.').waitFor()
-    await page.getByText(/The free tier of level 2 grants 77 gold, 1 item:sword instead of/).waitFor()
-    await page.getByText(/pass: .* would be at a higher level at once/).waitFor()
+    await page.getByText('The free tier of level 2 grants 77 gold, 1 item:sword instead of 60 gold.').waitFor()
+    await page.getByText(/pass: \d+ players of \d+ would be at a higher level at once/).waitFor()
+    await page.getByRole('table', { name: 'Players at each level of pass that changes' }).waitFor()
     await opened.check('designer-review')
     await page.getByRole('button', { name: 'Publish…' }).click()
     await page.getByLabel('Reason').fill('level 2 was too far')
@@ -68,18 +41,162 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => 
     await page.getByText('Version 2 of season-1 is published in production.').waitFor()
     await page.getByRole('link', { name: 'Row of the audit log' }).waitFor()
     await page.getByRole('dialog').getByText('Close').click()
+    expect(await keptText(page, 'season-1')).toBeNull()
 
-    await tab(page, 'Versions')
+    await view(page, 'Versions')
     await page.getByText('level 2 was too far').waitFor()
     await page.getByText('Level 2 needs 400 xp instead of 500.').waitFor()
     await opened.check('designer-versions')
     await page.getByRole('button', { name: 'Go back to version 1' }).click()
     await page.getByLabel('Reason').fill('the tier was missed')
-    await page.getByText(/pass: .* would be at a lower level/).waitFor()
+    await page.getByText(/pass: \d+ players of \d+ would be at a lower level/).waitFor()
     await opened.check('designer-go-back')
     await page.getByRole('button', { name: 'Publish version 3' }).click()
     await page.getByText('Version 3 is published, with the text of version 1.').waitFor()
-    expect(await published('season-1')).toEqual({ version: 3, definitionText: before.definitionText })
+    expect(await published(stage, 'season-1')).toEqual({ ...before, version: 3 })
+    await opened.close()
+  })
+
+  it('tells who published meanwhile, overwrites nothing, and carries the changes over', async () => {
+    await publish(stage, 'two', SUMMER)
+    const ada = await stage.open('/env/production/scenarios/two/table')
+    const grace = await stage.open('/env/production/scenarios/two/table', { role: 'admin' })
+    await cell(ada.page, 2, 'xp').fill('150')
+    await cell(grace.page, 2, 'free rewards').fill('60 gold')
+    await view(grace.page, 'Review and publish')
+    await grace.page.getByRole('button', { name: 'Publish…' }).click()
+    await grace.page.getByLabel('Reason').fill('more gold')
+    await view(ada.page, 'Review and publish')
+    await ada.page.getByRole('button', { name: 'Publish…' }).click()
+    await ada.page.getByLabel('Reason').fill('level 2 was too far')
+    await grace.page.getByRole('button', { name: 'Publish version 2' }).click()
+    await grace.page.getByText('Version 2 of two is published in production.').waitFor()
+
+    const { page } = ada
+    await page.getByRole('button', { name: 'Publish version 2' }).click()
+    await page.getByText('Nothing was published: another version was published meanwhile.').waitFor()
+    expect((await published(stage, 'two'))?.version).toBe(2)
+    await page.getByRole('dialog').getByText('Cancel').click()
+    await page.getByText('Version 2 was published meanwhile by ada@studio.example').waitFor()
+    await page.getByText('“more gold”').waitFor()
+    await page.getByText('It cannot be published yet.').waitFor()
+    await page.getByRole('button', { name: 'Show and decide' }).click()
+    await page.getByRole('dialog').getByText('The free tier of level 2 grants 60 gold instead of 50 gold.').waitFor()
+    await ada.check('designer-conflict')
+    await page.getByRole('button', { name: 'Carry my changes over' }).click()
+    await page.getByText('What differs from version 2').waitFor()
+    await page.getByRole('button', { name: 'Publish…' }).click()
+    await page.getByLabel('Reason').fill('level 2 was too far')
+    await page.getByRole('button', { name: 'Publish version 3' }).click()
+    await page.getByText('Version 3 of two is published').waitFor()
+    expect((await published(stage, 'two'))?.definitionText).toBe(
+      SUMMER.replace('"xp": 100', '"xp": 150').replace('"amount": 50', '"amount": 60'),
+    )
+    await ada.close()
+    await grace.close()
+  })
+
+  it('keeps the draft over a reload and the end of a session, and says what was published meanwhile', async () => {
+    await publish(stage, 'kept', SUMMER)
+    const opened = await stage.open('/env/production/scenarios/kept/table')
+    const { page } = opened
+    await cell(page, 2, 'xp').fill('150')
+    await until('the draft is kept', async () => (await keptText(page, 'kept'))?.includes('"xp": 150') ?? false)
+    await publish(stage, 'kept', SUMMER.replace('"xp": 100', '"xp": 160'))
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Platform key').fill(stage.game.platformKey)
+    await page.getByLabel('Your name').fill('Ada')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Version 2 was published meanwhile').waitFor()
+    await page.reload()
+    await page.getByText('was restored from this browser. It is based on version 1.').waitFor()
+    await page.getByText('Version 2 was published meanwhile').waitFor()
+    expect(await cell(page, 2, 'xp').inputValue()).toBe('150')
+    await opened.check('designer-restored')
+    await page.getByRole('button', { name: 'Show and decide' }).click()
+    await page.getByText('1 value was changed by both.').waitFor()
+    await page.getByRole('button', { name: 'Discard my draft' }).click()
+    await until('the newer version is shown', async () => (await cell(page, 2, 'xp').inputValue()) === '160')
+    expect(await keptText(page, 'kept')).toBeNull()
+    await opened.close()
+  })
+
+  it('lets a viewer look, try and preview, and says why it cannot publish', async () => {
+    await publish(stage, 'seen', SUMMER)
+    const opened = await stage.open('/env/production/scenarios/seen/table', { role: 'viewer' })
+    const { page } = opened
+    await cell(page, 2, 'xp').fill('150')
+    await view(page, 'Review and publish')
+    await valid(page)
+    await page.getByText('No player’s level, tiers or price would change at once.').waitFor()
+    await page.getByRole('button', { name: 'Publish…' }).press('Enter')
+    await page.getByText('This needs the role admin. You are signed in as viewer.').waitFor()
+    await opened.check('designer-viewer')
+    await view(page, 'Versions')
+    await page.getByRole('cell', { name: '1 current' }).waitFor()
+    expect((await published(stage, 'seen'))?.version).toBe(1)
+    await opened.close()
+  })
+
+  it('begins a scenario from a template, and publishes it as version 1', async () => {
+    const opened = await stage.open('/env/production/scenarios')
+    const { page } = opened
+    await page.getByRole('button', { name: 'New scenario' }).click()
+    await page.getByLabel('Id', { exact: true }).fill('season-1')
+    await page.getByRole('button', { name: 'Begin', exact: true }).click()
+    await page.getByText('There is a scenario season-1 in production already.').waitFor()
+    await page.getByLabel('Id', { exact: true }).fill('season-2')
+    await page.getByLabel('Name').fill('Second Light')
+    await opened.check('designer-new')
+    await page.getByRole('button', { name: 'Begin', exact: true }).click()
+    await page.getByText('draft, not published').waitFor()
+    await page.getByLabel('battle-pass node pass').waitFor()
+    await page.goto(`${stage.game.baseUrl}/console/env/production/scenarios`)
+    await page.getByText('not published').waitFor()
+    await page.getByRole('link', { name: 'season-2' }).click()
+    await view(page, 'Review and publish')
+    await page.getByRole('button', { name: 'Publish…' }).click()
+    await page.getByLabel('Reason').fill('the next season')
+    await page.getByRole('button', { name: 'Publish version 1' }).click()
+    await page.getByText('Version 1 of season-2 is published in production.').waitFor()
+    expect(JSON.parse((await published(stage, 'season-2'))?.definitionText ?? '').name).toBe('Second Light')
+    await opened.close()
+  })
+
+  it('clones a scenario to another environment, and tells which version is there', async () => {
+    const opened = await stage.open('/env/production/scenarios')
+    const { page } = opened
+    const { definitionText } = (await published(stage, 'season-1')) ?? {}
+    for (const version of [1, 2]) {
+      await page.getByRole('button', { name: 'Clone season-1' }).click()
+      await page.getByLabel('To the environment').selectOption('staging')
+      if (version === 2) await page.getByText(/where version 1 of .* is current/).waitFor()
+      else await page.getByText('There is no such scenario there yet.').waitFor()
+      await opened.check(`designer-clone-${version}`)
+      await page.getByLabel('Reason').fill('for the testers')
+      await page.getByRole('button', { name: 'Clone', exact: true }).click()
+      const done = version === 1 ? 'Version 1 of season-1 is published in staging.' : 'has this text already'
+      await page.getByText(done).waitFor()
+      await page.getByRole('dialog').getByText('Close').click()
+    }
+    expect(await published(stage, 'season-1', 'staging')).toEqual({ version: 1, definitionText })
+    await opened.close()
+  })
+
+  it('says what is not there, and what could not be read', async () => {
+    const opened = await stage.open('/env/production/scenarios/nothing')
+    const { page } = opened
+    await page.getByText('There is no scenario nothing in production').waitFor()
+    await opened.check('designer-missing')
+    await page.goto(`${stage.game.baseUrl}/console/env/staging/scenarios`)
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('ConsoleScenarioHead') ? route.abort() : route.continue(),
+    )
+    await page.goto(`${stage.game.baseUrl}/console/env/staging/scenarios/season-1`)
+    await page.getByText('The service cannot be reached.').waitFor()
+    await page.unroute('**/graphql')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByLabel('battle-pass node pass').waitFor()
     await opened.close()
   })
 })

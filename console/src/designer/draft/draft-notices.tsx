@@ -138,6 +138,12 @@ function RebaseDialog(props: {
               <ChangeList changes={describeChanges(theirs.text, merge.text)} />
             </>
           )}
+          {merge && merge.lost.length > 0 && (
+            <Notice tone="warning">
+              {merge.lost.length === 1 ? '1 of your changes has' : `${merge.lost.length} of your changes have`} no place
+              in version {version}, as it removed what they change.
+            </Notice>
+          )}
           {!merge && <Notice tone="warning">Your draft is no JSON now. Mend it in the JSON view first.</Notice>}
           <div className="actions">
             <Button onClick={onClose}>Decide later</Button>

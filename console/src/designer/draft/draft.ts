@@ -101,6 +101,7 @@ export class Draft {
   rebase(base: Version, text: string): void {
     this.state = { ...this.state, base, restoredAt: null }
     this.apply(changeText(this.state.history, text, '', Date.now()))
+    this.save()
   }
 
   /** The person has seen that the draft was restored. */

@@ -12,8 +12,8 @@ export interface Merge {
   /** Their text with my changes. */
   readonly text: string
   readonly conflicts: readonly Conflict[]
-  /** How many of my changes are in it. */
-  readonly applied: number
+  /** My changes whose place is gone. */
+  readonly lost: readonly Difference[]
 }
 
 /**
@@ -31,17 +31,16 @@ export function mergeDefinitions(
   const changed = differences(old, other)
   const conflicts: Conflict[] = []
   let text = theirs
-  let applied = 0
+  const lost: Difference[] = []
   for (const change of differences(old, own)) {
     const clash = changed.find((one) => overlap(one.path, change.path) && !isSame(one, change))
     if (clash) conflicts.push({ mine: change, theirs: clash })
     if (clash && prefer === 'theirs') continue
     const next = carry(text, mine, change)
-    if (next === undefined) continue
-    text = next
-    applied += 1
+    if (next === undefined) lost.push(change)
+    else text = next
   }
-  return { text, conflicts, applied }
+  return { text, conflicts, lost }
 }
 
 const stepText = (step: Step): string => ('member' in step ? `.${step.member}` : `[${step.entry}]`)

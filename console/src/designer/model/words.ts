@@ -1,4 +1,3 @@
-import { number } from '../../ui/text.tsx'
 import type { Path } from '../text/json-path.ts'
 import { findNode } from '../text/json-path.ts'
 import { canonical, type JsonNode, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
@@ -148,7 +147,7 @@ function valueText(node: JsonNode | undefined): string {
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text
 }
 
-const integer = (text: string): string => (/^-?\d+$/.test(text) ? number(text) : text)
+const integer = (text: string): string => (/^-?\d+$/.test(text) ? BigInt(text).toLocaleString('en-US') : text)
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`
 
 /** Nodes behind one handle are entered in the order of the edges. */

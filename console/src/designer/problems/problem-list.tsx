@@ -10,7 +10,7 @@ const FIRST = 20
 
 /** Every fault and notice of a draft. A press goes to its place in the view that is open. */
 export function ProblemList({ check, onJump }: { check: Check; onJump: (problem: Problem) => void }) {
-  const { problems, isFresh, error } = check
+  const { problems, isFresh, error, retry } = check
   const [isWhole, setWhole] = useState(false)
   const faults = problems.filter(({ kind }) => kind === 'fault').length
   const notices = problems.length - faults
@@ -30,7 +30,11 @@ export function ProblemList({ check, onJump }: { check: Check; onJump: (problem:
           {notices > 0 && <span className="badge">{notices === 1 ? '1 notice' : `${notices} notices`}</span>}
         </span>
       </header>
-      {error && <Notice tone="error">{textOf(error)}</Notice>}
+      {error && (
+        <Notice tone="error">
+          {textOf(error)} <Button onClick={retry}>Check again</Button>
+        </Notice>
+      )}
       {problems.length > 0 && (
         <ul className={css.list}>
           {shown.map((problem) => (

@@ -1,4 +1,4 @@
-import { createContext, useContext, useEffect, useState } from 'react'
+import { createContext, useCallback, useContext, useEffect, useState } from 'react'
 import { type CombinedError, useClient } from 'urql'
 import type { DraftState } from '../draft/draft.ts'
 import { validateQuery } from '../operations.ts'
@@ -12,15 +12,21 @@ export interface Check {
   /** Whether the problems are those of the draft as it stands. */
   readonly isFresh: boolean
   readonly error: CombinedError | undefined
+  readonly retry: () => void
 }
+
+/** The last answer. Another view of the same draft needs no other. */
+let last: { readonly of: string; readonly problems: readonly Problem[]; readonly error?: CombinedError } | undefined
 
 /** The faults and notices of a draft, by the service's own rules. */
 export function useCheck(environment: string, { history: { text }, read }: DraftState): Check {
   const client = useClient()
-  const [checked, setChecked] = useState<{ of: string; problems: readonly Problem[]; error?: CombinedError }>()
+  const [checked, setChecked] = useState(() => (last?.of === text ? last : undefined))
+  const [attempt, setAttempt] = useState(0)
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt asks again
   useEffect(() => {
-    if (read.fault) return
+    if (read.fault || (last?.of === text && !last.error)) return
     let isGone = false
     const timer = setTimeout(async () => {
       const input = { environment, definition: text }
@@ -29,19 +35,22 @@ export function useCheck(environment: string, { history: { text }, read }: Draft
         .toPromise()
       if (isGone) return
       const problems = data ? problemsOf(text, data.validateScenario) : []
-      setChecked((before) => ({ of: text, problems: data ? problems : (before?.problems ?? []), error }))
+      last = { of: text, problems: data ? problems : (last?.problems ?? []), error }
+      setChecked(last)
     }, PAUSE_MS)
     return () => {
       isGone = true
       clearTimeout(timer)
     }
-  }, [client, environment, text, read])
+  }, [client, environment, text, read, attempt])
 
-  if (read.fault) return { problems: syntaxProblem(text, read), isFresh: true, error: undefined }
+  const retry = useCallback(() => setAttempt((before) => before + 1), [])
+  if (read.fault) return { problems: syntaxProblem(text, read), isFresh: true, error: undefined, retry }
   return {
     problems: checked?.problems ?? [],
     isFresh: checked?.of === text && checked.error === undefined,
     error: checked?.of === text ? checked.error : undefined,
+    retry,
   }
 }
 

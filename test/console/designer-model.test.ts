@@ -1,0 +1,520 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { changeText, historyOf, redo, undo } from '../../console/src/designer/draft/history.ts'
+import { layOut } from '../../console/src/designer/graph/layout.ts'
+import { momentText, momentValue } from '../../console/src/designer/graph/moments.ts'
+import { membersAt, type Schema, valuesAt } from '../../console/src/designer/json/schema.ts'
+import { type Definition, readDefinition, whyNoEdge } from '../../console/src/designer/model/definition.ts'
+import {
+  addEdge,
+  addNode,
+  inTurn,
+  removeNode,
+  renameNode,
+  setType,
+  setValue,
+} from '../../console/src/designer/model/edits.ts'
+import { mergeDefinitions } from '../../console/src/designer/model/merge.ts'
+import { setRewards } from '../../console/src/designer/model/node-rewards.ts'
+import {
+  addLevels,
+  COLUMNS,
+  nextCells,
+  removeLevels,
+  rowsOf,
+  setCell,
+  setRows,
+} from '../../console/src/designer/model/pass-table.ts'
+import { readRewards, rewardsText } from '../../console/src/designer/model/rewards.ts'
+import { describeChanges, placeText } from '../../console/src/designer/model/words.ts'
+import { problemsOf, syntaxProblem } from '../../console/src/designer/problems/problems.ts'
+import { pasteAt } from '../../console/src/designer/table/paste.ts'
+import { readCells, readCsv } from '../../console/src/designer/table/spreadsheet.ts'
+import { textOfTemplate } from '../../console/src/designer/templates.ts'
+import { formatJson, RawText } from '../../console/src/designer/text/json-edit.ts'
+import { readPath } from '../../console/src/designer/text/json-path.ts'
+import { toCsv } from '../../console/src/ui/csv.ts'
+import { demoSeason } from '../../src/dev/season.ts'
+import { definitionSchema } from '../../src/scenario/definition-schema.ts'
+import { validateDefinition } from '../../src/scenario/parse-definition.ts'
+
+/** A definition with members of its own, a number beyond 2^53, and a layout of its own. */
+const TEXT = `{
+  "name": "Summer", "start": "start", "editor": { "zoom": 1.50, "big": 9007199254740993 },
+  "nodes": [
+    { "id": "start", "type": "start" },
+    { "id": "pass", "type": "battle-pass", "data": {
+      "levels": [
+        { "level": 1, "xp": 0 },
+        { "level": 2,   "xp": 100, "label": "two" },
+        { "level": 3, "xp": 9007199254740993 }
+      ],
+      "tiers": [
+        { "level": 2, "track": "free", "rewards": [{ "currency": "gold", "amount": 50, "icon": "coin" }] },
+        { "level": 3, "track": "premium", "rewards": [{ "itemId": "board", "amount": 1 }] }
+      ],
+      "premium": { "price": { "currency": "gems", "amount": 950 } }
+    } },
+    { "id": "two", "type": "battle-pass-level", "data": { "levelNumber": "2", "passNodeId": "pass" } },
+    { "id": "r1", "type": "reward", "data": { "rewards": [{ "currency": "gold", "amount": 5 }] } },
+    { "id": "r2", "type": "reward", "data": { "rewards": [{ "currency": "gold", "amount": 5 }] } },
+    { "id": "hello", "type": "popup", "data": { "title": "Hello", "sizes": [1.0, 2e3] } }
+  ],
+  "edges": [
+    { "from": "start", "handle": "onStart", "to": "pass" },
+    { "from": "r1", "handle": "onComplete", "to": "r2" },
+    { "from": "hello", "handle": "closed", "to": "r1" }
+  ]
+}`
+
+function read(text: string): Definition {
+  const { definition, fault } = readDefinition(text)
+  if (!definition) throw new Error(`${fault?.message} at ${fault?.at}: ${text}`)
+  return definition
+}
+
+const passOf = (definition: Definition) => {
+  const pass = definition.byId.get('pass')
+  if (!pass) throw new Error('there is no pass')
+  return pass
+}
+
+const table = (text: string) =>
+  rowsOf(read(text), passOf(read(text))).map(({ cells }) => COLUMNS.map((one) => cells[one]))
+
+function rowAt(text: string, level: string) {
+  const row = rowsOf(read(text), passOf(read(text))).find(({ cells }) => cells.level === level)
+  if (!row) throw new Error(`there is no level ${level}`)
+  return row
+}
+
+const set = (text: string, level: string, column: 'level' | 'xp' | 'free' | 'premium', cell: string): string =>
+  setCell(passOf(read(text)), rowAt(text, level), column, cell)(read(text))
+
+describe('the table of a pass', () => {
+  it('has a row for each level, with exact numbers', () => {
+    expect(validateDefinition(TEXT).faults).toEqual([])
+    expect(table(TEXT)).toEqual([
+      ['1', '0', '', ''],
+      ['2', '100', '50 gold', ''],
+      ['3', '9007199254740993', '', '1 item:board'],
+    ])
+  })
+
+  it('changes one value of the text for one cell', () => {
+    expect(set(TEXT, '2', 'xp', '150')).toBe(TEXT.replace('"xp": 100,', '"xp": 150,'))
+    expect(set(TEXT, '3', 'xp', '9223372036854775807')).toBe(
+      TEXT.replace('"xp": 9007199254740993 }', '"xp": 9223372036854775807 }'),
+    )
+    expect(set(TEXT, '2', 'free', '60 gold')).toBe(TEXT.replace('"amount": 50,', '"amount": 60,'))
+    expect(set(TEXT, '2', 'free', '50 gold, 1 item:hat')).toBe(
+      TEXT.replace('"icon": "coin" }]', '"icon": "coin" }, { "itemId": "hat", "amount": 1 }]'),
+    )
+    expect(set(TEXT, '2', 'free', '')).toBe(TEXT.replace(/\{ "level": 2, "track": "free".*\n\s*/, ''))
+    expect(table(set(TEXT, '1', 'free', 'nothing'))[0]).toEqual(['1', '0', 'nothing', ''])
+  })
+
+  it('leaves the text as it is for what is no number and no reward', () => {
+    for (const cell of ['', '1.5', '-1', '1e3', 'x']) expect(set(TEXT, '2', 'xp', cell)).toBe(TEXT)
+    for (const cell of ['gold', '50', '50 gold,', '1.5 gold', ', 5 gold'])
+      expect(set(TEXT, '2', 'free', cell)).toBe(TEXT)
+  })
+
+  it('takes tiers and level nodes along when a level gets another number', () => {
+    const after = set(TEXT, '2', 'level', '7')
+    expect(after).toBe(
+      TEXT.replace('"level": 2,   "xp"', '"level": 7,   "xp"')
+        .replace('"level": 2, "track"', '"level": 7, "track"')
+        .replace('"levelNumber": "2"', '"levelNumber": "7"'),
+    )
+  })
+
+  it('shows and changes the rewards that a level node sets, as they count instead of those of the pass', () => {
+    const own = setRewards(
+      ['nodes', 2, 'data', 'rewards', 'free'],
+      [{ kind: 'item', name: 'hat', amount: '2' }],
+    )(read(TEXT))
+    expect(table(own)[1]).toEqual(['2', '100', '2 item:hat', ''])
+    expect(rowAt(own, '2').setBy.free).toEqual(['two'])
+    const after = set(own, '2', 'free', '3 item:hat')
+    expect(after).toBe(own.replace('"itemId": "hat", "amount": 2', '"itemId": "hat", "amount": 3'))
+  })
+
+  it('adds a level behind the last, and removes a level with its tiers', () => {
+    const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
+    const next = nextCells(rows)
+    expect(next).toMatchObject({ level: '4', xp: '18014398509481886' })
+    expect(table(addLevels(passOf(read(TEXT)), [next])(read(TEXT)))[3]).toEqual(['4', '18014398509481886', '', ''])
+    const [, second] = rows
+    const less = removeLevels(passOf(read(TEXT)), second ? [second] : [])(read(TEXT))
+    expect(table(less).map(([level]) => level)).toEqual(['1', '3'])
+    expect(less).not.toContain('"icon"')
+  })
+
+  it('goes out as CSV and comes back without a difference, for any table', () => {
+    const name = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' }).filter((text) => text.isWellFormed())
+    const rewards = fc.array(
+      fc.record({
+        kind: fc.constantFrom('currency', 'item'),
+        name,
+        amount: fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }).map(String),
+      }),
+      { maxLength: 3 },
+    )
+    const cell = fc.option(rewards.map(rewardsText), { nil: '' })
+    const rows = fc
+      .uniqueArray(
+        fc.nat(500).map((level) => level + 1),
+        { minLength: 1, maxLength: 12 },
+      )
+      .chain((levels) =>
+        fc.tuple(
+          ...levels
+            .sort((a, b) => a - b)
+            .map((level) =>
+              fc.record({
+                level: fc.constant(String(level)),
+                xp: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String),
+                free: cell,
+                premium: cell,
+              }),
+            ),
+        ),
+      )
+    fc.assert(
+      fc.property(rows, (wanted) => {
+        const csv = toCsv(
+          COLUMNS,
+          wanted.map((row) => COLUMNS.map((column) => row[column])),
+        )
+        const { rows: back, faults } = readCsv(csv)
+        expect(faults).toEqual([])
+        const after = setRows('pass', back)(read(TEXT))
+        expect(table(after)).toEqual(wanted.map((row) => COLUMNS.map((column) => row[column])))
+        // What the table does not show has not changed.
+        expect(after).toContain('"editor": { "zoom": 1.50, "big": 9007199254740993 }')
+        expect(after).toContain('"sizes": [1.0, 2e3]')
+        expect(setRows('pass', back)(read(after))).toBe(after)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('takes over a block of a spreadsheet, with groups of digits, quoted cells and new rows', () => {
+    const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
+    const { table: pasted, faults } = pasteAt(
+      rows,
+      1,
+      'xp',
+      '1,100\t60 gold\r\n2\u00a0200\t\t"1 ""big, red"" "\r\n3300\t5 gold\r\n',
+    )
+    expect(faults).toEqual([])
+    expect(pasted.map((row) => COLUMNS.map((column) => row[column]))).toEqual([
+      ['1', '0', '', ''],
+      ['2', '1100', '60 gold', ''],
+      ['3', '2200', '', '1 "big, red"'],
+      ['4', '3300', '5 gold', ''],
+    ])
+    expect(table(setRows('pass', pasted)(read(TEXT)))[2]).toEqual(['3', '2200', '', '1 "big, red"'])
+  })
+
+  it('takes nothing over from a block with a fault, and names each fault', () => {
+    const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
+    expect(pasteAt(rows, 0, 'level', '1\tmany\n1\t5\tgold').faults).toEqual([
+      expect.stringContaining('Row 1, xp “many”'),
+      expect.stringContaining('Row 2, free “gold”'),
+      'Level 1 would be there twice.',
+    ])
+  })
+
+  it('names the faults of a CSV file with their lines', () => {
+    expect(readCsv('xp,free\n1,2').faults).toEqual(['The first line must name the columns. It lacks level.'])
+    expect(readCsv('level;xp\n1;0\n1;x\n').faults).toEqual([
+      expect.stringContaining('Line 3, xp “x”'),
+      'Line 3: level 1 is there twice.',
+    ])
+    expect(readCells('"a ""b""\nc",d\n', ',')).toEqual([['a "b"\nc', 'd']])
+  })
+})
+
+describe('rewards in one field', () => {
+  it('are read as they are written, whatever their names are', () => {
+    expect(readRewards('50 gold; 1 x item:sword of fire')).toEqual([
+      { kind: 'currency', name: 'gold', amount: '50' },
+      { kind: 'item', name: 'sword of fire', amount: '1' },
+    ])
+    expect(readRewards('1 × item:hat')).toEqual([{ kind: 'item', name: 'hat', amount: '1' }])
+    const rewards = [
+      { kind: 'currency', name: 'item:gold', amount: '1' },
+      { kind: 'item', name: 'a, "b"; c ', amount: '9223372036854775807' },
+    ] as const
+    expect(readRewards(rewardsText(rewards))).toEqual(rewards)
+  })
+})
+
+describe('edits of the graph', () => {
+  it('rename a node wherever it is named, and change nothing else', () => {
+    expect(renameNode('pass', 'p2')(read(TEXT))).toBe(
+      TEXT.replace('"id": "pass"', '"id": "p2"')
+        .replace('"to": "pass"', '"to": "p2"')
+        .replace('"passNodeId": "pass"', '"passNodeId": "p2"'),
+    )
+    expect(renameNode('start', 'begin')(read(TEXT))).toContain('"start": "begin"')
+  })
+
+  it('remove a node with its edges', () => {
+    const { nodes, edges } = read(removeNode('r1')(read(TEXT)))
+    expect(nodes.map(({ id }) => id)).not.toContain('r1')
+    expect(edges).toEqual([{ index: 0, from: 'start', handle: 'onStart', to: 'pass' }])
+  })
+
+  it('add nodes and edges that the service accepts, also to a definition without lists', () => {
+    const added = inTurn(addNode('r3', 'reward'), addEdge({ from: 'r2', handle: 'onComplete', to: 'r3' }))(read(TEXT))
+    expect(validateDefinition(added).faults).toEqual([])
+    expect(added.startsWith(TEXT.slice(0, TEXT.indexOf('"type": "popup"')))).toBe(true)
+    const begun = inTurn(
+      addNode('start', 'start'),
+      addNode('p', 'battle-pass'),
+      addEdge({ from: 'start', handle: 'onStart', to: 'p' }),
+    )(read('{"name":"x","start":"start"}'))
+    expect(validateDefinition(begun).faults).toEqual([])
+  })
+
+  it('give a node another type with data to begin with, and keep data that is there', () => {
+    const [, , , , , hello] = read(TEXT).nodes
+    if (!hello) throw new Error('there is no node')
+    expect(setType(hello, 'cutscene')(read(TEXT))).toBe(TEXT.replace('"popup"', '"cutscene"'))
+  })
+
+  it('set a value at any depth, and add the objects that lead to it', () => {
+    const after = setValue(['nodes', 3, 'data', 'more', 'deep'], new RawText('1.0'))(read(TEXT))
+    expect(after).toBe(
+      TEXT.replace(
+        '"amount": 5 }] } },\n    { "id": "r2"',
+        '"amount": 5 }], "more": { "deep": 1.0 } } },\n    { "id": "r2"',
+      ),
+    )
+    expect(setValue(['nodes', 3, 'data', 'more'], undefined)(read(after))).toBe(TEXT)
+  })
+
+  it('never offer an edge that the service refuses, and refuse none that it takes', () => {
+    const definition = read(TEXT)
+    const ids = [...definition.byId.keys()]
+    const handles = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete', 'closed', '1st', 'a b']
+    for (const from of ids)
+      for (const handle of handles)
+        for (const to of ids) {
+          const edge = { from, handle, to }
+          const { faults } = validateDefinition(addEdge(edge)(definition))
+          expect([edge, whyNoEdge(definition, edge) !== undefined]).toEqual([edge, faults.length > 0])
+        }
+    expect(whyNoEdge(definition, { from: 'r2', handle: 'onComplete', to: 'r1' })).toContain(
+      'a circle of them would never end',
+    )
+  })
+})
+
+describe('differences in words', () => {
+  const changes = (after: string) => describeChanges(TEXT, after)?.flatMap(({ lines }) => lines.map(({ text }) => text))
+
+  it('name levels, tiers, the price, dates, nodes, edges and members of your own', () => {
+    const after = inTurn(
+      (d) => set(d.text, '2', 'xp', '150'),
+      (d) => set(d.text, '2', 'free', '60 gold'),
+      (d) => set(d.text, '3', 'premium', ''),
+      (d) => set(d.text, '1', 'premium', '1 gold'),
+      setValue(['nodes', 1, 'data', 'premium', 'price', 'amount'], 900n),
+      setValue(['nodes', 1, 'data', 'endsAt'], '2026-12-01T00:00:00Z'),
+      setValue(['nodes', 5, 'data', 'title'], 'Hi'),
+      setValue(['name'], 'Autumn'),
+      removeNode('r2'),
+      addNode('r9', 'reward'),
+      addEdge({ from: 'start', handle: 'onStart', to: 'r9' }),
+    )(read(TEXT))
+    expect(changes(after)).toEqual([
+      'The name is "Autumn" instead of "Summer".',
+      'Level 2 needs 150 xp instead of 100.',
+      'The free tier of level 2 grants 60 gold instead of 50 gold.',
+      'Removed: the premium tier of level 3. It granted 1 item:board.',
+      'New: the premium tier of level 1 grants 1 gold.',
+      'Premium costs 900 gems instead of 950 gems.',
+      'The season ends: "2026-12-01T00:00:00Z" instead of never.',
+      'The reward node r2 is removed.',
+      'title is "Hi" instead of "Hello".',
+      'New reward node r9.',
+      'The edge r1 – onComplete → r2 is removed.',
+      'New edge start – onStart → r9.',
+    ])
+  })
+
+  it('find none where only spaces and the order of nodes differ, and one where the order of edges does', () => {
+    const start = '{ "id": "start", "type": "start" },'
+    const moved = formatJson(TEXT, read(TEXT).root).replace(start, '').replace('"nodes": [', `"nodes": [ ${start}`)
+    expect(changes(moved)).toEqual([])
+    const two = addEdge({ from: 'start', handle: 'onStart', to: 'hello' })(read(TEXT))
+    const [first, second] = ['"to": "pass"', '"to": "hello"']
+    const swapped = two.replace(first, '"to": "?"').replace(second, first).replace('"to": "?"', second)
+    expect(describeChanges(two, swapped)?.[0]?.lines[0]?.text).toBe(
+      'Behind start – onStart, nodes are entered in another order: hello, pass.',
+    )
+  })
+})
+
+describe('two designers', () => {
+  it('whose changes do not touch each other lose neither', () => {
+    const mine = inTurn((d) => set(d.text, '2', 'xp', '150'), removeNode('hello'))(read(TEXT))
+    const theirs = inTurn((d) => set(d.text, '2', 'free', '60 gold'), addNode('r9', 'reward'))(read(TEXT))
+    const merge = mergeDefinitions(TEXT, mine, theirs, 'mine')
+    expect(merge?.conflicts).toEqual([])
+    expect(describeChanges(theirs, merge?.text ?? '')).toEqual(describeChanges(TEXT, mine))
+    expect(describeChanges(mine, merge?.text ?? '')).toEqual(describeChanges(TEXT, theirs))
+  })
+
+  it('who changed the same value choose whose counts', () => {
+    const mine = set(TEXT, '2', 'xp', '150')
+    const theirs = set(TEXT, '2', 'xp', '160')
+    expect(mergeDefinitions(TEXT, mine, theirs, 'mine')?.conflicts).toHaveLength(1)
+    expect(mergeDefinitions(TEXT, mine, theirs, 'mine')?.text).toBe(mine)
+    expect(mergeDefinitions(TEXT, mine, theirs, 'theirs')?.text).toBe(theirs)
+    expect(mergeDefinitions(TEXT, mine, mine, 'mine')).toMatchObject({ conflicts: [], text: mine })
+  })
+
+  it('of whom one removed what the other changed are told', () => {
+    const mine = set(TEXT, '2', 'xp', '150')
+    const theirs = removeNode('pass')(read(TEXT))
+    expect(mergeDefinitions(TEXT, mine, theirs, 'mine')?.conflicts).toHaveLength(1)
+    expect(mergeDefinitions(TEXT, mine, theirs, 'mine')?.lost).toHaveLength(1)
+    const other = mergeDefinitions(TEXT, theirs, mine, 'theirs')
+    expect(describeChanges(mine, other?.text ?? '')?.flatMap(({ lines }) => lines.map(({ text }) => text))).toEqual([
+      'The edge start – onStart → pass is removed.',
+    ])
+  })
+})
+
+describe('the history', () => {
+  it('goes back to each text and forth again, for any texts', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string()), (texts) => {
+        let history = historyOf('begin')
+        const seen = ['begin']
+        for (const text of texts) {
+          if (text === seen.at(-1)) continue
+          history = changeText(history, text, '', 0)
+          seen.push(text)
+        }
+        for (const text of [...seen].reverse()) {
+          expect(history.text).toBe(text)
+          history = undo(history)
+        }
+        for (const text of seen.slice(1)) {
+          history = redo(history)
+          expect(history.text).toBe(text)
+        }
+      }),
+    )
+  })
+
+  it('takes the letters of a word as one step, and words after a pause as two', () => {
+    let history = historyOf('')
+    for (const [text, at] of [
+      ['a', 0],
+      ['ab', 100],
+      ['abc', 200],
+      ['abcd', 5_000],
+    ] as const)
+      history = changeText(history, text, 'json', at)
+    expect(undo(history).text).toBe('abc')
+    expect(undo(undo(history)).text).toBe('')
+  })
+})
+
+describe('faults of the service', () => {
+  it('stand at their places, with words for them', () => {
+    const faulty = TEXT.replace('"xp": 100,', '"xp": 0,').replace('"to": "r2"', '"to": "gone"')
+    const problems = problemsOf(faulty, validateDefinition(faulty))
+    expect(problems.map(({ place, nodeId, cell, from, to }) => [place, nodeId, cell, faulty.slice(from, to)])).toEqual([
+      ['pass, level 2, xp', 'pass', { level: '2', column: 'xp' }, '0'],
+      ['edge r1 – onComplete → gone', 'r1', undefined, '"gone"'],
+    ])
+    const notices = problemsOf(TEXT, validateDefinition(TEXT))
+    expect(notices.map(({ kind, nodeId }) => [kind, nodeId])).toEqual([
+      ['notice', 'r1'],
+      ['notice', 'r2'],
+    ])
+    expect(placeText(read(TEXT), readPath('nodes[1].data.tiers[1].rewards[0].amount'))).toBe(
+      'pass, level 3, premium, rewards, no. 1, amount',
+    )
+  })
+
+  it('of a text that is no JSON are at their line', () => {
+    const broken = '{\n  "name": \n}'
+    expect(syntaxProblem(broken, readDefinition(broken))).toMatchObject([{ place: 'line 3, column 1', from: 13 }])
+  })
+})
+
+describe('templates and the demo', () => {
+  it('can be published as they are', () => {
+    for (const template of ['season', 'empty'] as const)
+      expect(validateDefinition(textOfTemplate(template, 'X')).faults).toEqual([])
+  })
+})
+
+describe('the schema of definitions', () => {
+  const schema = definitionSchema as unknown as Schema
+  const data = (type: string) =>
+    ['nodes', 'item', 'data'].map((member) => (member === 'item' ? 'item' : { member, type }) as never)
+
+  it('says what may stand at a place, by the type of the node', () => {
+    expect([...membersAt(schema, [], undefined).keys()]).toEqual(['name', 'start', 'nodes', 'edges'])
+    expect([...membersAt(schema, data('battle-pass'), undefined).keys()]).toEqual([
+      'levels',
+      'tiers',
+      'premium',
+      'startsAt',
+      'endsAt',
+      'claimUntil',
+    ])
+    expect([...membersAt(schema, data('reward'), undefined).keys()]).toEqual(['rewards', 'repeat'])
+    expect([...membersAt(schema, data('popup'), undefined).keys()]).toEqual([])
+    expect(valuesAt(schema, [...data('reward'), { member: 'repeat', type: undefined }])).toEqual([
+      'never',
+      'run',
+      'always',
+    ])
+  })
+})
+
+describe('moments', () => {
+  it('are shown in UTC and written with an offset; a text that a field would change is left alone', () => {
+    expect(momentValue('2026-12-01T02:00:00+02:00')).toBe('2026-12-01T00:00:00')
+    expect(momentText('2026-12-01T00:00')).toBe('2026-12-01T00:00:00Z')
+    expect(momentText('2026-12-01T00:00:30')).toBe('2026-12-01T00:00:30Z')
+    expect(momentValue('2026-12-01T00:00:00.123456Z')).toBeUndefined()
+    expect(momentValue('soon')).toBeUndefined()
+  })
+})
+
+describe('the layout', () => {
+  it('places each box once, without overlaps, for few boxes and for a thousand', () => {
+    for (const count of [20, 1_000]) {
+      const boxes = Array.from({ length: count }, (_, at) => ({ id: String(at), width: 240, height: 100 }))
+      const links = boxes.slice(1).map((box, at) => ({ from: String(Math.floor(at / 3)), to: box.id }))
+      const places = [...layOut(boxes, [...links, { from: '5', to: '0' }, { from: 'x', to: '1' }]).values()]
+      expect(places).toHaveLength(count)
+      const sorted = places.sort((a, b) => a.x - b.x || a.y - b.y)
+      for (const [at, { x, y }] of sorted.entries()) {
+        const before = sorted[at - 1]
+        if (before && before.x === x) expect(y - before.y).toBeGreaterThanOrEqual(100)
+      }
+    }
+  })
+})
+
+describe('a large definition', () => {
+  it('of the demo survives each edit with its other values', () => {
+    const season = demoSeason()
+    const after = set(season, '50', 'free', '1 gold')
+    expect(describeChanges(season, after)?.flatMap(({ lines }) => lines)).toHaveLength(1)
+    expect(validateDefinition(after).faults).toEqual([])
+  })
+})

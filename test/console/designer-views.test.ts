@@ -1,0 +1,346 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
+import { cell, keptText, publish, published, SUMMER, valid, view } from '../support/designer.ts'
+import { until } from '../support/until.ts'
+
+let stage: ConsoleStage
+
+beforeAll(async () => {
+  if (withoutChromium === '') stage = await startConsole()
+})
+afterAll(() => stage?.stop())
+
+/** Pastes a text as a spreadsheet copies it. */
+const paste = (into: Locator, text: string): Promise<void> =>
+  into.evaluate((element, data) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData('text/plain', data)
+    element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+  }, text)
+
+const draftIs = (page: Page, scenarioId: string, text: string): Promise<void> =>
+  until(`the draft is ${text}`, async () => (await keptText(page, scenarioId)) === text)
+
+const focusedOn = (page: Page, label: string): Promise<void> =>
+  until(`${label} has the focus`, async () => (await page.evaluate('document.activeElement.ariaLabel')) === label)
+
+async function open(scenarioId: string, tab: string, text = SUMMER) {
+  await publish(stage, scenarioId, text)
+  const opened = await stage.open(`/env/production/scenarios/${scenarioId}/${tab}`)
+  return opened
+}
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`, () => {
+  it('edit one text, by ranges: numbers beyond 2^53, members of your own and spaces stay to the byte', async () => {
+    const opened = await open('one', 'table')
+    const { page } = opened
+    let text = SUMMER
+    await cell(page, 2, 'xp').fill('150')
+    text = text.replace('"xp": 100', '"xp": 150')
+    await draftIs(page, 'one', text)
+
+    await view(page, 'Graph')
+    await page.getByLabel('popup node hello').click()
+    await page.getByLabel('title', { exact: true }).fill('Hi')
+    text = text.replace('"Hello"', '"Hi"')
+    await page.getByLabel('Handle').fill('closed')
+    await page.getByLabel('To', { exact: true }).fill('first')
+    await page.getByRole('button', { name: 'Add edge' }).click()
+    text = text.replace(
+      '"to": "second" }',
+      '"to": "second" },\n    { "from": "hello", "handle": "closed", "to": "first" }',
+    )
+    await draftIs(page, 'one', text)
+    await valid(page)
+    await opened.check('designer-node')
+
+    await view(page, 'JSON')
+    await page.getByText('"xp": 150').click()
+    await page.keyboard.press('End')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.type('0')
+    text = text.replace('"xp": 150', '"xp": 1500')
+    await draftIs(page, 'one', text)
+    await opened.check('designer-json')
+
+    await view(page, 'Table')
+    expect(await cell(page, 2, 'xp').inputValue()).toBe('1500')
+    for (let step = 0; step < 4; step += 1) await page.getByRole('button', { name: 'Undo' }).click()
+    expect(await page.getByRole('button', { name: 'Undo' }).isDisabled()).toBe(true)
+    await until('nothing is kept', async () => (await keptText(page, 'one')) === null)
+    for (let step = 0; step < 4; step += 1) await page.keyboard.press('Control+Shift+z')
+    await draftIs(page, 'one', text)
+
+    await view(page, 'Review and publish')
+    await page.getByRole('button', { name: 'Publish…' }).click()
+    await page.getByLabel('Reason').fill('test')
+    await page.getByRole('button', { name: 'Publish version 2' }).click()
+    await page.getByText('Version 2 of one is published').waitFor()
+    expect((await published(stage, 'one'))?.definitionText).toBe(text)
+    await opened.close()
+  })
+
+  it('take rows of a spreadsheet, name every faulty cell, and take a block as one step', async () => {
+    const opened = await open('paste', 'table')
+    const { page } = opened
+    await paste(cell(page, 2, 'xp'), '200\tlots\n300\t70 gold\n')
+    await page.getByText('Nothing was pasted.').waitFor()
+    await page.getByText('Row 1, free “lots”').waitFor()
+    await opened.check('designer-paste-fault')
+    await paste(cell(page, 2, 'xp'), '200\t60 gold\n1,300\t\t1 item:hat\n2400\t80 gold\n')
+    await page.getByText('Pasted. New levels: 1.').waitFor()
+    expect(await cell(page, 3, 'premium rewards').inputValue()).toBe('1 item:hat')
+    expect(await cell(page, 4, 'xp').inputValue()).toBe('2400')
+    await valid(page)
+    await page.keyboard.press('Control+z')
+    await until('it is undone', async () => (await cell(page, 2, 'xp').inputValue()) === '100')
+    expect(await cell(page, 4, 'xp').count()).toBe(0)
+    await opened.close()
+  })
+
+  it('go out as CSV and come back, and show what a file would change before it does', async () => {
+    const opened = await open('csv', 'table')
+    const { page } = opened
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export CSV' }).click()
+    const saved = await saving
+    expect(saved.suggestedFilename()).toBe('pass.csv')
+    const csv = await readFile(await saved.path(), 'utf8')
+    expect(csv).toBe('level,xp,free,premium\r\n1,0,,\r\n2,100,50 gold,\r\n3,9007199254740993,,\r\n')
+    const file = join(tmpdir(), `designer-${process.pid}.csv`)
+    await writeFile(file, csv)
+    await page.getByLabel('Import CSV').setInputFiles(file)
+    await page.getByRole('dialog').getByText('No differences').waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    expect(await page.getByRole('button', { name: 'Undo' }).isDisabled()).toBe(true)
+    await writeFile(file, csv.replace('50 gold', '50 gold, 1 item:""x'))
+    await page.getByLabel('Import CSV').setInputFiles(file)
+    await page.getByText('This file cannot be imported.').waitFor()
+    await page.getByRole('dialog').getByText('Cancel').click()
+    await writeFile(file, csv.replace('50 gold', '60 gold').replace('9007199254740993', '9007199254740995'))
+    await page.getByLabel('Import CSV').setInputFiles(file)
+    await page.getByText('Level 3 needs 9,007,199,254,740,995 xp instead of 9,007,199,254,740,993.').waitFor()
+    await opened.check('designer-import')
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await draftIs(page, 'csv', SUMMER.replace('0993', '0995').replace('"amount": 50', '"amount": 60'))
+    await opened.close()
+  })
+
+  it('have faults at their places, and a list that goes there', async () => {
+    const faulty = SUMMER.replace('"id": "second", "type": "reward"', '"id": "second", "type": "popup"')
+    const opened = await open('faults', 'table', faulty)
+    const { page } = opened
+    await cell(page, 2, 'xp').fill('0')
+    await page.getByRole('button', { name: /pass, level 2, xp Must be more than the xp/ }).waitFor()
+    expect(await cell(page, 2, 'xp').getAttribute('aria-invalid')).toBe('true')
+    await cell(page, 3, 'free rewards').fill('some gold')
+    expect(await cell(page, 3, 'free rewards').getAttribute('aria-invalid')).toBe('true')
+    await opened.check('designer-faults-table')
+    await cell(page, 1, 'level').focus()
+    await page.getByRole('button', { name: /pass, level 2, xp/ }).click()
+    await focusedOn(page, 'Level 2, xp')
+
+    await view(page, 'Graph')
+    await page.getByLabel('battle-pass node pass').getByText('1 fault').waitFor()
+    await page.getByRole('button', { name: /pass, level 2, xp/ }).click()
+    await page.getByRole('heading', { name: 'pass', exact: true }).waitFor()
+    await opened.check('designer-faults-graph')
+
+    await view(page, 'JSON')
+    await page.getByRole('button', { name: /pass, level 2, xp/ }).click()
+    await page.getByLabel('Definition as JSON').waitFor()
+    await until('the value is selected', async () => (await page.evaluate('String(getSelection())')) === '0')
+    await page.keyboard.type('"')
+    await page.getByText(/line 8, column \d+/).waitFor()
+    await page.getByText('1 fault').waitFor()
+    await opened.check('designer-faults-json')
+    await view(page, 'Table')
+    await page.getByText('The text is no JSON now, so this view shows it as it was before.').waitFor()
+    await view(page, 'Review and publish')
+    await page.getByText('It cannot be published yet. The text is no JSON.').waitFor()
+    expect(await page.getByRole('button', { name: 'Publish…' }).isDisabled()).toBe(true)
+    await opened.close()
+  })
+
+  it('let nobody draw an edge that the service refuses, such as a circle of rewards, and say why', async () => {
+    const opened = await open('circle', 'graph')
+    const { page } = opened
+    const [first, second] = [page.getByLabel('reward node first'), page.getByLabel('reward node second')]
+    await first.waitFor()
+    const port = async (node: Locator, side: 'left' | 'right') => {
+      const box = await node.boundingBox()
+      const handle = await node.getByText('onComplete').boundingBox()
+      if (!box || !handle) throw new Error('the node is not shown')
+      return side === 'left'
+        ? { x: box.x, y: box.y + box.height / 2 }
+        : { x: box.x + box.width, y: handle.y + handle.height / 2 }
+    }
+    const drag = async (from: { x: number; y: number }, to: { x: number; y: number }) => {
+      await page.mouse.move(from.x, from.y)
+      await page.mouse.down()
+      await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2, { steps: 4 })
+      await page.mouse.move(to.x, to.y, { steps: 4 })
+      await page.mouse.up()
+    }
+    await drag(await port(second, 'right'), await port(first, 'left'))
+    await page.getByText('Reward nodes run by themselves, so a circle of them would never end.').waitFor()
+    expect(await keptText(page, 'circle')).toBeNull()
+    await drag(await port(second, 'right'), await port(page.getByLabel('popup node hello'), 'left'))
+    await page.getByLabel('Edge from second, onComplete, to hello').waitFor({ state: 'attached' })
+    await draftIs(
+      page,
+      'circle',
+      SUMMER.replace(
+        '"to": "second" }',
+        '"to": "second" },\n    { "from": "second", "handle": "onComplete", "to": "hello" }',
+      ),
+    )
+    await page.getByRole('button', { name: 'Undo' }).click()
+
+    await second.click()
+    await page.getByLabel('Id', { exact: true }).fill('pass')
+    await page.getByText('It is empty, or another node has it.').waitFor()
+    await page.getByLabel('Id', { exact: true }).fill('third')
+    await page.getByLabel('reward node third').waitFor()
+    await page.getByLabel('To', { exact: true }).fill('first')
+    await page.getByText('a circle of them would never end').last().waitFor()
+    expect(await page.getByRole('button', { name: 'Add edge' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Remove the edge' }).count()
+    await page.getByRole('button', { name: 'Delete node' }).click()
+    await page.getByLabel('reward node third').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Add node' }).click()
+    await page.getByLabel('Type').fill('cutscene')
+    await opened.check('designer-add-node')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('heading', { name: 'cutscene' }).waitFor()
+    await page.getByLabel('cutscene node cutscene').focus()
+    await page.keyboard.press('Delete')
+    await page.getByLabel('cutscene node cutscene').waitFor({ state: 'detached' })
+    await valid(page)
+    await opened.close()
+  })
+
+  it('edit the pass, level and reward nodes by fields, and keep what no field shows', async () => {
+    const opened = await open('fields', 'graph')
+    const { page } = opened
+    await page.getByLabel('battle-pass node pass').click()
+    await page.getByLabel('Price').fill('9007199254740993')
+    await page.getByLabel('Ends (UTC)').fill('2026-12-01T00:00:00')
+    await draftIs(
+      page,
+      'fields',
+      SUMMER.replace('"amount": 950', '"amount": 9007199254740993').replace(/("premium": .*\n)/, (line) =>
+        line.replace('\n', ',\n      "endsAt": "2026-12-01T00:00:00Z"\n'),
+      ),
+    )
+    await page.getByLabel('Sell premium').uncheck()
+    await page.getByLabel('Price').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Edit levels and tiers' }).click()
+    await cell(page, 2, 'free rewards').waitFor()
+    await view(page, 'Graph')
+    await page.getByLabel('reward node first').click()
+    await page.getByLabel('Rewards').fill('5 gold, 2 item:hat')
+    await page.getByLabel('Pays a player').selectOption('once in each run')
+    await until('the reward is changed', async () =>
+      ((await keptText(page, 'fields')) ?? '').includes(
+        '{ "rewards": [{ "currency": "gold", "amount": 5 }, { "itemId": "hat", "amount": 2 }], "repeat": "run" }',
+      ),
+    )
+    await valid(page)
+    await opened.close()
+  })
+
+  it('complete names and ids in the JSON, by the schema and the draft', async () => {
+    const opened = await open('complete', 'json')
+    const { page } = opened
+    await page.getByText('"onLevelUp"', { exact: true }).click()
+    await page.keyboard.press('Control+Space')
+    await page.getByRole('option', { name: 'onMaxLevel' }).waitFor()
+    await opened.check('designer-completion')
+    await page.getByRole('option', { name: 'onMaxLevel' }).click()
+    await draftIs(page, 'complete', SUMMER.replace('onLevelUp', 'onMaxLevel'))
+    await opened.close()
+  })
+
+  it('are usable at 390 pixels, and in the dark', async () => {
+    await publish(stage, 'small', SUMMER)
+    for (const [width, dark] of [
+      [390, false],
+      [390, true],
+      [1280, true],
+    ] as const)
+      for (const tab of ['graph', 'table', 'json', 'review', 'versions']) {
+        const opened = await stage.open(`/env/production/scenarios/small/${tab}`, { width, height: 800, dark })
+        const { page } = opened
+        await page.getByRole('heading', { name: 'small' }).waitFor()
+        await page.getByText('Loading…').waitFor({ state: 'detached' })
+        if (tab === 'json') await page.getByLabel('Definition as JSON').waitFor()
+        if (tab === 'graph') await page.getByLabel('battle-pass node pass').waitFor({ state: 'attached' })
+        if (tab === 'versions') await page.getByRole('cell', { name: '1 current' }).waitFor()
+        await opened.check(`designer-${tab}-${width}-${dark ? 'dark' : 'light'}`)
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        await opened.close()
+      }
+  })
+
+  it('stay usable with 1,000 nodes and 70,000 keys', async () => {
+    const levels = Array.from({ length: 1_000 }, (_, at) => ({ level: at + 1, xp: at * 100 }))
+    const tiers = levels.flatMap(({ level }) =>
+      ['free', 'premium'].map((track) => ({ level, track, rewards: [{ currency: 'gold', amount: level }] })),
+    )
+    const members = Object.fromEntries(Array.from({ length: 55 }, (_, at) => [`m${at}`, at]))
+    const nodes = Array.from({ length: 997 }, (_, at) => ({ id: `n${at}`, type: 'popup', data: { ...members } }))
+    const large = JSON.stringify({
+      name: 'Large',
+      start: 'start',
+      nodes: [
+        { id: 'start', type: 'start' },
+        {
+          id: 'pass',
+          type: 'battle-pass',
+          data: { levels, tiers, premium: { price: { currency: 'gems', amount: 1 } } },
+        },
+        ...nodes,
+      ],
+      edges: [
+        { from: 'start', handle: 'onStart', to: 'pass' },
+        ...nodes.map(({ id }, at) => ({
+          from: at === 0 ? 'start' : `n${Math.floor((at - 1) / 3)}`,
+          handle: at === 0 ? 'onStart' : 'next',
+          to: id,
+        })),
+      ],
+    })
+    const opened = await open('large', 'graph', large)
+    const { page } = opened
+    await page.getByLabel('Find a node').fill('n990')
+    await page.getByRole('list', { name: 'Nodes' }).getByRole('button', { name: 'n990' }).click()
+    await page.getByRole('heading', { name: 'n990' }).waitFor()
+    await page.getByLabel('m0', { exact: true }).fill('7')
+    await opened.check('designer-large-graph')
+    await view(page, 'Table')
+    await cell(page, 2, 'xp').fill('101')
+    await cell(page, 2, 'xp').press('ArrowDown')
+    await focusedOn(page, 'Level 3, xp')
+    expect(await page.getByRole('row').count()).toBeLessThan(100)
+    await view(page, 'JSON')
+    await page.getByRole('button', { name: 'Break it into lines' }).click()
+    await page.getByText('"name": "Large"').click()
+    await page.keyboard.press('End')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.type('r')
+    await view(page, 'Review and publish')
+    await page.getByText('Level 2 needs 101 xp instead of 100.').waitFor()
+    await page.getByText('m0 is 7 instead of 0.').waitFor()
+    await page.getByText('The name is "Larger" instead of "Large".').waitFor()
+    await opened.close()
+  })
+})
