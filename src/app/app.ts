@@ -110,7 +110,7 @@ export async function createApp({
       url: databaseUrl,
       connections,
       isForGroups,
-      onError: (error) => log.warn({ err: error.message }, 'a database connection was lost'),
+      onError: (error) => warn(error, 'a database connection was lost'),
     })
   const forOperators = Math.floor(config.databaseConnections * OPERATORS_SHARE)
   const forGroups = Math.max(2, Math.floor(config.databaseConnections * GROUPS_SHARE))

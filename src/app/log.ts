@@ -27,14 +27,20 @@ const REDACTED = [
 
 const SPARING_MS = 60_000
 
-/** Logs the same warning at most once a minute: a job that fails each second would fill the log. */
-export function rateLimited(log: Logger): (error: unknown, message: string) => void {
-  const last = new Map<string, number>()
+/** The most causes of one message that are logged within a minute: the text of a cause may differ each time. */
+const MAX_CAUSES = 10
+
+/** Logs a message with the same cause at most once a minute: a job that fails each second would fill the log. */
+export function rateLimited(log: Logger, now = () => performance.now()): (error: unknown, message: string) => void {
+  const logged = new Map<string, Map<string, number>>()
   return (error, message) => {
-    const now = performance.now()
-    if (now - (last.get(message) ?? Number.NEGATIVE_INFINITY) < SPARING_MS) return
-    last.set(message, now)
-    log.warn({ err: causeText(error) }, message)
+    const cause = causeText(error)
+    const causes = logged.get(message) ?? new Map<string, number>()
+    logged.set(message, causes)
+    for (const [earlier, at] of causes) if (now() - at >= SPARING_MS) causes.delete(earlier)
+    if (causes.has(cause) || causes.size >= MAX_CAUSES) return
+    causes.set(cause, now())
+    log.warn({ err: cause }, message)
   }
 }
 
