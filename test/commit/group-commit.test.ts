@@ -401,6 +401,40 @@ describe('a database that is away (unavailable within the deadline, never a hang
     expect(await engine.run(add('a'))).toBe(4)
   })
 
+  it('refuses at once what comes when queued calls have waited for four fifths of their deadline, and answers those in time', async () => {
+    const pool = createPool({ url: database.url, connections: 1, onError: () => undefined })
+    const engine = createGroupCommit({ pool, connections: 1, maxBatch: 2, deadlineMs: 4_000 })
+    opened.push({ engine, pool })
+    await observer.query(`INSERT INTO counters VALUES ('gate', 0)`)
+    const holder = new pg.Client({ connectionString: database.url })
+    await holder.connect()
+    await holder.query(`BEGIN; SELECT FROM counters WHERE name = 'gate' FOR UPDATE`)
+    const used = await pool.connect()
+    const started = performance.now()
+    // A long queue alone is taken.
+    const waiting = Promise.allSettled(
+      [add('gate', 0), ...times(4, () => add('a'))].map((command) => engine.run(command)),
+    )
+    try {
+      await until('they have waited', () => performance.now() - started > 3_250)
+      used.release()
+      await until('the first group waits for the gate', async () => {
+        const { rows } = await observer.query(
+          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        )
+        return rows.length > 0
+      })
+      expect(engine.queued).toBe(3)
+      await expect(engine.run(add('b'))).rejects.toMatchObject(unavailable)
+      expect(engine.queued).toBe(3)
+    } finally {
+      await holder.query('COMMIT')
+      await holder.end()
+    }
+    expect((await waiting).map((result) => ('value' in result ? result.value : result.reason))).toEqual([0, 1, 2, 3, 4])
+    expect(await engine.run(add('b'))).toBe(1)
+  })
+
   it('refuses nothing when the clock of the machine jumps ahead', async () => {
     const engine = start({ connections: 1 })
     const open = await gather(engine)
