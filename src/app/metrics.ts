@@ -67,7 +67,7 @@ export function createMetrics() {
     },
     operationErrors: new Counter({
       name: 'tierway_graphql_errors_total',
-      help: 'Errors in answers to GraphQL operations, by the name of the operation and the code of the error.',
+      help: 'Errors in answers to GraphQL requests, by the name of the operation and the code of the error.',
       labelNames: ['operation', 'code'],
       registers,
     }),

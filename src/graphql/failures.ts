@@ -7,6 +7,7 @@ import { toRefusal } from '../db/failures.ts'
 import { isUnreadableArgument } from '../db/prisma.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import type { Context, ServerContext } from './context.ts'
+import type { CountRefused } from './operation-metrics.ts'
 
 /**
  * A refusal keeps its text and code, a fault of the document is the caller's, and any other error is a bug whose text
@@ -130,12 +131,12 @@ export function createTidyErrors({ suggest }: { suggest: boolean }): TidyErrors 
   }
 }
 
-/** Tidies the answers that Yoga sends over HTTP. */
-export function tidyResults(tidy: TidyErrors): Plugin<object, ServerContext> {
+/** Tidies the answers that Yoga sends over HTTP, and counts those to requests that were refused before they ran. */
+export function tidyResults(tidy: TidyErrors, countRefused: CountRefused): Plugin<object, ServerContext> {
   return {
     onResultProcess({ result }) {
       for (const one of Array.isArray(result) ? result : [result]) {
-        if (one && 'errors' in one && one.errors) tidy(one.errors)
+        if (one && 'errors' in one && one.errors) countRefused(tidy(one.errors))
       }
     },
   }

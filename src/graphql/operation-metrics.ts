@@ -1,4 +1,4 @@
-import { type ExecutionArgs, type ExecutionResult, getOperationAST, Kind, parse } from 'graphql'
+import { type ExecutionArgs, type ExecutionResult, type GraphQLError, getOperationAST, Kind, parse } from 'graphql'
 import { handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
 import type { Metrics } from '../app/metrics.ts'
 import { tracing } from '../request/tracing.ts'
@@ -8,6 +8,8 @@ const MAX_NAMES = 200
 const MAX_NAME = 64
 const ANONYMOUS = 'anonymous'
 const OTHER = 'other'
+/** Instead of a name, for requests that were refused before an operation ran. No operation can have it as its name. */
+const NOT_RUN = 'not run'
 /** Errors of callers without access. Their operations cannot add names. */
 const DENIED: ReadonlySet<unknown> = new Set([
   'INVALID_TOKEN',
@@ -20,10 +22,15 @@ const DENIED: ReadonlySet<unknown> = new Set([
 /** Counts an operation that has an answer. A subscription counts when it begins. */
 export type CountOperation = (args: ExecutionArgs, startedMs: number, errors: ExecutionResult['errors']) => void
 
+/** Counts the errors of a request that was refused before an operation ran. */
+export type CountRefused = (errors: readonly Pick<GraphQLError, 'extensions'>[]) => void
+
 /** Counts operations by name, over HTTP, server-sent events and WebSockets. */
 export function createOperationMetrics(metrics: Metrics, persisted: Iterable<string>) {
   const known = new Set<string>([ANONYMOUS, OTHER, ...namesOf(persisted)])
   const room = known.size + MAX_NAMES
+  /** Errors of operations: Yoga shows them again with the answer. Those of a document are cached, and count each time. */
+  const counted = new WeakSet<object>()
 
   function nameOf(sent: string | undefined, errors: ExecutionResult['errors']): string {
     if (sent === undefined) return ANONYMOUS
@@ -41,9 +48,18 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
     span?.set('graphql.operation.name', name)
     span?.set('graphql.operation.type', operation?.operation ?? 'query')
     metrics.countOperation(name, operation?.operation ?? 'query', performance.now() - startedMs)
-    for (const { extensions } of errors ?? []) {
-      metrics.operationErrors.inc({ operation: name, code: String(extensions.code ?? 'INVALID_REQUEST') })
+    for (const error of errors ?? []) {
+      counted.add(error)
+      countError(name, error)
     }
+  }
+
+  const countRefused: CountRefused = (errors) => {
+    for (const error of errors) if (!counted.has(error)) countError(NOT_RUN, error)
+  }
+
+  function countError(operation: string, error: Pick<GraphQLError, 'extensions'>): void {
+    metrics.operationErrors.inc({ operation, code: String(error.extensions.code ?? 'INVALID_REQUEST') })
   }
 
   const plugin: Plugin = {
@@ -55,7 +71,7 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
       }
     },
   }
-  return { count, plugin }
+  return { count, countRefused, plugin }
 }
 
 /** The names of the operations of documents. */

@@ -11,6 +11,7 @@ import { requestIdOf } from '../http/request-id.ts'
 import type { Context, ServerContext } from './context.ts'
 import type { KeptDocuments } from './documents.ts'
 import { mask, type TidyErrors } from './failures.ts'
+import type { CountRefused } from './operation-metrics.ts'
 import type { FoundDocument, SentOperation } from './persisted-operations.ts'
 
 export interface ServeOptions {
@@ -22,6 +23,7 @@ export interface ServeOptions {
   /** Finds the document that a client names or sends. Refuses a document that must not run. */
   readonly find: (sent: SentOperation) => FoundDocument | undefined
   readonly count: (found: FoundDocument) => void
+  readonly countRefused: CountRefused
   readonly tidy: TidyErrors
   /** The context of queries and mutations. */
   readonly addressOf: (request: IncomingMessage) => () => string
@@ -110,6 +112,7 @@ export function createServe(options: ServeOptions) {
       const refusal = error instanceof Refusal ? error : new Refusal('internalError')
       if (refusal !== error) log.error({ path: ROUTE, requestId: call.requestId, err: error }, refusal.message)
       const type = `${JSON_TYPE}; charset=utf-8`
+      options.countRefused([{ extensions: { code: refusal.code.toUpperCase() } }])
       letBy(request, response)
       write(response, refusal.status, [...call.headers, 'content-type', type], textOf(refusal, call.requestId))
     }

@@ -18,6 +18,7 @@ import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import type { Context, ServerContext } from './context.ts'
 import { refusalError, type TidyErrors } from './failures.ts'
 import { type Beating, Heartbeat } from './heartbeat.ts'
+import type { CountRefused } from './operation-metrics.ts'
 import { Outlet } from './outlet.ts'
 import type { SentOperation } from './persisted-operations.ts'
 import { type FrameSink, LiveResults, type Subscribe } from './shared-results.ts'
@@ -30,6 +31,7 @@ export interface SocketOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly tidy: TidyErrors
+  readonly countRefused: CountRefused
   readonly mask: (error: unknown) => GraphQLError
   readonly subscribe: Subscribe
   /** Finds the document that a client names or sends. Refuses a document that must not run. */
@@ -86,7 +88,8 @@ class Connection implements Beating {
  * retry).
  */
 export function createSocketServer(options: SocketOptions) {
-  const { yoga, config, service, watch, metrics, log, tidy, mask, subscribe, findDocument, connectionLimits } = options
+  const { yoga, config, service, watch, metrics, log, tidy, countRefused, mask, subscribe, findDocument } = options
+  const { connectionLimits } = options
   const wss = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -146,7 +149,7 @@ export function createSocketServer(options: SocketOptions) {
       extra.begun.push(answered)
       const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
       // Aborted operations make room at once, but only as many again: work that has not begun cannot be stopped.
-      if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return [tooMany()]
+      if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return refused([tooMany()])
       const { schema, execute, parse, validate, contextFactory } = yoga.getEnveloped({
         request: undefined,
         authorization: readAuthorization(connectionParams),
@@ -158,9 +161,9 @@ export function createSocketServer(options: SocketOptions) {
         closed: answered.signal,
       } as never)
       const document = checked<DocumentNode>(() => parse(findDocument(params) ?? params.query))
-      if (Array.isArray(document)) return tidy(document)
+      if (Array.isArray(document)) return refused(document)
       const errors = checked(() => validate(schema, document) as readonly GraphQLError[])
-      if (errors.length > 0) return tidy(errors)
+      if (errors.length > 0) return refused(errors)
       // The cached text, so that each subscriber does not hold a copy.
       if (document.loc) Object.assign(params, { query: document.loc.source.body })
       return {
@@ -186,6 +189,11 @@ export function createSocketServer(options: SocketOptions) {
       if (result.errors) tidy(result.errors)
     },
   })
+
+  function refused(errors: readonly GraphQLError[]): readonly GraphQLError[] {
+    countRefused(tidy(errors))
+    return errors
+  }
 
   /** Closes the socket when its caller loses access. */
   function hold(extra: Connection, caller: Watched): void {

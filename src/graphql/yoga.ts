@@ -147,7 +147,7 @@ export async function createGraphql(options: GraphqlOptions) {
       maskedExecution(log),
       operations.plugin,
       costLimit.plugin,
-      tidyResults(tidy),
+      tidyResults(tidy, operations.countRefused),
       live.plugin,
       streams.plugin,
     ],
@@ -173,6 +173,7 @@ export async function createGraphql(options: GraphqlOptions) {
     metrics,
     log,
     tidy,
+    countRefused: operations.countRefused,
     mask: maskError,
     subscribe: live.subscribe,
     findDocument,
@@ -193,7 +194,20 @@ export async function createGraphql(options: GraphqlOptions) {
       closed: () => closedOf(response),
     })
   }
-  const serve = createServe({ yoga, config, log, metrics, documents, find, count, tidy, contextOf, addressOf })
+  const { countRefused } = operations
+  const serve = createServe({
+    yoga,
+    config,
+    log,
+    metrics,
+    documents,
+    find,
+    count,
+    countRefused,
+    tidy,
+    contextOf,
+    addressOf,
+  })
 
   return {
     serve,
