@@ -97,13 +97,13 @@ nodesOf('Event', ['name'], loadEvent, typeNameOf)
 async function loadEvent(context: Context, [cursor = '']: readonly string[]): Promise<StreamEvent | null> {
   const caller = await context.caller()
   const environmentId = readEnvironmentId(cursor)
-  if (environmentId === null) return null
   const own = caller.kind === 'player' ? caller.playerId : null
   if (caller.kind === 'player') {
     await context.service.run(admitPlayer(caller))
     if (caller.environmentId !== environmentId) return null
   } else {
     const { projectId } = await requirePlatform(context, 'viewer')
+    if (environmentId === null) return null
     if (!(await context.prisma.environment.findFirst({ where: { id: environmentId, projectId } }))) return null
   }
   const event = await readEvent(context.service.operatorPool, environmentId, readCursor(environmentId, cursor))

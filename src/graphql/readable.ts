@@ -9,8 +9,9 @@ import { orNull } from './node.ts'
 export async function findReadable(context: Context, playerId: string): Promise<PlayerRef | null> {
   const caller = await context.caller()
   if (caller.kind === 'player') {
-    if (caller.playerId !== playerId.toLowerCase()) return null
+    // First, as every field refuses a banned player, whatever it asks for.
     await context.service.run(admitPlayer(caller))
+    if (caller.playerId !== playerId.toLowerCase()) return null
     const { environmentId, playerId: own } = caller
     return { environmentId, playerId: own }
   }

@@ -119,6 +119,29 @@ describe('global ids (decisions 11.11)', () => {
     }
   })
 
+  it('name nothing to a player that is banned or deleted, whatever it asks for: PLAYER_BANNED, PLAYER_DELETED', async () => {
+    for (const [mutation, code] of [
+      ['banPlayer', 'PLAYER_BANNED'],
+      ['deletePlayer', 'PLAYER_DELETED'],
+    ]) {
+      const other = await logIn(game, `nobody-${mutation}`)
+      const input = { playerId: other.playerId, reason: 'z' }
+      const { errors: faults } = await game.graphql(
+        game.platformKey,
+        `mutation ($input: ${mutation?.replace(/^./, (first) => first.toUpperCase())}Input!) {
+          ${mutation}(input: $input) { player { id } } }`,
+        { input },
+      )
+      expect(faults).toBeUndefined()
+      const own = `Player:${other.playerId}`
+      const asked = [...ids].filter(([name]) => OWN.includes(name))
+      for (const [name, id] of [...asked, ['itself', own], ['nothing', 'Event:x']]) {
+        const { data, errors } = await read(other.token, id)
+        expect([name, data, errors?.map(({ extensions }) => extensions.code)]).toEqual([name, { node: null }, [code]])
+      }
+    }
+  })
+
   it('name nothing to another project, and nothing to nobody', async () => {
     for (const [name, id] of ids) {
       expect([name, await read(stranger.key, id)]).toEqual([name, { data: { node: null } }])
