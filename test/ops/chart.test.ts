@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { BlockList } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -20,6 +21,11 @@ const EVERYTHING = {
   autoscaling: { ...defaults.autoscaling, enabled: true },
   ingress: { ...defaults.ingress, enabled: true, className: 'nginx', tlsSecret: 'tls' },
   serviceMonitor: { ...defaults.serviceMonitor, enabled: true, labels: { release: 'prometheus' } },
+  networkPolicy: {
+    ...defaults.networkPolicy,
+    enabled: true,
+    from: [{ namespaceSelector: { matchLabels: { a: 'b' } } }],
+  },
   imagePullSecrets: [{ name: 'registry' }],
   nodeSelector: { disk: 'ssd' },
   tolerations: [{ key: 'game', operator: 'Exists' }],
@@ -151,6 +157,46 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     expect(monitor.metadata.labels.release).toBe('prometheus')
     expect(monitor.spec.endpoints[0].authorization.credentials).toEqual({ name: 'game-secrets', key: 'METRICS_TOKEN' })
     expect(notes).toContain('kubectl port-forward service/game 4000:80')
+  })
+
+  it('makes a network policy when asked: calls come in at the service’s port, and none leaves for a private address but as it says', () => {
+    const { manifests, fault } = render(EVERYTHING)
+    expect(fault).toBe('')
+    const { metadata, spec } = manifests.get('Deployment').spec.template
+    const policy = manifests.get('NetworkPolicy').spec
+    expect(metadata.labels).toMatchObject(policy.podSelector.matchLabels)
+    // A migration runs before the policy exists, and is none of its pods.
+    expect(manifests.get('Job').spec.template.metadata.labels).not.toMatchObject(policy.podSelector.matchLabels)
+    expect(policy.policyTypes).toEqual(['Ingress', 'Egress'])
+    expect(policy.ingress).toEqual([
+      { ports: [{ port: spec.containers[0].ports[0].name }], from: EVERYTHING.networkPolicy.from },
+    ])
+    const [dns, outside, ...more] = policy.egress
+    expect(dns.ports.map(({ port }: Manifest) => port)).toEqual([53, 53])
+    const allowed = new BlockList()
+    const blocked = new BlockList()
+    for (const { ipBlock } of outside.to) {
+      const family = ipBlock.cidr.includes(':') ? 'ipv6' : 'ipv4'
+      const add = (list: BlockList, cidr: string) =>
+        list.addSubnet(cidr.split('/')[0] ?? '', Number(cidr.split('/')[1]), family)
+      add(allowed, ipBlock.cidr)
+      for (const cidr of ipBlock.except) add(blocked, cidr)
+    }
+    const leads = (address: string): boolean => {
+      const family = address.includes(':') ? 'ipv6' : 'ipv4'
+      return allowed.check(address, family) && !blocked.check(address, family)
+    }
+    expect(['8.8.8.8', '172.32.0.1', '2606:4700::1'].map(leads)).toEqual([true, true, true])
+    for (const address of ['10.1.2.3', '172.31.0.1', '192.168.0.1', '169.254.169.254', '100.100.0.1', 'fd00::1'])
+      expect([address, leads(address)]).toEqual([address, false])
+    expect(more).toEqual([{ ports: [{ port: 5432 }, { port: 6379 }, { port: 4318 }] }])
+    const open = render({
+      ...SECRET,
+      env: { METRICS_PORT: '9100' },
+      networkPolicy: { ...defaults.networkPolicy, enabled: true, egress: [] },
+    }).manifests.get('NetworkPolicy').spec
+    expect(open.ingress).toEqual([{ ports: [{ port: 'http' }, { port: 9100 }] }])
+    expect(open.egress).toHaveLength(2)
   })
 })
 
