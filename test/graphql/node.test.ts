@@ -123,19 +123,19 @@ describe('global ids (decisions 11.11)', () => {
     for (const [mutation, code] of [
       ['banPlayer', 'PLAYER_BANNED'],
       ['deletePlayer', 'PLAYER_DELETED'],
-    ]) {
+    ] as const) {
       const other = await logIn(game, `nobody-${mutation}`)
       const input = { playerId: other.playerId, reason: 'z' }
       const { errors: faults } = await game.graphql(
         game.platformKey,
-        `mutation ($input: ${mutation?.replace(/^./, (first) => first.toUpperCase())}Input!) {
+        `mutation ($input: ${mutation.replace(/^./, (first) => first.toUpperCase())}Input!) {
           ${mutation}(input: $input) { player { id } } }`,
         { input },
       )
       expect(faults).toBeUndefined()
       const own = `Player:${other.playerId}`
       const asked = [...ids].filter(([name]) => OWN.includes(name))
-      for (const [name, id] of [...asked, ['itself', own], ['nothing', 'Event:x']]) {
+      for (const [name, id] of [...asked, ['itself', own] as const, ['nothing', 'Event:x'] as const]) {
         const { data, errors } = await read(other.token, id)
         expect([name, data, errors?.map(({ extensions }) => extensions.code)]).toEqual([name, { node: null }, [code]])
       }
