@@ -25,6 +25,7 @@ export default defineConfig({
     proxy: {
       '/graphql': { target: service, ws: true },
       '/openapi.json': service,
+      '/schemas': service,
       '/schema.graphql': service,
     },
   },

@@ -157,7 +157,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await page.getByRole('button', { name: /pass, level 2, xp/ }).click()
     await page.getByLabel('Definition as JSON').waitFor()
     await until('the value is selected', async () => (await page.evaluate('String(getSelection())')) === '0')
-    await page.keyboard.type('"')
+    await page.keyboard.type('x')
     await page.getByText(/line 8, column \d+/).waitFor()
     await page.getByText('1 fault').waitFor()
     await opened.check('designer-faults-json')
@@ -267,27 +267,6 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await page.getByRole('option', { name: 'onMaxLevel' }).click()
     await draftIs(page, 'complete', SUMMER.replace('onLevelUp', 'onMaxLevel'))
     await opened.close()
-  })
-
-  it('are usable at 390 pixels, and in the dark', async () => {
-    await publish(stage, 'small', SUMMER)
-    for (const [width, dark] of [
-      [390, false],
-      [390, true],
-      [1280, true],
-    ] as const)
-      for (const tab of ['graph', 'table', 'json', 'review', 'versions']) {
-        const opened = await stage.open(`/env/production/scenarios/small/${tab}`, { width, height: 800, dark })
-        const { page } = opened
-        await page.getByRole('heading', { name: 'small' }).waitFor()
-        await page.getByText('Loading…').waitFor({ state: 'detached' })
-        if (tab === 'json') await page.getByLabel('Definition as JSON').waitFor()
-        if (tab === 'graph') await page.getByLabel('battle-pass node pass').waitFor({ state: 'attached' })
-        if (tab === 'versions') await page.getByRole('cell', { name: '1 current' }).waitFor()
-        await opened.check(`designer-${tab}-${width}-${dark ? 'dark' : 'light'}`)
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-        await opened.close()
-      }
   })
 
   it('stay usable with 1,000 nodes and 70,000 keys', async () => {

@@ -25,6 +25,10 @@ import { layOut, type Point } from './layout.ts'
 import { type CardNode, NodeCard } from './node-card.tsx'
 import { NodePanel } from './node-panel.tsx'
 
+/** Below this, the text of a card cannot be read. */
+const READABLE_ZOOM = 0.6
+const FIT = { maxZoom: 1, minZoom: 0.45, padding: 0.05 }
+
 const nodeTypes = { card: NodeCard }
 
 /** The draft as a graph. The selected node is edited in the panel beside it. */
@@ -44,6 +48,7 @@ export default function GraphView(props: {
   const [moved, setMoved] = useState<ReadonlyMap<string, Point>>(new Map())
   const [nodes, setNodes] = useState<CardNode[]>([])
   const flow = useRef<ReactFlowInstance<CardNode>>(null)
+  const canvas = useRef<HTMLDivElement>(null)
 
   useEffect(() => {
     setNodes((before) => {
@@ -65,13 +70,21 @@ export default function GraphView(props: {
     })
   }, [cards, places, moved, selected])
 
-  // A jump from the list of problems, or from another view, brings its node into sight.
+  // A jump from the list of problems or from another view, and a new layout, bring the selected node into sight.
   const isThere = selected !== undefined && nodes.some(({ id }) => id === selected)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: also for each new layout
   useEffect(() => {
-    if (selected === undefined || !isThere || flow.current === null) return
-    const place = flow.current.getNode(selected)
-    if (place) void flow.current.fitView({ nodes: [{ id: selected }], maxZoom: 1, minZoom: 0.6, duration: 200 })
-  }, [selected, isThere])
+    const instance = flow.current
+    const node = selected === undefined ? undefined : instance?.getInternalNode(selected)
+    const box = canvas.current?.getBoundingClientRect()
+    if (!instance || !node || !box) return
+    const { x, y } = places.get(node.id) ?? node.internals.positionAbsolute
+    const [width, height] = [CARD_WIDTH, node.height ?? 0]
+    const from = instance.flowToScreenPosition({ x, y })
+    const to = instance.flowToScreenPosition({ x: x + width, y: y + height })
+    if (from.x >= box.left && from.y >= box.top && to.x <= box.right && to.y <= box.bottom) return
+    void instance.setCenter(x + width / 2, y + height / 2, { zoom: Math.max(instance.getZoom(), READABLE_ZOOM) })
+  }, [selected, isThere, places])
 
   function onNodesChange(changes: NodeChange<CardNode>[]): void {
     setNodes((before) => applyNodeChanges(changes, before))
@@ -111,7 +124,7 @@ export default function GraphView(props: {
   const node = selected === undefined ? undefined : definition.nodes.find((one) => keyOf(definition, one) === selected)
   return (
     <div className={css.layout}>
-      <div className="panel">
+      <div className={`panel ${css.main}`}>
         <div className={css.tools}>
           <AddNode
             definition={definition}
@@ -123,13 +136,13 @@ export default function GraphView(props: {
           <Button
             onClick={() => {
               setMoved(new Map())
-              requestAnimationFrame(() => void flow.current?.fitView({ duration: 200 }))
+              requestAnimationFrame(() => void flow.current?.fitView(FIT))
             }}
           >
             Arrange
           </Button>
         </div>
-        <div className={css.canvas}>
+        <div ref={canvas} className={css.canvas}>
           <ReactFlow<CardNode>
             nodes={nodes}
             edges={edges}
@@ -148,7 +161,7 @@ export default function GraphView(props: {
             selectionKeyCode={null}
             onlyRenderVisibleElements={nodes.length > 100}
             fitView
-            fitViewOptions={{ maxZoom: 1, minZoom: 0.1, padding: 0.06 }}
+            fitViewOptions={FIT}
             minZoom={0.05}
             connectionRadius={30}
             nodesDraggable

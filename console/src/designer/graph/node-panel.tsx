@@ -30,7 +30,7 @@ export function NodePanel({
   ...links
 }: { readonly draft: Draft; readonly definition: Definition; readonly node: NodeModel | undefined } & Links) {
   return (
-    <div className={css.panel}>
+    <div>
       {node ? (
         <NodeFields draft={draft} definition={definition} node={node} {...links} />
       ) : (

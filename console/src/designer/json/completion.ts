@@ -53,7 +53,10 @@ export const completeDefinition =
     if (object?.name === 'Object')
       return { from, options: members(state, schema, object, isText), validFor: /^"?[\w$-]*"?$/ }
     const options = values(state, schema, node)
-    return options.length === 0 ? null : { from, to: isText ? node.to : pos, options, validFor: /^"?[\w.-]*"?$/ }
+    if (options.length === 0) return null
+    const to = isText ? node.to : pos
+    // Asked for in a value that is there, all others are of interest.
+    return context.explicit ? { from, to, options, filter: false } : { from, to, options, validFor: /^"?[\w.-]*"?$/ }
   }
 
 function members(state: EditorState, schema: Schema, object: SyntaxNode, isText: boolean): Completion[] {
