@@ -1,18 +1,16 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { choiceOf, filterOf, parametersOf } from '../../console/src/live/filters.ts'
 import { addSample, perMinute, ratesOf } from '../../console/src/live/rates.ts'
-import { createPlatformKey } from '../../src/auth/keys.ts'
-import { startBrowser, withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole, watch } from '../support/console.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { season } from '../support/definitions.ts'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
 import { times } from '../support/game.ts'
-import { createWorld, post, type Service, startService, stopService, type World } from '../support/service.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
 /** The events that are in the page. */
 const rows = (page: Page) => page.getByRole('region', { name: 'Events, the latest first' }).getByRole('listitem')
+
+const isLive = (page: Page) => page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () => {
   let stage: ConsoleStage
@@ -24,51 +22,101 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
 
   /** A player that has begun the season. */
   async function newPlayer() {
-    const player = await stage.game.player()
+    const player = await stage.game.player({ wallet: { gems: 5_000n } })
     const runId = await player.start('season-1')
-    const addXp = (amount: number, source = 'match') =>
-      player.post('/sdk/v1/battlepass/xp', { scenarioId: 'season-1', runId, nodeId: 'pass', amount, source })
-    return { ...player, addXp }
+    const node = { scenarioId: 'season-1', runId, nodeId: 'pass' }
+    return {
+      ...player,
+      addXp: (amount: number, source = 'match') => player.post('/sdk/v1/battlepass/xp', { ...node, amount, source }),
+      buyPremium: () => player.post('/sdk/v1/battlepass/premium', { ...node, idempotencyKey: 'once' }),
+    }
   }
 
-  it('shows events as they happen, the latest first, each with its player and its data', async () => {
+  it('shows events as they happen, the latest first, each with its player, its scenario and its data', async () => {
     const opened = await stage.open('/env/production/live')
     const { page } = opened
-    await page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()
+    await isLive(page)
     const player = await newPlayer()
     await player.addXp(600, 'boss')
-    const first = rows(page).filter({ hasText: 'Level 1 → 2 (boss)' })
-    await first.waitFor()
-    await first.getByRole('button').click()
-    await page.getByRole('dialog').getByText('"source": "boss"').waitFor()
-    await page.keyboard.press('Escape')
-    await opened.check('live')
-    await first.getByRole('link', { name: player.playerId }).click()
+    expect((await player.buyPremium()).status).toBe(200)
+    await rows(page).first().filter({ hasText: 'premium-thanks: 1 × banner-first-light granted' }).waitFor()
+    await rows(page).nth(1).filter({ hasText: 'Premium bought for 950 gems' }).waitFor()
+    const levelUp = rows(page).nth(2).filter({ hasText: 'Level 1 → 2 (boss)' })
+    await levelUp.getByRole('button').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('"source": "boss"').waitFor()
+    expect(await dialog.getByText('__typename').count()).toBe(0)
+    expect(await dialog.getByRole('link', { name: 'season-1' }).getAttribute('href')).toBe(
+      '/console/env/production/scenarios/season-1',
+    )
+    await opened.check('live-event')
+    await dialog.getByRole('link', { name: 'Only this player' }).click()
+    await page.waitForURL(`**/live?player=${player.playerId}`)
+    await rows(page).filter({ hasText: 'New player' }).waitFor()
+    expect(await rows(page).getByRole('link', { name: player.playerId }).count()).toBe(await rows(page).count())
+    await rows(page).first().getByRole('link', { name: player.playerId }).click()
     await page.waitForURL(`**/players/${player.playerId}`)
     await opened.close()
   })
 
-  it('is filtered by handle, player and scenario, and the address keeps the filters', async () => {
+  it('is narrowed by kind, handle, scenario and player while it is live, in the address; a viewer may watch', async () => {
     const [one, other] = [await newPlayer(), await newPlayer()]
     await one.addXp(10)
     await other.addXp(600)
     await one.addXp(600)
-    const opened = await stage.open(`/env/production/live?handle=onLevelUp&player=${one.playerId}`, {
-      role: 'viewer',
-    })
+    const opened = await stage.open(`/env/production/live?handle=onLevelUp&player=${one.playerId}`, { role: 'viewer' })
     const { page } = opened
     await rows(page).waitFor()
     expect(await rows(page).count()).toBe(1)
-    await page.getByLabel('Player').fill('')
-    await page.getByRole('link', { name: other.playerId }).waitFor()
-    expect(new URL(page.url()).search).toBe('?handle=onLevelUp')
-    await page.getByLabel('Scenario').fill('none')
-    await page.getByText('No events in production match these filters').waitFor()
+    expect(await page.getByLabel('Show').inputValue()).toBe('levelUps')
+    await page.getByLabel('Player').fill(` ${other.playerId}`)
+    await rows(page).getByRole('link', { name: other.playerId }).waitFor()
+    expect(new URL(page.url()).search).toBe(`?handle=onLevelUp&player=${other.playerId}`)
+
+    await page.getByLabel('Show').selectOption('new players')
+    await rows(page).filter({ hasText: 'New player' }).waitFor()
+    expect(new URL(page.url()).search).toBe(`?player=${other.playerId}&type=PLAYER_CREATED`)
+    await page.getByLabel('Show').selectOption('other handles …')
+    await page.getByLabel('Handles').fill('onWin, onStart')
+    await until('starts alone are shown', async () => (await rows(page).count()) === 1)
+    await rows(page).filter({ hasText: 'Run started' }).waitFor()
+    await page.getByLabel('Handles').fill('onWin')
+    await page.getByText('No events match these filters').waitFor()
     await opened.check('live-nothing')
+
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByLabel('Scenario').selectOption('season-1')
+    await rows(page).nth(5).waitFor()
+    expect(new URL(page.url()).search).toBe('?scenario=season-1')
+    await page.reload()
+    await rows(page).nth(5).waitFor()
+    expect(await page.getByLabel('Scenario').inputValue()).toBe('season-1')
     await opened.close()
   })
 
-  it('waits while it is paused or read, says how many events wait, and then shows them', async () => {
+  it('says what is wrong with a filter, and goes on with the next one', async () => {
+    const opened = await stage.open('/env/production/live?player=nobody')
+    const { page } = opened
+    await page.getByRole('alert').filter({ hasText: 'playerId: must be an id.' }).waitFor()
+    await page.getByText('Ended').and(page.getByRole('status')).waitFor()
+    await opened.check('live-refused')
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await isLive(page)
+    await rows(page).first().waitFor()
+    await opened.close()
+  })
+
+  it('says that an environment without events has none, and shows its first one', async () => {
+    const opened = await stage.open('/env/staging/live', { dark: true })
+    const { page } = opened
+    await page.getByText('No events in staging yet').waitFor()
+    await opened.check('live-empty-dark')
+    await stage.game.app.pool.query(FILL, [stage.game.stagingId, 1])
+    await rows(page).filter({ hasText: 'Level 1 → 2' }).waitFor()
+    await opened.close()
+  })
+
+  it('waits while it is paused, says how many events wait, then shows them; another filter is not paused', async () => {
     const player = await newPlayer()
     await player.addXp(600)
     const { page, close } = await stage.open(`/env/production/live?handle=onLevelUp&player=${player.playerId}`)
@@ -80,90 +128,112 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     expect(await rows(page).count()).toBe(1)
     await page.getByRole('button', { name: 'Resume' }).click()
     await rows(page).nth(2).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByLabel('Show').selectOption('runs started')
+    await rows(page).filter({ hasText: 'Run started' }).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
     await close()
   })
 
-  it('has few rows in the page, however many events there are, and stands still for a reader', async () => {
-    const opened = await stage.open('/env/production/live', { width: 390, dark: true })
+  it('moves from event to event by keyboard, and stands still for who reads there', async () => {
+    const player = await newPlayer()
+    const opened = await stage.open('/env/production/live')
+    const { page } = opened
+    await rows(page).nth(10).waitFor()
+    await page.getByRole('region', { name: 'Events, the latest first' }).focus()
+    await page.keyboard.press('Tab')
+    for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowUp', 'Home', 'ArrowDown']) await page.keyboard.press(key)
+    await page.locator('li[aria-posinset="2"] button:focus').waitFor()
+    const name = await page.locator('button:focus').textContent()
+    await player.addXp(600)
+    await page.getByRole('button', { name: /^Resume: \d+ waiting/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: name ?? '' }).waitFor()
+    await page.keyboard.press('Escape')
+    // The top of the list is what is live.
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    await rows(page).filter({ hasText: 'Level 1 → 2 (match)' }).first().waitFor()
+    await opened.close()
+  })
+
+  it('counts rates from the totals of the service', async () => {
+    const opened = await stage.open('/env/production/live')
+    const { page } = opened
+    const players = await Promise.all(times(4, newPlayer))
+    await page.getByText(/^Of season-1, counted by the service/).waitFor()
+    const figure = (name: string) => page.getByRole('definition').and(page.locator(`dt:has-text("${name}") + dd`))
+    await until('a first rate', async () => (await figure('Levels a minute').textContent())?.trim() !== '…')
+    await Promise.all(players.map((one) => one.addXp(600)))
+    await until(
+      'levels are counted',
+      async () => Number.parseInt((await figure('Levels a minute').textContent()) ?? '', 10) > 0,
+    )
+    await figure('Levels a minute')
+      .getByRole('img', { name: /^Between 0 and \d+ a minute/ })
+      .waitFor()
+    await opened.check('live')
+    await opened.close()
+  })
+
+  it('has few rows in the page, however many events there are, and keeps its place for a reader', async () => {
+    const opened = await stage.open('/env/production/live?handle=onLevelUp', { width: 390, dark: true })
     const { page } = opened
     await rows(page).first().waitFor()
-    const players = await Promise.all(times(20, newPlayer))
-    for (const round of times(10, (index) => index)) await Promise.all(players.map((one) => one.addXp(600 + round)))
-    await rows(page).filter({ hasText: 'Level' }).first().waitFor()
+    await stage.game.app.pool.query(FILL, [stage.game.environmentId, 5_200])
+    await page.getByText(/^5,000 shown.*Only the latest 5,000 are kept: \d+ older ones are not/).waitFor()
     expect(await rows(page).count()).toBeLessThan(60)
-    await page.getByRole('region', { name: 'Events, the latest first' }).hover()
+    const list = page.getByRole('region', { name: 'Events, the latest first' })
+    await list.hover()
     await page.mouse.wheel(0, 2_000)
-    await page.getByRole('button', { name: /^Resume/ }).waitFor()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    const before = await rows(page).nth(10).textContent()
+    // More come than are kept: what is being read stays.
+    await stage.game.app.pool.query(FILL, [stage.game.environmentId, 5_100])
+    await page.getByRole('button', { name: 'Resume: 5,100 waiting' }).waitFor()
+    await page.getByText('100 of those waiting are too many').waitFor()
+    expect(await rows(page).nth(10).textContent()).toBe(before)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
     await opened.check('live-390-dark')
+    await list.press('Home')
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
     await opened.close()
   })
 })
 
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page, through a service that is killed`, () => {
-  let database: TestDatabase
-  let world: World
-  let service: Service
-  let proxy: TcpProxy
-  let browser: Browser
+/** Level-ups, written past the service. */
+const FILL = `WITH moved AS (
+    INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
+    ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+  )
+  INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, data)
+  SELECT $1, position - $2 + n, 'crossing', 'onLevelUp', gen_random_uuid(), 'season-1', 'pass', gen_random_uuid(),
+    format('{"fromLevel":%s,"toLevel":%s,"xp":"600","source":"match"}', n, n + 1)
+  FROM moved, generate_series(1, $2::int) n`
 
-  beforeAll(async () => {
-    database = await createDatabase()
-    world = await createWorld(database.url)
-    await world.publish('season-1', season())
-    service = await startService(world.env)
-    proxy = await startTcpProxy(() => service.baseUrl)
-    browser = await startBrowser()
+describe('what the address asks for', () => {
+  const search = (text: string) => new URLSearchParams(text)
+
+  it('is a choice by its name, or handles that are typed', () => {
+    expect(choiceOf(search(''))).toBe('all')
+    expect(choiceOf(search('handle=onLevelUp'))).toBe('levelUps')
+    expect(choiceOf(search('type=RUN_CANCELLED'))).toBe('cancelledRuns')
+    expect(choiceOf(search('handle=onWin'))).toBe('handles')
+    expect(choiceOf(search('handle='))).toBe('handles')
+    expect(choiceOf(search('type=nonsense'))).toBe('all')
+    expect(parametersOf('premium')).toEqual({ type: null, handle: 'onPremiumPurchase' })
+    expect(parametersOf('newPlayers')).toEqual({ type: 'PLAYER_CREATED', handle: null })
+    expect(parametersOf('handles')).toEqual({ type: null, handle: '' })
   })
-  afterAll(async () => {
-    await browser?.close()
-    await proxy?.close()
-    await stopService(service)
-    await world?.close()
-    await database?.drop()
-  })
 
-  it('shows every event once, and says that it was away and what it caught up', async () => {
-    const { rows: found } = await world.pool.query('SELECT project_id FROM environments WHERE id = $1', [
-      world.environmentId,
-    ])
-    const { key } = await createPlatformKey(world.pool, found[0].project_id, 'admin')
-    const context = await browser.newContext()
-    const { page } = watch(context, await context.newPage())
-    await page.goto(`${proxy.baseUrl}/console/env/production/live?handle=onLevelUp`)
-    await page.getByLabel('Platform key').fill(key)
-    await page.getByLabel('Your name').fill('Ada')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()
-
-    const players = await Promise.all(times(4, () => world.player('season-1')))
-    const levelUp = async (at: Service, level: number) => {
-      for (const { token, runId } of players) {
-        const body = { scenarioId: 'season-1', runId, nodeId: 'pass', amount: 100 + level, source: `round-${level}` }
-        expect((await post(at, '/sdk/v1/battlepass/xp', token, body)).status).toBe(200)
-      }
-    }
-    await levelUp(service, 1)
-    await page.getByText('(round-1)').nth(3).waitFor()
-
-    await stopService(service)
-    await page.getByText('The connection was lost at').waitFor()
-    // What happens while the page is away, on an instance that it cannot reach.
-    const other = await startService(world.env)
-    await levelUp(other, 2)
-    await stopService(other)
-    service = await startService(world.env)
-
-    await page.getByText('without a gap: 4 events were caught up.').waitFor()
-    await levelUp(service, 3)
-    await page.getByText('(round-3)').nth(3).waitFor()
-    proxy.cut()
-    await levelUp(service, 4)
-    await page.getByText('(round-4)').nth(3).waitFor()
-    const counts = await Promise.all([1, 2, 3, 4].map((round) => page.getByText(`(round-${round})`).count()))
-    expect(counts).toEqual([4, 4, 4, 4])
-    await until('nothing waits', async () => (await rows(page).count()) === 16)
-    await context.close()
+  it('becomes the filter of the stream', () => {
+    expect(filterOf('staging', search('handle= onWin,,onLose&player=p&scenario=s'))).toEqual({
+      environment: 'staging',
+      handles: ['onWin', 'onLose'],
+      playerId: 'p',
+      scenarioId: 's',
+      types: undefined,
+    })
+    expect(filterOf('staging', search('type=PLAYER_CREATED&handle=')).handles).toBeUndefined()
   })
 })
 

@@ -6,15 +6,25 @@ export interface TcpProxy {
   readonly baseUrl: string
   /** Breaks every connection. */
   cut(): void
+  /** Lets no more bytes pass over the present WebSockets, which stay open. New ones work. */
+  freezeSockets(): void
+  /** Ends every WebSocket with a close frame of the proxy. */
+  closeSockets(code: number): void
   close(): Promise<void>
 }
 
 /** The target is asked for each connection, so that a server can come back at another port. */
 export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
+  /** Each with the connection to the server. */
+  const webSockets = new Map<Socket, Socket>()
   const server = createServer((client) => {
     const { hostname, port } = new URL(target())
     const onward = connect(Number(port), hostname)
+    client.once('data', (head) => {
+      if (/^upgrade: websocket/im.test(String(head))) webSockets.set(client, onward)
+    })
+    client.on('close', () => webSockets.delete(client))
     for (const [from, to] of [
       [client, onward],
       [onward, client],
@@ -37,6 +47,12 @@ export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
     port,
     baseUrl: `http://127.0.0.1:${port}`,
     cut,
+    freezeSockets() {
+      for (const socket of [...webSockets].flat()) socket.unpipe().resume()
+    },
+    closeSockets(code) {
+      for (const socket of webSockets.keys()) socket.write(Buffer.from([0x88, 2, code >> 8, code & 0xff]))
+    },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
       cut()

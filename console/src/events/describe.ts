@@ -2,28 +2,54 @@ import type { GameEvent } from './feed.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** An event in words, such as `Level 4 → 5 (source: match)`. */
-export function describeEvent({ type, handle, nodeId, data, byClient }: GameEvent): string {
-  const values = (typeof data === 'object' && data !== null ? data : {}) as Data
-  if (type === 'PLAYER_CREATED') return `New player${text(values.nickname) ? ` ${text(values.nickname)}` : ''}`
-  if (type === 'RUN_CANCELLED') return `Run cancelled: ${text(values.cause)?.replaceAll('_', ' ') ?? 'no cause known'}`
+/** An event in words, such as `Level 4 → 5 (match)`. */
+export function describeEvent(event: GameEvent): string {
+  const { type, handle, nodeId, byClient } = event
+  const data = (typeof event.data === 'object' && event.data !== null ? event.data : {}) as Data
+  if (type === 'PLAYER_CREATED') return ['New player', text(data.nickname)].filter(Boolean).join(' ')
+  if (type === 'RUN_CANCELLED') return `Run cancelled: ${(text(data.cause) ?? 'no cause known').replaceAll('_', ' ')}`
+  if (byClient) return `${nodeId}: ${handle} (by the game client)`
   switch (handle) {
+    case 'onStart':
+      return 'Run started'
     case 'onLevelUp':
-      return `Level ${text(values.fromLevel)} → ${text(values.toLevel)}${source(values)}`
+      return `Level ${text(data.fromLevel)} → ${text(data.toLevel)}${source(data)}`
     case 'onMaxLevel':
-      return `Top level ${text(values.level)} reached${source(values)}`
-    case 'onPremiumPurchase': {
-      const price = values.price as Data | undefined
-      return `Premium bought${price ? ` for ${text(price.amount)} ${text(price.currency)}` : ''}`
-    }
+      return `Top level ${text(data.level)} reached${source(data)}`
+    case 'onPremiumPurchase':
+      return `Premium bought${isData(data.price) ? ` for ${sum(data.price)}` : ''}`
     case 'onComplete':
-      return `${nodeId} completed`
+      return describeCompletion(String(nodeId), data)
     default:
-      return `${nodeId}: ${handle}${byClient ? ' (said by the client)' : ''}`
+      return `${nodeId}: ${handle}`
   }
 }
+
+/** A pass, a level node or a reward node, by the data of each. */
+function describeCompletion(nodeId: string, data: Data): string {
+  if (text(data.level)) return `${nodeId}: level ${text(data.level)} claimed (${text(data.track)})`
+  if (!Array.isArray(data.granted)) return `${nodeId} completed: every tier claimed`
+  const granted = data.granted.filter(isData).map(sum)
+  return `${nodeId}: ${granted.length > 0 ? `${granted.join(', ')} granted` : 'nothing more to grant'}`
+}
+
+/** What an event means at a glance, for its colour. */
+export function toneOf({ type, handle }: GameEvent): 'new' | 'level' | 'premium' | 'lost' | 'other' {
+  if (type === 'PLAYER_CREATED') return 'new'
+  if (type === 'RUN_CANCELLED') return 'lost'
+  if (handle === 'onPremiumPurchase') return 'premium'
+  return handle === 'onLevelUp' || handle === 'onMaxLevel' ? 'level' : 'other'
+}
+
+const isData = (value: unknown): value is Data => typeof value === 'object' && value !== null
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 
-const source = (values: Data): string => (text(values.source) ? ` (${text(values.source)})` : '')
+const source = (data: Data): string => (text(data.source) ? ` (${text(data.source)})` : '')
+
+/** `950 gems`, or `2 × sword`. */
+function sum({ amount, currency, itemId }: Data): string {
+  const count = /^-?\d+$/.test(String(amount)) ? BigInt(String(amount)).toLocaleString('en-US') : String(amount)
+  return text(itemId) ? `${count} × ${text(itemId)}` : `${count} ${text(currency)}`
+}

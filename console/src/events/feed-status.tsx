@@ -1,7 +1,11 @@
+import { useState } from 'react'
+import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/states.tsx'
 import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
-import type { FeedState } from './feed.ts'
+import type { Resumption } from './catch-up.ts'
+import type { FeedState, Gap } from './feed.ts'
+import type { LiveEvents } from './use-events.ts'
 
 const TEXTS = { connecting: 'Connecting', live: 'Live', reconnecting: 'Reconnecting', ended: 'Ended' } as const
 const TONES = { connecting: '', live: 'good', reconnecting: 'warn', ended: 'bad' } as const
@@ -13,36 +17,69 @@ export const FeedBadge = ({ status }: Pick<FeedState, 'status'>) => (
 )
 
 /** What a person must know of a feed: that the connection is lost, what was caught up, what is missing. */
-export function FeedNotices({ state }: { state: FeedState }) {
-  const { status, lostAt, resumed, hasGap, dropped, ending } = state
+export function FeedNotices({ state }: { state: LiveEvents }) {
+  const { status, lostAt, resumed, gap, problem, restart } = state
   return (
     <>
       {status === 'reconnecting' && lostAt !== null && (
         <Notice tone="warning">
-          The connection was lost at <Time at={new Date(lostAt).toISOString()} />. Nothing will be missed: what happens
-          meanwhile is told when it is back.
+          The connection was lost at <Time at={new Date(lostAt).toISOString()} />. {problem} The page keeps trying, and
+          then shows what happens meanwhile.
         </Notice>
       )}
-      {status === 'live' && resumed && (
-        <Notice tone="success">
-          Back after {seconds(resumed.awayMs)}, without a gap:{' '}
-          {resumed.caughtUp === 1 ? '1 event was' : `${number(resumed.caughtUp)} events were`} caught up.
+      {status === 'live' && resumed && <BackNotice key={resumed.awayMs} resumed={resumed} />}
+      {gap && <GapNotice key={`${gap.from} ${gap.to}`} gap={gap} />}
+      {status === 'ended' && (
+        <Notice tone="error">
+          {problem} <Button onClick={restart}>Try again</Button>
         </Notice>
       )}
-      {hasGap && (
-        <Notice tone="warning">
-          Some events between those shown have left the history. They cannot be shown any more.
-        </Notice>
-      )}
-      {dropped > 0 && (
-        <p className="muted">
-          The page keeps {number(state.events.length)} events. {number(dropped)} older ones are no longer shown.
-        </p>
-      )}
-      {ending !== null && <Notice tone="error">{ending}</Notice>}
     </>
   )
 }
 
-const seconds = (ms: number): string =>
+function BackNotice({ resumed: { awayMs, caughtUp, isDone } }: { resumed: Resumption }) {
+  const [isRead, setRead] = useState(false)
+  if (isRead) return null
+  const events = caughtUp === 1 ? '1 event' : `${number(caughtUp)} events`
+  return (
+    <Notice tone="success">
+      Back after {duration(awayMs)}
+      {isDone
+        ? `, without a gap: ${events} ${caughtUp === 1 ? 'was' : 'were'} caught up.`
+        : `. Catching up: ${events} so far.`}{' '}
+      <Button tone="quiet" label="Dismiss" onClick={() => setRead(true)}>
+        ×
+      </Button>
+    </Notice>
+  )
+}
+
+function GapNotice({ gap: { from, to } }: { gap: Gap }) {
+  const [isRead, setRead] = useState(false)
+  if (isRead) return null
+  return (
+    <Notice tone="warning">
+      The service no longer has the last event that was shown
+      {from !== null && (
+        <>
+          , of <Time at={from} />
+        </>
+      )}
+      : it was removed by its age, or the database was restored from a backup. The list was read again
+      {to !== null && (
+        <>
+          {' '}
+          and begins at <Time at={to} />
+        </>
+      )}
+      . Events between the two may be missing, and what was shown before may have been undone.{' '}
+      <Button tone="quiet" label="Dismiss" onClick={() => setRead(true)}>
+        ×
+      </Button>
+    </Notice>
+  )
+}
+
+const duration = (ms: number): string =>
   ms < 90_000 ? `${Math.max(1, Math.round(ms / 1000))} s` : `${Math.round(ms / 60_000)} min`

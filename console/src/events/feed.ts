@@ -1,6 +1,8 @@
-import { type Client, type CombinedError, stringifyDocument } from 'urql'
+import { type Client, CombinedError, stringifyDocument } from 'urql'
 import type { ResultOf, VariablesOf } from '../graphql.ts'
 import type { LiveSocket } from '../session/client.ts'
+import { codeOf, faultsOf, textOf } from '../ui/errors.ts'
+import { CatchUp, type Resumption } from './catch-up.ts'
 import { eventsSubscription, latestEventsQuery, streamCursorQuery } from './operations.ts'
 
 export type GameEvent = ResultOf<typeof eventsSubscription>['events']
@@ -13,16 +15,32 @@ export interface FeedState {
   readonly status: 'connecting' | 'live' | 'reconnecting' | 'ended'
   /** In the order of the stream, the oldest first. */
   readonly events: readonly GameEvent[]
-  /** Events that were heard and are no longer kept, since there were more than the limit. */
+  /** Events that were shown and are no longer kept, since there were more than the limit. */
   readonly dropped: number
   /** When the connection was lost, in milliseconds. Null while there is one. */
   readonly lostAt: number | null
-  /** The last time that a lost connection came back, and how many events were missed meanwhile and told then. */
-  readonly resumed: { readonly at: number; readonly awayMs: number; readonly caughtUp: number } | null
-  /** Set when events between two that are shown have left the history, and cannot be told any more. */
-  readonly hasGap: boolean
-  /** Why the feed has ended, in a sentence. */
-  readonly ending: string | null
+  /** The last time that a lost connection came back. */
+  readonly resumed: Resumption | null
+  /** The last time that the list was read anew, because the stream no longer had the last event. */
+  readonly gap: Gap | null
+  /** What the service refused, in a sentence: why the feed has ended, or why it is not back yet. */
+  readonly problem: string | null
+}
+
+/** Times of the last event before a gap and of the first one after it. Null where there is none. */
+export interface Gap {
+  readonly from: string | null
+  readonly to: string | null
+}
+
+export const CONNECTING: FeedState = {
+  status: 'connecting',
+  events: [],
+  dropped: 0,
+  lostAt: null,
+  resumed: null,
+  gap: null,
+  problem: null,
 }
 
 export interface FeedOptions {
@@ -37,39 +55,39 @@ export interface FeedOptions {
 /** The events before the first that is live. */
 const FIRST_EVENTS = 100
 const MAX_PAUSE_MS = 10_000
+/** A connection that lasted so long was a good one: the next pause is short again. */
+const GOOD_MS = 10_000
 /** Events of a flood are shown together. */
 const FLUSH_MS = 100
-
-const START: FeedState = {
-  status: 'connecting',
-  events: [],
-  dropped: 0,
-  lostAt: null,
-  resumed: null,
-  hasGap: false,
-  ending: null,
-}
+/** Errors that pass. With all others, the same request has the same answer. */
+const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED', 'SUBSCRIPTION_LIMIT_EXCEEDED']
+/** The service closes sockets of a caller without access with it. */
+const FORBIDDEN = 4403
 
 /**
  * Follows the events of an environment. It begins with the latest ones, and goes on behind the last event that it has
- * heard whenever the connection is lost: no event is missed, and none is told twice.
+ * received whenever the connection is lost: no event is missed, and none is shown twice.
  */
 export class EventFeed {
   readonly #options: FeedOptions
-  #state = START
-  /** Behind it the next subscription begins. */
+  #state = CONNECTING
+  /** The next subscription begins behind it. */
   #after: string | undefined
+  /** Cursors of the first page. The first subscription may send some of its events again. */
+  #first: ReadonlySet<string> = new Set()
   #pending: GameEvent[] = []
   #flush: ReturnType<typeof setTimeout> | undefined
   #pause: ReturnType<typeof setTimeout> | undefined
   #failures = 0
+  #liveSince = 0
+  #catchUp: CatchUp | undefined
   #unsubscribe = (): void => undefined
   #isClosed = false
 
   constructor(options: FeedOptions) {
     this.#options = options
-    addEventListener('online', this.#retryNow)
-    document.addEventListener('visibilitychange', this.#retryNow)
+    addEventListener('online', this.#onAwake)
+    document.addEventListener('visibilitychange', this.#onAwake)
     void this.#begin()
   }
 
@@ -78,100 +96,134 @@ export class EventFeed {
     this.#unsubscribe()
     clearTimeout(this.#flush)
     clearTimeout(this.#pause)
-    removeEventListener('online', this.#retryNow)
-    document.removeEventListener('visibilitychange', this.#retryNow)
+    removeEventListener('online', this.#onAwake)
+    document.removeEventListener('visibilitychange', this.#onAwake)
   }
 
   /** Reads the latest events, then follows what comes behind them. */
   async #begin(): Promise<void> {
     const { client, filter } = this.#options
-    const policy = { requestPolicy: 'network-only' as const }
-    // The end of the stream is read first: what happens between the two reads is in the second.
-    const end = await client.query(streamCursorQuery, { environment: filter.environment }, policy)
-    const latest = end.error ? end : await client.query(latestEventsQuery, { ...filter, last: FIRST_EVENTS }, policy)
+    // The end of the stream is read first: an event between the two reads is in both, and none is in neither.
+    const end = await client.query(streamCursorQuery, { environment: filter.environment }, NETWORK)
     if (this.#isClosed) return
-    if (latest.error) return this.#onError(latest.error.graphQLErrors, latest.error)
-    const events =
-      'events' in (latest.data ?? {}) ? ((latest.data as ResultOf<typeof latestEventsQuery>).events.nodes ?? []) : []
-    const shown = this.#state.events
-    const known = new Set(shown.map(({ cursor }) => cursor))
-    const isContinued = shown.length === 0 || events.some(({ cursor }) => known.has(cursor))
-    this.#keep([...shown, ...events.filter(({ cursor }) => !known.has(cursor))], { hasGap: !isContinued })
-    this.#after = events.at(-1)?.cursor ?? end.data?.streamCursor
+    if (!end.data) return this.#onFailure(end.error)
+    const latest = await client.query(latestEventsQuery, { ...filter, last: FIRST_EVENTS }, NETWORK)
+    if (this.#isClosed) return
+    if (!latest.data) return this.#onFailure(latest.error)
+    const events = latest.data.events.nodes
+    this.#first = new Set(events.map(({ cursor }) => cursor))
+    this.#after = end.data.streamCursor
+    const { gap } = this.#state
+    const dropped = this.#state.dropped + this.#state.events.length
+    this.#set({ events, dropped, lostAt: null, gap: gap && { ...gap, to: events[0]?.occurredAt ?? null } })
     this.#subscribe()
   }
 
   #subscribe(): void {
     const { socket, filter } = this.#options
-    const off = socket.client.on('connected', () => this.#onLive())
+    // A subscription that was replaced may still have something to say, such as its end.
+    let isCurrent = true
+    const ifCurrent =
+      <Said extends unknown[]>(listener: (...said: Said) => void) =>
+      (...said: Said) => {
+        if (isCurrent) listener(...said)
+      }
+    const lose = ifCurrent((error?: unknown) => this.#onFailure(error))
+    const offs = [
+      socket.client.on('connected', ifCurrent(this.#onLive)),
+      // Before the library sees it: after a normal closure it would repeat the subscription with its first cursor.
+      socket.client.on('closed', lose),
+    ]
     const stop = socket.client.subscribe<{ events: GameEvent }>(
       { query: stringifyDocument(eventsSubscription), variables: { ...filter, after: this.#after } },
       {
-        next: ({ data, errors }) => {
-          this.#onLive()
+        next: ifCurrent(({ data, errors }) => {
           if (data?.events) this.#onEvent(data.events)
-          else if (errors) this.#onError(errors)
-        },
-        error: (error) => this.#onError(Array.isArray(error) ? error : []),
-        complete: () => this.#onError([]),
+          else lose(errors)
+        }),
+        error: lose,
+        complete: lose,
       },
     )
     this.#unsubscribe = () => {
+      isCurrent = false
       this.#unsubscribe = () => undefined
-      off()
+      for (const off of offs) off()
       stop()
     }
     // The socket may be open already, for another feed.
     if (socket.isConnected()) this.#onLive()
   }
 
-  #onLive(): void {
-    if (this.#isClosed || this.#state.status === 'live') return
-    this.#failures = 0
+  readonly #onLive = (): void => {
+    if (this.#state.status === 'live') return
     const { lostAt } = this.#state
-    const now = Date.now()
-    const resumed = lostAt === null ? this.#state.resumed : { at: now, awayMs: now - lostAt, caughtUp: 0 }
-    this.#set({ status: 'live', lostAt: null, resumed })
+    this.#liveSince = Date.now()
+    if (lostAt !== null) this.#startCatchUp(this.#liveSince - lostAt)
+    this.#set({ status: 'live', lostAt: null, problem: null })
+  }
+
+  /** Finds which event was the last one when the connection came back: those up to it were missed meanwhile. */
+  #startCatchUp(awayMs: number): void {
+    const { client, filter } = this.#options
+    const catchUp = new CatchUp(awayMs, this.#lastShown())
+    this.#catchUp = catchUp
+    this.#set({ resumed: catchUp.resumption })
+    void client.query(latestEventsQuery, { ...filter, last: 1 }, NETWORK).then(({ data }) => {
+      if (this.#isClosed || this.#catchUp !== catchUp || !data) return
+      catchUp.endAt(data.events.nodes[0]?.cursor)
+      this.#set({ resumed: catchUp.resumption })
+    })
   }
 
   #onEvent(event: GameEvent): void {
     this.#after = event.cursor
+    if (this.#first.has(event.cursor)) return
     this.#pending.push(event)
-    this.#flush ??= setTimeout(() => {
-      this.#flush = undefined
-      const events = this.#pending
-      this.#pending = []
-      const { resumed } = this.#state
-      const missed = resumed ? events.filter(({ occurredAt }) => Date.parse(occurredAt) < resumed.at).length : 0
-      this.#keep([...this.#state.events, ...events], {
-        resumed: resumed && { ...resumed, caughtUp: resumed.caughtUp + missed },
-      })
-    }, FLUSH_MS)
+    this.#catchUp?.add(event.cursor)
+    // A hidden page has slow timers.
+    if (this.#pending.length >= this.#options.limit) this.#showPending()
+    else this.#flush ??= setTimeout(() => this.#showPending(), FLUSH_MS)
   }
 
-  #onError(
-    errors: readonly { readonly extensions?: Readonly<Record<string, unknown>>; readonly message: string }[],
-    cause?: CombinedError,
-  ): void {
-    if (this.#isClosed) return
+  #showPending(): void {
+    clearTimeout(this.#flush)
+    this.#flush = undefined
+    const events = [...this.#state.events, ...this.#pending]
+    const surplus = Math.max(0, events.length - this.#options.limit)
+    this.#pending = []
+    this.#set({
+      events: surplus > 0 ? events.slice(surplus) : events,
+      dropped: this.#state.dropped + surplus,
+      resumed: this.#catchUp?.resumption ?? this.#state.resumed,
+    })
+  }
+
+  /** Takes whatever ended an attempt: a close event, errors of GraphQL, an error of a query, or nothing at all. */
+  #onFailure(failure: unknown): void {
     this.#unsubscribe()
-    const [error] = errors
-    const code = error?.extensions?.code
-    if (code === 'FORBIDDEN' || code === 'INVALID_REQUEST' || code === 'ENVIRONMENT_NOT_FOUND') {
-      this.#set({ status: 'ended', ending: cause?.message ?? error?.message ?? String(code) })
-      return
-    }
+    const error = errorOf(failure)
+    const code = codeOf(error)
     if (code === 'CURSOR_EXPIRED') {
-      // What is behind the last event has left the history: the feed goes on with what is kept.
-      this.#set({ lostAt: this.#state.lostAt ?? Date.now() })
+      this.#showPending()
+      this.#catchUp = undefined
+      const from = this.#state.events.at(-1)?.occurredAt ?? null
+      this.#set({ status: 'connecting', resumed: null, gap: { from, to: null } })
       void this.#begin()
       return
     }
-    this.#set({ status: 'reconnecting', lostAt: this.#state.lostAt ?? Date.now() })
-    const asked = Number(error?.extensions?.retryAfter)
+    const problem = error ? problemOf(error) : null
+    if (code !== undefined && !PASSING.includes(code)) {
+      this.#set({ status: 'ended', problem, lostAt: null })
+      return
+    }
+    if (this.#state.status === 'live' && Date.now() - this.#liveSince > GOOD_MS) this.#failures = 0
+    this.#set({ status: 'reconnecting', lostAt: this.#state.lostAt ?? Date.now(), problem })
+    const asked = Number(error?.graphQLErrors[0]?.extensions.retryAfter)
     const pause = Math.min(MAX_PAUSE_MS, 250 * 2 ** this.#failures) * (0.5 + Math.random() / 2)
     this.#failures += 1
-    this.#pause = setTimeout(this.#retry, Number.isFinite(asked) ? asked * 1000 : pause)
+    const isDenied = (failure as Partial<CloseEvent> | undefined)?.code === FORBIDDEN
+    this.#pause = setTimeout(isDenied ? this.#retryIfAllowed : this.#retry, asked > 0 ? asked * 1000 : pause)
   }
 
   readonly #retry = (): void => {
@@ -182,19 +234,44 @@ export class EventFeed {
     else this.#subscribe()
   }
 
-  /** A computer that woke up, or has its network again, does not wait for the end of the pause. */
-  readonly #retryNow = (): void => {
-    if (this.#pause !== undefined && document.visibilityState === 'visible') this.#retry()
+  /** A socket that was denied access says no more. The answer of a query does, and ends a session that has ended. */
+  readonly #retryIfAllowed = async (): Promise<void> => {
+    const { client, filter } = this.#options
+    this.#pause = undefined
+    const { error } = await client.query(streamCursorQuery, { environment: filter.environment }, NETWORK)
+    if (this.#isClosed) return
+    if (error) this.#onFailure(error)
+    else this.#retry()
   }
 
-  #keep(events: readonly GameEvent[], change: Partial<FeedState> = {}): void {
-    const { limit } = this.#options
-    const surplus = Math.max(0, events.length - limit)
-    this.#set({ ...change, events: events.slice(surplus), dropped: this.#state.dropped + surplus })
+  /** A computer that woke up, or has its network again, does not wait for the end of a pause or for the next ping. */
+  readonly #onAwake = (): void => {
+    if (document.visibilityState !== 'visible') return
+    if (this.#pause !== undefined) this.#retry()
+    else this.#options.socket.check()
+  }
+
+  #lastShown(): string | undefined {
+    return (this.#pending.at(-1) ?? this.#state.events.at(-1))?.cursor
   }
 
   #set(change: Partial<FeedState>): void {
     this.#state = { ...this.#state, ...change }
     this.#options.onState(this.#state)
   }
+}
+
+const NETWORK = { requestPolicy: 'network-only' } as const
+
+/** Undefined for a lost connection, which says nothing. */
+function errorOf(failure: unknown): CombinedError | undefined {
+  if (failure instanceof CombinedError) return failure
+  return Array.isArray(failure) ? new CombinedError({ graphQLErrors: failure }) : undefined
+}
+
+/** What the service refused, with every fault. Null when it did not say, or only that it cannot answer now. */
+function problemOf(error: CombinedError): string | null {
+  const code = codeOf(error)
+  if (code === undefined || code === 'UNAVAILABLE') return null
+  return [textOf(error), ...faultsOf(error).map(({ path, message }) => `${path}: ${message}.`)].join(' ')
 }

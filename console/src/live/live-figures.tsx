@@ -1,5 +1,6 @@
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useQuery } from 'urql'
+import { useSearchParams } from 'wouter'
 import { definitionQuery } from '../battlepass/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
@@ -13,24 +14,26 @@ import { Sparkline } from './sparkline.tsx'
 const EVERY_MS = 5_000
 
 /**
- * Rates from the totals that the service keeps of the newest season, read every few seconds. They count everything,
- * whatever the feed below is filtered by.
+ * Rates from the totals that the service keeps of a season, read every few seconds: the season that the feed below is
+ * narrowed to, else the newest one. They count every player.
  */
 export function LiveFigures() {
   const environment = useEnvironment()
-  const [{ data }] = useQuery({ query: liveScenariosQuery, variables: { environment } })
-  const newest = useMemo(
-    () => [...(data?.scenarios.nodes ?? [])].sort((a, b) => b.publishedAt.localeCompare(a.publishedAt))[0]?.scenarioId,
-    [data],
-  )
+  const [search] = useSearchParams()
+  const [scenarios] = useQuery({ query: liveScenariosQuery, variables: { environment } })
+  const all = scenarios.data?.scenarios.nodes ?? []
+  const newest = [...all].sort((a, b) => b.publishedAt.localeCompare(a.publishedAt))[0]
+  const chosen = all.find(({ scenarioId }) => scenarioId === search.get('scenario')) ?? newest
+  const scenarioId = chosen?.scenarioId
   const [definition] = useQuery({
     query: definitionQuery,
-    variables: { environment, scenarioId: newest ?? '' },
-    pause: newest === undefined,
+    variables: { environment, scenarioId: scenarioId ?? '' },
+    pause: scenarioId === undefined,
   })
   const nodeId = readDefinition(definition.data?.scenario?.definition).passes[0]?.id
-  if (newest === undefined || nodeId === undefined) return null
-  return <Rates key={`${environment} ${newest} ${nodeId}`} scenarioId={newest} nodeId={nodeId} />
+  if (scenarios.fetching || definition.fetching) return <Frame rate={() => null} />
+  if (scenarioId === undefined || nodeId === undefined) return null
+  return <Rates key={`${environment} ${scenarioId} ${nodeId}`} scenarioId={scenarioId} nodeId={nodeId} />
 }
 
 function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
@@ -54,7 +57,8 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
 
   useEffect(() => {
     const insight = data?.battlePassInsight
-    if (!insight || fetching) return
+    // After a failure the data are those of before.
+    if (!insight || fetching || error) return
     setSamples((before) =>
       addSample(before, {
         at: Date.now(),
@@ -63,35 +67,58 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
         levelUps: insight.levels.slice(1).reduce((sum, { reachedInRange }) => sum + reachedInRange, 0),
       }),
     )
-  }, [data, fetching])
+  }, [data, error, fetching])
 
-  const day = data?.battlePassInsight?.days.at(-1)
+  return (
+    <>
+      {error && <Notice tone="warning">The figures could not be read. They are those of before.</Notice>}
+      <Frame
+        day={data?.battlePassInsight?.days.at(-1)}
+        rate={(of) => {
+          const value = perMinute(samples, of)
+          return value === null ? null : { value, before: ratesOf(samples, of) }
+        }}
+      />
+      <p className="muted">
+        Of {scenarioId}, counted by the service for every player and read every {EVERY_MS / 1000} seconds. Rates are
+        those of the last minute. Days are in UTC. Logins are those of all scenarios that asked the studio’s webhook.
+      </p>
+    </>
+  )
+}
+
+interface Rate {
+  readonly value: number
+  readonly before: readonly number[]
+}
+
+function Frame(props: {
+  readonly day?: { readonly premium: number; readonly claims: number; readonly players: number }
+  /** Null while it is not known. */
+  readonly rate: (of: Total) => Rate | null
+}) {
+  const { day } = props
   const rate = (of: Total) => {
-    const value = perMinute(samples, of)
+    const found = props.rate(of)
+    if (found === null) return '…'
     return (
       <>
-        {value === null ? '…' : number(value)} <Sparkline values={ratesOf(samples, of)} />
+        {number(found.value)} <Sparkline values={found.before} />
       </>
     )
   }
+  const count = (value: number | undefined) => (value === undefined ? '…' : number(value))
   return (
-    <>
-      {error && <Notice tone="warning">The figures could not be read. The feed below goes on.</Notice>}
-      <Figures
-        of={[
-          ['Grants of xp a minute', rate('xpGrants')],
-          ['Levels reached a minute', rate('levelUps')],
-          ['Logins a minute', rate('logins')],
-          ['Premium today', number(day?.premium ?? 0), 'sold or granted'],
-          ['Claims today', number(day?.claims ?? 0)],
-          ['Players today', number(day?.players ?? 0)],
-        ]}
-      />
-      <p className="muted">
-        Counted by the service for {scenarioId} and read every {EVERY_MS / 1000} seconds. Days are in UTC. Logins are
-        those that asked the studio’s webhook.
-      </p>
-    </>
+    <Figures
+      of={[
+        ['Xp grants a minute', rate('xpGrants')],
+        ['Levels a minute', rate('levelUps')],
+        ['Logins a minute', rate('logins')],
+        ['Premium today', count(day?.premium), 'bought or granted, minus revoked'],
+        ['Claims today', count(day?.claims)],
+        ['Players today', count(day?.players)],
+      ]}
+    />
   )
 }
 

@@ -32,18 +32,28 @@ export function createClient(token: string, { endsSession = true } = {}): Client
 export interface LiveSocket {
   readonly client: Socket
   readonly isConnected: () => boolean
+  /** Finds out at once whether the connection still works. It closes when it does not. */
+  readonly check: () => void
 }
 
-/** A ping that is not answered for so long shows that the socket is dead. */
+/** A ping that is not answered for so long shows that the connection is dead. */
 const PONG_MS = 5_000
+const CONNECT_MS = 10_000
 
 /**
  * Makes the socket, which is open while there are subscriptions. It does not retry: a subscription that is repeated as
  * it was would tell events again, so each subscriber begins behind the last event that it has heard.
  */
 export function createLiveSocket(token: string): LiveSocket {
-  let isConnected = false
-  let waiting: ReturnType<typeof setTimeout> | undefined
+  let connected: WebSocket | undefined
+  let deadline: ReturnType<typeof setTimeout> | undefined
+  const endAfter = (ms: number) => {
+    deadline ??= setTimeout(() => client.terminate(), ms)
+  }
+  const forget = () => {
+    clearTimeout(deadline)
+    deadline = undefined
+  }
   const client = createSocket({
     url: `${location.origin.replace(/^http/, 'ws')}${URL}`,
     connectionParams: { authorization: `Bearer ${token}` },
@@ -51,21 +61,31 @@ export function createLiveSocket(token: string): LiveSocket {
     keepAlive: 10_000,
     retryAttempts: 0,
     on: {
-      connected: () => {
-        isConnected = true
+      connecting: () => endAfter(CONNECT_MS),
+      connected: (socket) => {
+        forget()
+        connected = socket as WebSocket
       },
       closed: () => {
-        isConnected = false
-        clearTimeout(waiting)
+        forget()
+        connected = undefined
       },
       ping: (isReceived) => {
-        // The socket of a computer that slept may look open and be dead.
-        if (!isReceived) waiting = setTimeout(() => client.terminate(), PONG_MS)
+        // The connection of a computer that slept may look open and be dead.
+        if (!isReceived) endAfter(PONG_MS)
       },
       pong: (isReceived) => {
-        if (isReceived) clearTimeout(waiting)
+        if (isReceived) forget()
       },
     },
   })
-  return { client, isConnected: () => isConnected }
+  return {
+    client,
+    isConnected: () => connected !== undefined,
+    check() {
+      if (connected?.readyState !== WebSocket.OPEN) return
+      connected.send('{"type":"ping"}')
+      endAfter(PONG_MS)
+    },
+  }
 }

@@ -1,6 +1,6 @@
+import { EventList } from '../../events/event-list.tsx'
 import { FeedBadge, FeedNotices } from '../../events/feed-status.tsx'
 import { useEvents } from '../../events/use-events.ts'
-import { EventList } from '../../live/event-list.tsx'
 import { Empty, Loading } from '../../ui/states.tsx'
 import type { TabProps } from './tab.ts'
 

@@ -1,0 +1,45 @@
+/** How a feed came back after its connection was lost. */
+export interface Resumption {
+  readonly awayMs: number
+  /** Events that were missed meanwhile, as far as they have arrived. */
+  readonly caughtUp: number
+  readonly isDone: boolean
+}
+
+/**
+ * Counts the events that a feed missed while it was away: those up to the last one of the stream when it was back. By
+ * cursors, since the clocks of two computers differ.
+ */
+export class CatchUp {
+  readonly #awayMs: number
+  readonly #last: string | undefined
+  /** How many events had arrived with each, until the end is known. */
+  #arrived = new Map<string, number>()
+  #count = 0
+  #end: string | undefined
+  #caughtUp: number | undefined
+
+  /** `last` is the cursor of the last event before the connection was lost. */
+  constructor(awayMs: number, last: string | undefined) {
+    this.#awayMs = awayMs
+    this.#last = last
+  }
+
+  get resumption(): Resumption {
+    return { awayMs: this.#awayMs, caughtUp: this.#caughtUp ?? this.#count, isDone: this.#caughtUp !== undefined }
+  }
+
+  add(cursor: string): void {
+    if (this.#caughtUp !== undefined) return
+    this.#count += 1
+    if (this.#end === undefined) this.#arrived.set(cursor, this.#count)
+    else if (this.#end === cursor) this.#caughtUp = this.#count
+  }
+
+  /** Sets the cursor of the last event of the stream. Undefined when there is none. */
+  endAt(cursor: string | undefined): void {
+    this.#end = cursor
+    this.#caughtUp = cursor === undefined || cursor === this.#last ? 0 : this.#arrived.get(cursor)
+    this.#arrived = new Map()
+  }
+}

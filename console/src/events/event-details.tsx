@@ -1,0 +1,65 @@
+import { Link } from 'wouter'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { copy, Id } from '../ui/text.tsx'
+import { Time } from '../ui/time.tsx'
+import { describeEvent } from './describe.ts'
+import css from './event-list.module.css'
+import type { GameEvent } from './feed.ts'
+
+/** Everything of one event, and where to go from it. */
+export function EventDetails({ event, onClose }: { event: GameEvent; onClose: () => void }) {
+  const { occurredAt, playerId, runId, scenarioId, nodeId, handle, byClient } = event
+  const environment = useEnvironment()
+  const json = JSON.stringify(withoutTypename(event), null, 2)
+  return (
+    <Dialog title={describeEvent(event)} onClose={onClose}>
+      <dl className={css.details}>
+        <dt>Time of the call</dt>
+        <dd>
+          <Time at={occurredAt} />
+        </dd>
+        <dt>Player</dt>
+        <dd>
+          <Link href={`/env/${environment}/players/${playerId}`}>{playerId}</Link>
+        </dd>
+        {scenarioId !== null && (
+          <>
+            <dt>Scenario</dt>
+            <dd>
+              <Link href={`/env/${environment}/scenarios/${scenarioId}`}>{scenarioId}</Link>
+            </dd>
+            <dt>Run</dt>
+            <dd>{runId === null ? '–' : <Id of={runId} />}</dd>
+          </>
+        )}
+        {handle !== null && (
+          <>
+            <dt>Node and handle</dt>
+            <dd>
+              {nodeId} · {handle}
+              {byClient && ', by the game client: the service has not verified it'}
+            </dd>
+          </>
+        )}
+      </dl>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
+      <pre tabIndex={0} className={css.json}>
+        {json}
+      </pre>
+      <div className="actions">
+        <Link href={`/env/${environment}/live?player=${playerId}`} className="button">
+          Only this player
+        </Link>
+        <Button onClick={() => void copy(json)}>Copy JSON</Button>
+      </div>
+    </Dialog>
+  )
+}
+
+/** What a query adds to an event, and a subscription does not. */
+function withoutTypename(event: GameEvent): GameEvent {
+  const { __typename, ...rest } = event as GameEvent & { readonly __typename?: string }
+  return rest
+}

@@ -1,0 +1,125 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, useRef, useState } from 'react'
+import { Link } from 'wouter'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Time } from '../ui/time.tsx'
+import { describeEvent, toneOf } from './describe.ts'
+import { EventDetails } from './event-details.tsx'
+import css from './event-list.module.css'
+import type { GameEvent } from './feed.ts'
+
+const ROW_PX = 36
+/** Scrolled further down than this, a person reads: the list must not move. */
+const READING_PX = 80
+const SEEK_FRAMES = 30
+
+/** Events, the latest first. Only those that can be seen are in the page. */
+export function EventList(props: {
+  readonly events: readonly GameEvent[]
+  /** Called with true when a person begins to read, and with false when the list is at its top again. */
+  readonly onReading?: (isReading: boolean) => void
+}) {
+  const { events, onReading } = props
+  const environment = useEnvironment()
+  const scroller = useRef<HTMLDivElement>(null)
+  /** Where the keys lead to, counted from the latest event. */
+  const sought = useRef<number | null>(null)
+  const [opened, setOpened] = useState<GameEvent>()
+  const virtualizer = useVirtualizer({
+    count: events.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    getItemKey: (index) => events[events.length - 1 - index]?.cursor ?? index,
+    overscan: 8,
+  })
+
+  /** Moves from event to event. */
+  function onKey(event: KeyboardEvent<HTMLElement>): void {
+    const row = event.target instanceof Element ? event.target.closest('li') : null
+    const from = row === null ? sought.current : Number(row.ariaPosInSet) - 1
+    const step = { ArrowDown: 1, ArrowUp: -1, Home: -events.length, End: events.length }[event.key]
+    if (from === null || step === undefined) return
+    event.preventDefault()
+    onReading?.(true)
+    const index = Math.min(events.length - 1, Math.max(0, from + step))
+    virtualizer.scrollToIndex(index)
+    sought.current = index
+    seek(SEEK_FRAMES)
+  }
+
+  /** A row is in the page only once the list has moved to it. Until then the list has the focus, and the keys. */
+  function seek(frames: number): void {
+    if (sought.current === null) return
+    const row = scroller.current?.querySelector(`li[aria-posinset="${sought.current + 1}"]`)
+    if (row) sought.current = null
+    if (row) row.querySelector('button')?.focus({ preventScroll: true })
+    else if (frames > 0) {
+      scroller.current?.focus({ preventScroll: true })
+      requestAnimationFrame(() => seek(frames - 1))
+    }
+  }
+
+  return (
+    <>
+      <section
+        ref={scroller}
+        className={css.list}
+        aria-label="Events, the latest first"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+        tabIndex={0}
+        onKeyDown={onKey}
+        onScroll={({ currentTarget: { scrollTop } }) => {
+          if (scrollTop > READING_PX) onReading?.(true)
+          else if (scrollTop <= 0 && !opened) onReading?.(false)
+        }}
+      >
+        <ol style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ index, start }) => {
+            const event = events[events.length - 1 - index]
+            if (!event) return null
+            return (
+              <li
+                key={event.cursor}
+                aria-posinset={index + 1}
+                aria-setsize={events.length}
+                className={`${css.event} ${css[toneOf(event)]}`}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Time at={event.occurredAt} />
+                <button
+                  type="button"
+                  className={css.what}
+                  onClick={() => {
+                    onReading?.(true)
+                    setOpened(event)
+                  }}
+                >
+                  {describeEvent(event)}
+                </button>
+                <Link href={`/env/${environment}/players/${event.playerId}`} className={css.player}>
+                  {event.playerId}
+                </Link>
+                {event.scenarioId === null ? (
+                  <span />
+                ) : (
+                  <Link href={`/env/${environment}/scenarios/${event.scenarioId}`} className={css.scenario}>
+                    {event.scenarioId}
+                  </Link>
+                )}
+              </li>
+            )
+          })}
+        </ol>
+      </section>
+      {opened && (
+        <EventDetails
+          event={opened}
+          onClose={() => {
+            setOpened(undefined)
+            if ((scroller.current?.scrollTop ?? 0) <= READING_PX) onReading?.(false)
+          }}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,56 @@
+import type { EventFilter } from '../events/feed.ts'
+
+/** What can be shown: `type` and `handle` are parameters of the address. */
+interface Choice {
+  readonly name: string
+  readonly type?: NonNullable<EventFilter['types']>[number]
+  readonly handle?: string
+}
+
+const CHOICES: Readonly<Record<string, Choice>> = {
+  all: { name: 'all events' },
+  levelUps: { name: 'level-ups', handle: 'onLevelUp' },
+  premium: { name: 'premium bought', handle: 'onPremiumPurchase' },
+  topLevels: { name: 'top levels reached', handle: 'onMaxLevel' },
+  completions: { name: 'completions', handle: 'onComplete' },
+  starts: { name: 'runs started', handle: 'onStart' },
+  crossings: { name: 'everything in scenarios', type: 'CROSSING' },
+  newPlayers: { name: 'new players', type: 'PLAYER_CREATED' },
+  cancelledRuns: { name: 'cancelled runs', type: 'RUN_CANCELLED' },
+  handles: { name: 'other handles …' },
+}
+
+/** Pairs of a choice and its name. */
+export const CHOICE_NAMES = Object.entries(CHOICES).map(([choice, { name }]) => [choice, name] as const)
+
+/** The choice that an address means. Handles that are no choice of their own can be typed. */
+export function choiceOf(search: URLSearchParams): string {
+  const [type, handle] = [search.get('type'), search.get('handle')]
+  if (type === null && handle === null) return 'all'
+  const found = Object.entries(CHOICES).find(
+    ([choice, one]) => choice !== 'all' && (one.type ?? null) === type && (one.handle ?? null) === handle,
+  )
+  return found?.[0] ?? (handle === null ? 'all' : 'handles')
+}
+
+/** The parameters of the address for a choice. Null for one that is not there. */
+export function parametersOf(choice: string): { readonly type: string | null; readonly handle: string | null } {
+  const { type = null, handle = choice === 'handles' ? '' : null } = CHOICES[choice] ?? {}
+  return { type, handle }
+}
+
+/** Which events an address asks for. */
+export function filterOf(environment: string, search: URLSearchParams): EventFilter {
+  const choice = CHOICES[choiceOf(search)]
+  const handles = (search.get('handle') ?? '')
+    .split(',')
+    .map((handle) => handle.trim())
+    .filter(Boolean)
+  return {
+    environment,
+    playerId: search.get('player') || undefined,
+    scenarioId: search.get('scenario') || undefined,
+    handles: handles.length > 0 ? handles : undefined,
+    types: choice?.type ? [choice.type] : undefined,
+  }
+}

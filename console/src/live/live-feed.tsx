@@ -1,0 +1,46 @@
+import { EventList } from '../events/event-list.tsx'
+import type { EventFilter } from '../events/feed.ts'
+import { FeedBadge, FeedNotices } from '../events/feed-status.tsx'
+import { useEvents } from '../events/use-events.ts'
+import { Button } from '../ui/button.tsx'
+import { Empty, Loading } from '../ui/states.tsx'
+import { number } from '../ui/text.tsx'
+import css from './live-feed.module.css'
+import { useEventRate } from './use-event-rate.ts'
+import { usePause } from './use-pause.ts'
+
+const LIMIT = 5_000
+
+/** The events that a filter lets through, as they happen. */
+export function LiveFeed({ filter, isFiltered }: { filter: EventFilter; isFiltered: boolean }) {
+  const state = useEvents(filter, LIMIT)
+  const { isPaused, shown, waiting, lost, toggle, read } = usePause(state)
+  const rate = useEventRate(state)
+  return (
+    <section className={css.feed} aria-label="Feed">
+      <div className={css.bar}>
+        <Button tone={isPaused ? 'primary' : 'plain'} onClick={toggle}>
+          {!isPaused ? 'Pause' : waiting === 0 ? 'Resume' : `Resume: ${number(waiting)} waiting`}
+        </Button>
+        <FeedBadge status={state.status} />
+        <span className="muted">
+          {number(shown.length)} shown
+          {rate !== null && `, ${number(rate)} in the last minute`}
+          {state.dropped > 0 &&
+            `. Only the latest ${number(LIMIT)} are kept: ${number(state.dropped)} older ones are not`}
+          {lost > 0 && `. ${number(lost)} of those waiting are too many, and will not be shown`}
+        </span>
+      </div>
+      <FeedNotices state={state} />
+      {shown.length > 0 ? (
+        <EventList events={shown} onReading={read} />
+      ) : state.status === 'connecting' ? (
+        <Loading what="Connecting" />
+      ) : state.status === 'ended' ? null : (
+        <Empty title={isFiltered ? 'No events match these filters' : `No events in ${filter.environment} yet`}>
+          They appear here as players log in, reach levels and buy premium.
+        </Empty>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,29 @@
+import { useEffect, useRef, useState } from 'react'
+import type { FeedState } from '../events/feed.ts'
+
+const EVERY_MS = 1_000
+const MINUTE_MS = 60_000
+
+/** How many events arrived in the last minute. Null until a minute has passed. */
+export function useEventRate({ events, dropped, status }: FeedState): number | null {
+  const [rate, setRate] = useState<number | null>(null)
+  const heard = useRef(0)
+  const isLive = status === 'live'
+  heard.current = dropped + events.length
+  useEffect(() => {
+    if (!isLive) {
+      setRate(null)
+      return
+    }
+    const samples: { readonly at: number; readonly heard: number }[] = []
+    const timer = setInterval(() => {
+      const now = performance.now()
+      samples.push({ at: now, heard: heard.current })
+      while (samples[1] && samples[1].at <= now - MINUTE_MS) samples.shift()
+      const first = samples[0]
+      setRate(first && first.at <= now - MINUTE_MS ? heard.current - first.heard : null)
+    }, EVERY_MS)
+    return () => clearInterval(timer)
+  }, [isLive])
+  return rate
+}

@@ -1,0 +1,260 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { CatchUp } from '../../console/src/events/catch-up.ts'
+import { describeEvent } from '../../console/src/events/describe.ts'
+import type { GameEvent } from '../../console/src/events/feed.ts'
+import { createPlatformKey } from '../../src/auth/keys.ts'
+import { startBrowser, withoutChromium } from '../support/browser.ts'
+import { type ConsolePage, watch } from '../support/console.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { times } from '../support/game.ts'
+import {
+  buildService,
+  createWorld,
+  post,
+  type Service,
+  startService,
+  stopService,
+  type World,
+  type WorldPlayer,
+} from '../support/service.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+const SLOW_MS = 60_000
+
+const rows = (page: Page) => page.getByRole('region', { name: 'Events, the latest first' }).getByRole('listitem')
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, () => {
+  let database: TestDatabase
+  let world: World
+  let service: Service
+  let proxy: TcpProxy
+  let browser: Browser
+  let projectId: string
+  let opened: ConsolePage | undefined
+  let round = 0
+
+  beforeAll(async () => {
+    await buildService()
+    database = await createDatabase()
+    world = await createWorld(database.url)
+    await world.publish('season-1', season())
+    const { rows: found } = await world.pool.query('SELECT project_id FROM environments WHERE id = $1', [
+      world.environmentId,
+    ])
+    projectId = found[0].project_id
+    service = await startService(world.env)
+    proxy = await startTcpProxy(() => service.baseUrl)
+    browser = await startBrowser()
+  })
+  afterEach(() => opened?.close())
+  afterAll(async () => {
+    await browser?.close()
+    await proxy?.close()
+    await stopService(service)
+    await world?.close()
+    await database?.drop()
+  })
+
+  /** The live page of level-ups, signed in by a key of its own. */
+  async function open(): Promise<{ page: Page; keyId: string }> {
+    const { key, id } = await createPlatformKey(world.pool, projectId, 'admin')
+    const context = await browser.newContext()
+    opened = watch(context, await context.newPage())
+    const { page } = opened
+    page.setDefaultTimeout(30_000)
+    // The clock of this computer is ten minutes ahead of the service's.
+    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 600_000 }')
+    await page.goto(`${proxy.baseUrl}/console/env/production/live?handle=onLevelUp`)
+    await page.getByLabel('Platform key').fill(key)
+    await page.getByLabel('Your name').fill('Ada')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await isLive(page)
+    return { page, keyId: id }
+  }
+
+  const isLive = (page: Page) => page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()
+
+  /** Takes each player one level further. Answers the text that these events have in the page. */
+  async function levelUp(players: readonly WorldPlayer[], at: Service = service): Promise<string> {
+    round += 1
+    for (const { token, runId } of players) {
+      const body = { scenarioId: 'season-1', runId, nodeId: 'pass', amount: 100 + round, source: `round-${round}` }
+      expect((await post(at, '/sdk/v1/battlepass/xp', token, body)).status).toBe(200)
+    }
+    return `(round-${round})`
+  }
+
+  const newPlayers = () => Promise.all(times(4, () => world.player('season-1')))
+
+  it('shows every event once through a service that is killed, and says how long it was away and what it caught up', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const { page } = await open()
+    const players = await newPlayers()
+    const texts = [await levelUp(players)]
+    await page
+      .getByText(texts[0] as string)
+      .nth(3)
+      .waitFor()
+    await stopService(service)
+    await page.getByText('The connection was lost at').waitFor()
+    // What happens while the page is away, on an instance that it cannot reach.
+    const other = await startService(world.env)
+    texts.push(await levelUp(players, other))
+    await stopService(other)
+    service = await startService(world.env)
+    await page.getByText(/^Back after \d+ s, without a gap: 4 events were caught up\./).waitFor()
+    // These are live: they were not missed.
+    texts.push(await levelUp(players))
+    await page
+      .getByText(texts[2] as string)
+      .nth(3)
+      .waitFor()
+    await page.getByText('4 events were caught up').waitFor()
+    proxy.cut()
+    texts.push(await levelUp(players))
+    await page
+      .getByText(texts[3] as string)
+      .nth(3)
+      .waitFor()
+    for (const text of texts) expect(await page.getByText(text).count()).toBe(4)
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    expect(await page.getByText('Back after').count()).toBe(0)
+  })
+
+  it('shows no event twice after a proxy closed its socket as if all were well (1000)', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const { page } = await open()
+    const players = await newPlayers()
+    const first = await levelUp(players)
+    await page.getByText(first).nth(3).waitFor()
+    proxy.closeSockets(1000)
+    await page.getByText('Back after').waitFor()
+    const second = await levelUp(players)
+    await page.getByText(second).nth(3).waitFor()
+    for (const text of [first, second]) expect(await page.getByText(text).count()).toBe(4)
+  })
+
+  it('finds out, when its computer wakes up, that its connection is dead', { timeout: SLOW_MS }, async () => {
+    const { page } = await open()
+    const players = await newPlayers()
+    proxy.freezeSockets()
+    const text = await levelUp(players)
+    await page.evaluate("dispatchEvent(new Event('online'))")
+    await page.getByText('4 events were caught up').waitFor()
+    expect(await page.getByText(text).count()).toBe(4)
+  })
+
+  it('reads the list again when its last event is gone (CURSOR_EXPIRED), says so, and goes on', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const { page } = await open()
+    const players = await newPlayers()
+    const gone = await levelUp(players)
+    await page.getByText(gone).nth(3).waitFor()
+    await stopService(service)
+    await page.getByText('The connection was lost at').waitFor()
+    const other = await startService(world.env)
+    await levelUp(players, other)
+    const kept = await levelUp(players, other)
+    await stopService(other)
+    // As retention does.
+    await world.pool.query(
+      'DELETE FROM events WHERE position <= (SELECT position - 4 FROM streams WHERE environment_id = $1)',
+      [world.environmentId],
+    )
+    service = await startService(world.env)
+    await page.getByText('The service no longer has the last event that was shown').waitFor()
+    await page.getByText(kept).nth(3).waitFor()
+    expect(await rows(page).count()).toBe(4)
+    const next = await levelUp(players)
+    await page.getByText(next).nth(3).waitFor()
+    await isLive(page)
+    expect(await rows(page).count()).toBe(8)
+    // The browser complains of connections that failed.
+    opened?.complaints.splice(0)
+    await opened?.check('live-gap')
+  })
+
+  it('leads back to the page to sign in when its access has ended', { timeout: SLOW_MS }, async () => {
+    const { page, keyId } = await open()
+    await world.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [keyId])
+    await page.getByText('Your session has ended.').waitFor()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
+
+  it('begins as soon as a service can be reached that could not be reached before', { timeout: SLOW_MS }, async () => {
+    const { page } = await open()
+    await stopService(service)
+    await page.getByLabel('Show').selectOption('runs started')
+    await page.getByText('The connection was lost at').waitFor()
+    await opened?.close()
+    service = await startService(world.env)
+  })
+})
+
+describe('what a feed missed', () => {
+  it('are the events up to the last one when it was back, whichever answer comes first', () => {
+    const early = new CatchUp(2_000, 'b')
+    early.endAt('d')
+    for (const cursor of ['c', 'd', 'e']) early.add(cursor)
+    expect(early.resumption).toEqual({ awayMs: 2_000, caughtUp: 2, isDone: true })
+    const late = new CatchUp(2_000, 'b')
+    for (const cursor of ['c', 'd', 'e']) late.add(cursor)
+    expect(late.resumption).toEqual({ awayMs: 2_000, caughtUp: 3, isDone: false })
+    late.endAt('d')
+    expect(late.resumption).toEqual({ awayMs: 2_000, caughtUp: 2, isDone: true })
+  })
+
+  it('is nothing when the last event is the one that was shown, or when there is none', () => {
+    for (const end of ['b', undefined]) {
+      const catchUp = new CatchUp(1_000, 'b')
+      catchUp.endAt(end)
+      catchUp.add('c')
+      expect(catchUp.resumption).toEqual({ awayMs: 1_000, caughtUp: 0, isDone: true })
+    }
+  })
+})
+
+describe('an event in words', () => {
+  const said = (event: Readonly<Record<string, unknown>>) =>
+    describeEvent({ type: 'CROSSING', handle: null, nodeId: 'pass', data: {}, byClient: false, ...event } as GameEvent)
+
+  it('says what a player reached, bought or was granted', () => {
+    expect(said({ handle: 'onLevelUp', data: { fromLevel: 4, toLevel: 6, source: 'match' } })).toBe(
+      'Level 4 → 6 (match)',
+    )
+    expect(said({ handle: 'onMaxLevel', data: { level: 100, source: null } })).toBe('Top level 100 reached')
+    expect(
+      said({ handle: 'onPremiumPurchase', data: { price: { currency: 'gems', amount: '9007199254740993' } } }),
+    ).toBe('Premium bought for 9,007,199,254,740,993 gems')
+    expect(said({ handle: 'onComplete' })).toBe('pass completed: every tier claimed')
+    expect(said({ handle: 'onComplete', nodeId: 'l5', data: { level: 5, track: 'free' } })).toBe(
+      'l5: level 5 claimed (free)',
+    )
+    const granted = [
+      { amount: '1500', currency: 'gold' },
+      { amount: '1', itemId: 'sword' },
+    ]
+    expect(said({ handle: 'onComplete', nodeId: 'gift', data: { granted } })).toBe(
+      'gift: 1,500 gold, 1 × sword granted',
+    )
+    expect(said({ handle: 'onStart', nodeId: 'start' })).toBe('Run started')
+  })
+
+  it('says what no node of the service crossed, and survives data that it does not know', () => {
+    expect(said({ type: 'PLAYER_CREATED', data: { nickname: null } })).toBe('New player')
+    expect(said({ type: 'PLAYER_CREATED', data: { nickname: 'Ada' } })).toBe('New player Ada')
+    expect(said({ type: 'RUN_CANCELLED', data: { cause: 'definition_changed' } })).toBe(
+      'Run cancelled: definition changed',
+    )
+    expect(said({ handle: 'onComplete', nodeId: 'quest', byClient: true })).toBe(
+      'quest: onComplete (by the game client)',
+    )
+    expect(said({ handle: 'onWin', nodeId: 'duel', data: null })).toBe('duel: onWin')
+    expect(said({ handle: 'onComplete', data: { granted: [null] } })).toBe('pass: nothing more to grant')
+  })
+})
