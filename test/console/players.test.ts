@@ -162,7 +162,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
     await dialog.getByText('500 gems credited.').waitFor()
     await dialog.getByRole('link', { name: 'Row of the audit log' }).click()
-    await page.waitForURL('**/project/audit/**')
+    await page.getByRole('dialog', { name: 'Entry of the audit log' }).getByText('lost reward, ticket 7').waitFor()
     const after = await read(player)
     expect(after.wallet).toContainEqual({ currency: 'gems', balance: String(before + 500n) })
     expect(after.auditLog.nodes[0]).toEqual({

@@ -293,7 +293,13 @@ export const playerAuditQuery = graphql(`
           actor
           actorLabel
           operator
+          operatorIsClaimed
+          environment
+          target
           reason
+          attempts
+          beforeText
+          afterText
         }
         pageInfo {
           hasNextPage

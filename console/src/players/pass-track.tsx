@@ -1,6 +1,8 @@
 import { useEffect, useRef } from 'react'
 import { type PassView, rewardText, type TierView } from '../scenario/read-definition.ts'
+import { useDenial } from '../session/permission.tsx'
 import { timeText } from '../ui/time.tsx'
+import { toast } from '../ui/toast.tsx'
 import css from './player.module.css'
 
 interface Claim {
@@ -15,9 +17,13 @@ export function PassTrack(props: {
   readonly level: number
   readonly premiumOwned: boolean
   readonly claims: readonly Claim[]
-  readonly onTier: (tier: TierView, isClaimed: boolean) => void
+  /** False outside of the time to claim: a tier that is reached cannot be claimed then. */
+  readonly isClaimTime: boolean
+  /** Pressing a tier. Without it, tiers cannot be pressed. */
+  readonly onTier?: (tier: TierView, isClaimed: boolean) => void
 }) {
-  const { view, level, premiumOwned, claims, onTier } = props
+  const { view, level, premiumOwned, claims, isClaimTime, onTier } = props
+  const denial = useDenial('OPERATOR')
   const here = useRef<HTMLLIElement>(null)
   const claimOf = new Map(claims.map((claim) => [`${claim.track} ${claim.level}`, claim]))
   const tierOf = new Map(view.tiers.map((tier) => [`${tier.track} ${tier.level}`, tier]))
@@ -40,23 +46,29 @@ export function PassTrack(props: {
         ? 'locked'
         : track === 'PREMIUM' && !premiumOwned
           ? 'needs premium'
-          : 'claimable'
+          : isClaimTime
+            ? 'claimable'
+            : 'not claimed'
     const rewards = tier.rewards.map(rewardText).join(', ') || 'nothing'
+    const told = claim ? `claimed ${timeText(claim.claimedAt, 'UTC')} UTC` : state
     return (
       <button
         key={track}
         type="button"
         className={`${css.tier} ${state === 'claimed' ? css.claimed : state === 'claimable' ? css.claimable : css.locked}`}
-        title={claim ? `claimed ${timeText(claim.claimedAt, 'UTC')} UTC` : state}
-        onClick={() => onTier(tier, claim !== undefined)}
+        title={denial && onTier ? `${told}. ${denial}` : told}
+        aria-disabled={denial !== undefined || onTier === undefined || undefined}
+        onClick={() => (denial && onTier ? toast(denial, 'error') : onTier?.(tier, claim !== undefined))}
       >
         <strong>
           {track === 'FREE' ? 'free' : 'premium'}
           <span className="hidden"> tier of level {at}</span>
-          {state === 'claimed' && ' ✓'}
         </strong>
         {rewards}
-        <span className="hidden">, {state}</span>
+        <small>
+          <span className="hidden">, </span>
+          {state === 'claimed' ? '✓ claimed' : state}
+        </small>
       </button>
     )
   }
@@ -72,7 +84,9 @@ export function PassTrack(props: {
             className={one.level <= level ? `${css.level} ${css.reached}` : css.level}
           >
             <span className={css.number} title={`${one.xp} xp`}>
+              <span className="hidden">Level </span>
               {one.level}
+              <span className="hidden">{one.level <= level ? ', reached' : ', not reached'}</span>
             </span>
             {cell('FREE', one.level)}
             {cell('PREMIUM', one.level)}

@@ -71,7 +71,7 @@ function PlayerById({ playerId }: { playerId: string }) {
 
 function Player({ player }: { player: PlayerData }) {
   const { tab = 'overview' } = useParams()
-  const { open, dialog } = useAction()
+  const { open, dialog } = useAction(player)
   const [, , Tab] = TABS.find(([name]) => name === tab) ?? TABS[0]
   const base = `/env/${player.environment}/players/${player.playerId}`
   return (

@@ -9,6 +9,16 @@ import { Who } from './audit-page.tsx'
 import { changesOf } from './changes.ts'
 import { auditEntryQuery } from './operations.ts'
 
+type Entry = Parameters<typeof Who>[0] & {
+  readonly action: string
+  readonly target: string
+  readonly environment: string | null
+  readonly reason: string | null
+  readonly occurredAt: string
+  readonly beforeText: string | null
+  readonly afterText: string | null
+}
+
 /** One entry of the audit log, with the state before and after beside each other. */
 export function AuditEntry({ id, onClose }: { id: string; onClose: () => void }) {
   const [result, read] = useQuery({ query: auditEntryQuery, variables: { id } })
@@ -18,37 +28,42 @@ export function AuditEntry({ id, onClose }: { id: string; onClose: () => void })
         {({ node }) => {
           if (node === null || !('action' in node))
             return <Empty title="There is no such entry">Or your role does not let you read it: it needs admin.</Empty>
-          const { action, target, environment, reason, occurredAt, beforeText, afterText } = node
-          return (
-            <>
-              <dl className={css.facts}>
-                <dt>Action</dt>
-                <dd>
-                  {action} {action.endsWith('.denied') && <span className="badge bad">denied</span>}
-                </dd>
-                <dt>Who</dt>
-                <dd>
-                  <Who {...node} />
-                </dd>
-                <dt>Time</dt>
-                <dd>
-                  <Time at={occurredAt} />
-                </dd>
-                <dt>Environment</dt>
-                <dd>{environment ?? '–'}</dd>
-                <dt>Target</dt>
-                <dd>
-                  <Target action={action} target={target} environment={environment} />
-                </dd>
-                <dt>Reason</dt>
-                <dd>{reason ?? '–'}</dd>
-              </dl>
-              <Changes before={beforeText} after={afterText} />
-            </>
-          )
+          return <EntryFacts of={node} />
         }}
       </Answer>
     </Dialog>
+  )
+}
+
+/** What an entry says, with the state before and after beside each other. */
+export function EntryFacts({ of }: { of: Entry }) {
+  const { action, target, environment, reason, occurredAt, beforeText, afterText } = of
+  return (
+    <>
+      <dl className={css.facts}>
+        <dt>Action</dt>
+        <dd>
+          {action} {action.endsWith('.denied') && <span className="badge bad">denied</span>}
+        </dd>
+        <dt>Who</dt>
+        <dd>
+          <Who {...of} />
+        </dd>
+        <dt>Time</dt>
+        <dd>
+          <Time at={occurredAt} />
+        </dd>
+        <dt>Environment</dt>
+        <dd>{environment ?? '–'}</dd>
+        <dt>Target</dt>
+        <dd>
+          <Target action={action} target={target} environment={environment} />
+        </dd>
+        <dt>Reason</dt>
+        <dd>{reason ?? '–'}</dd>
+      </dl>
+      <Changes before={beforeText} after={afterText} />
+    </>
   )
 }
 

@@ -17,6 +17,8 @@ export interface ActionResult {
   readonly done?: ReactNode
   /** The entry of the audit log; null when nothing changed. */
   readonly auditEntry?: { readonly id: string } | null
+  /** Where that entry is shown. By default in the audit log of the project, which needs the role admin. */
+  readonly auditHref?: string
 }
 
 /**
@@ -53,7 +55,12 @@ export function ActionDialog(props: {
         <Notice tone="success">{result.done}</Notice>
         {result.auditEntry && (
           <p>
-            <Link href={`~/console/project/audit/${result.auditEntry.id}`}>Row of the audit log</Link>
+            <Link
+              href={result.auditHref ?? `~/console/project/audit/${result.auditEntry.id}`}
+              onClick={() => props.onClose()}
+            >
+              Row of the audit log
+            </Link>
           </p>
         )}
         <div className="actions">

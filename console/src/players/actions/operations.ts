@@ -61,6 +61,10 @@ export const grantXpMutation = graphql(`
 export const grantTierMutation = graphql(`
   mutation ConsoleGrantTier($input: GrantTierInput!) {
     result: grantTier(input: $input) {
+      result {
+        error
+        alreadyClaimed
+      }
       error
       message
       auditEntry {

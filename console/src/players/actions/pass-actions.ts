@@ -1,5 +1,6 @@
 import { levelAt, rewardText, type Track } from '../../scenario/read-definition.ts'
 import { number } from '../../ui/text.tsx'
+import { closedSeason, isClaimed, newlyClaimable, tiersText } from './forecast.ts'
 import {
   cancelRunMutation,
   grantPremiumMutation,
@@ -17,9 +18,6 @@ const TRACKS = [
   ['PREMIUM', 'premium'],
 ] as const
 
-const xpOf = (player: PlayerData, { scenarioId, nodeId }: PassRef): bigint =>
-  BigInt(player.passes.find((one) => one.scenarioId === scenarioId && one.nodeId === nodeId)?.xp ?? '0')
-
 const placeOf = (player: PlayerData, { scenarioId, nodeId }: PassRef) => ({
   playerId: player.playerId,
   scenarioId,
@@ -27,7 +25,7 @@ const placeOf = (player: PlayerData, { scenarioId, nodeId }: PassRef) => ({
 })
 
 export function grantXpAction(player: PlayerData, pass: PassRef): SupportAction {
-  const before = xpOf(player, pass)
+  const before = BigInt(pass.xp)
   return {
     title: 'Grant xp',
     fields: [
@@ -37,17 +35,19 @@ export function grantXpAction(player: PlayerData, pass: PassRef): SupportAction 
     initial: { amount: '', source: 'support' },
     effect({ amount = '0' }) {
       const after = before + BigInt(amount)
-      const xp = `Xp: ${number(String(before))} → ${number(String(after))}.`
-      if (!pass.view) return xp
-      const [from, to] = [levelAt(pass.view, before), levelAt(pass.view, after)]
-      const open = pass.view.tiers.filter(({ level }) => level > from && level <= to).length
-      return `${xp} Level: ${from} → ${to}${open > 0 ? `, and ${open} more tiers are reached` : ''}. The rules of the game apply: events are told, and nodes behind a level-up are entered.`
+      const xp = `Xp: ${number(pass.xp)} → ${number(String(after))}.`
+      if (!pass.view) return `${refusalAhead(pass)}${xp}`
+      const levels = `Level: ${levelAt(pass.view, before)} → ${levelAt(pass.view, after)}.`
+      const open = newlyClaimable(pass.view, pass, { ...pass, xp: String(after) })
+      const tiers = open.length === 0 ? 'No more tiers can be claimed.' : `Can be claimed then: ${tiersText(open)}.`
+      return `${refusalAhead(pass)}${xp} ${levels} ${tiers} The game hears of it as of any other xp.`
     },
     confirm: 'Grant',
     mutation: grantXpMutation as SupportAction['mutation'],
     input: ({ amount, source }) => ({ ...placeOf(player, pass), amount, source: source || undefined }),
     isKeyed: true,
-    done: ({ amount = '0' }) => `${number(amount)} xp granted.`,
+    done: ({ amount = '0' }, { result }) =>
+      `${number(amount)} xp granted. The player is at level ${result?.level ?? '?'}.`,
   }
 }
 
@@ -62,17 +62,24 @@ export function grantTierAction(
     initial: { level: String(preset?.level ?? ''), track: preset?.track ?? 'FREE' },
     effect: ({ level, track }) => {
       const tier = tierOf(pass, level, track)
-      const level0 = pass.view ? levelAt(pass.view, xpOf(player, pass)) : 0
-      const far = Number(level) > level0 ? ` The player is at level ${level0}: it has not reached this tier.` : ''
-      return tier
-        ? `Claims the ${track?.toLowerCase()} tier of level ${level} for the player and pays ${tier.rewards.map(rewardText).join(', ') || 'nothing'}.${far}`
-        : 'The published version has no such tier.'
+      if (!pass.view) return `${refusalAhead(pass, false)}Claims the ${track?.toLowerCase()} tier of level ${level}.`
+      if (!tier) return 'The published version has no such tier: this will be refused.'
+      const pays = tier.rewards.map(rewardText).join(', ') || 'nothing'
+      if (isClaimed(pass, tier)) return 'The tier is claimed already: nothing is paid again.'
+      if (track === 'PREMIUM' && !pass.premiumOwned)
+        return 'The player does not own premium: this will be refused. Grant premium first.'
+      const reached = levelAt(pass.view, BigInt(pass.xp))
+      const far = tier.level > reached ? ` The player is at level ${reached}: it has not reached this tier.` : ''
+      return `${refusalAhead(pass, false)}Claims the ${track?.toLowerCase()} tier of level ${level} for the player and pays ${pays}.${far}`
     },
     confirm: 'Grant',
     mutation: grantTierMutation as SupportAction['mutation'],
     input: ({ level, track }) => ({ ...placeOf(player, pass), level: Number(level), track }),
     isKeyed: true,
-    done: ({ level, track }) => `The ${track?.toLowerCase()} tier of level ${level} is granted.`,
+    done: ({ level, track }, { result }) =>
+      result?.alreadyClaimed
+        ? 'The tier was claimed already. Nothing was paid again.'
+        : `The ${track?.toLowerCase()} tier of level ${level} is granted.`,
   }
 }
 
@@ -85,8 +92,12 @@ export function resetTierAction(
     title: 'Reset a tier',
     fields: tierFields,
     initial: { level: String(preset?.level ?? ''), track: preset?.track ?? 'FREE' },
-    effect: ({ level, track }) =>
-      `The ${track?.toLowerCase()} tier of level ${level} can be claimed again. The player keeps its rewards, and gets them once more with the next claim.`,
+    effect: ({ level, track }) => {
+      const tier = { level: Number(level), track: track as Track }
+      if (!isClaimed(pass, tier)) return 'The tier is not claimed: there is nothing to reset.'
+      const pays = tierOf(pass, level, track)?.rewards.map(rewardText).join(', ')
+      return `The ${track?.toLowerCase()} tier of level ${level} can be claimed again. The player keeps its rewards, and the next claim pays once more${pays ? `: ${pays}` : ''}.`
+    },
     confirm: 'Reset',
     tone: 'danger',
     mutation: resetTierMutation as SupportAction['mutation'],
@@ -99,10 +110,11 @@ export const grantPremiumAction = (player: PlayerData, pass: PassRef): SupportAc
   title: 'Grant premium',
   fields: [],
   effect: () => {
-    const count = pass.view?.tiers.filter(
-      ({ level, track }) => track === 'PREMIUM' && level <= levelAt(pass.view ?? emptyPass, xpOf(player, pass)),
-    ).length
-    return `The player owns premium of ${pass.nodeId} without paying for it.${count === undefined ? '' : ` ${count} premium tiers can be claimed then.`}`
+    if (pass.view && pass.view.price === null) return 'This pass sells no premium: this will be refused.'
+    const open = pass.view ? newlyClaimable(pass.view, pass, { ...pass, premiumOwned: true }) : []
+    const tiers =
+      open.length === 0 ? '' : ` ${count(open.length, 'more tier')} can be claimed then: ${tiersText(open)}.`
+    return `The player owns premium of ${pass.nodeId} without paying for it.${tiers}`
   },
   confirm: 'Grant premium',
   mutation: grantPremiumMutation as SupportAction['mutation'],
@@ -110,23 +122,32 @@ export const grantPremiumAction = (player: PlayerData, pass: PassRef): SupportAc
   done: () => 'Premium granted.',
 })
 
-export const revokePremiumAction = (player: PlayerData, pass: PassRef): SupportAction => ({
-  title: 'Revoke premium',
-  fields: [],
-  effect: () =>
-    'The player no longer owns premium. It is refused while premium tiers are claimed: reset them first. Nothing is paid back.',
-  confirm: 'Revoke premium',
-  tone: 'danger',
-  mutation: revokePremiumMutation as SupportAction['mutation'],
-  input: () => placeOf(player, pass),
-  done: () => 'Premium revoked.',
-})
+export const revokePremiumAction = (player: PlayerData, pass: PassRef): SupportAction => {
+  const claimed = pass.claims.filter(({ track }) => track === 'PREMIUM').length
+  return {
+    title: 'Revoke premium',
+    fields: [],
+    effect: () =>
+      claimed > 0
+        ? `${count(claimed, 'premium tier')} claimed: this will be refused. Reset the claimed premium tiers first.`
+        : 'The player no longer owns premium. Nothing is paid back.',
+    confirm: 'Revoke premium',
+    tone: 'danger',
+    mutation: revokePremiumMutation as SupportAction['mutation'],
+    input: () => placeOf(player, pass),
+    done: () => 'Premium revoked.',
+  }
+}
 
 export const resetPassAction = (player: PlayerData, pass: PassRef): SupportAction => ({
   title: 'Reset the pass',
   fields: [],
-  effect: () =>
-    `Xp: ${number(String(xpOf(player, pass)))} → 0. Premium and all claims are gone, and every tier can be claimed again. The player keeps its rewards.`,
+  effect: () => {
+    const level = pass.view ? ` Level: ${levelAt(pass.view, BigInt(pass.xp))} → ${levelAt(pass.view, 0n)}.` : ''
+    const premium = pass.premiumOwned ? ' Premium is gone.' : ''
+    const claims = ` ${count(pass.claims.length, 'claim')} removed: these tiers can be claimed again.`
+    return `Xp: ${number(pass.xp)} → 0.${level}${premium}${pass.claims.length > 0 ? claims : ''} The player keeps its rewards.`
+  },
   confirm: 'Reset the pass',
   tone: 'danger',
   typed: pass.nodeId,
@@ -175,7 +196,14 @@ const tierFields = [
   { name: 'track', label: 'Track', kind: 'choice', options: TRACKS },
 ] as const satisfies SupportAction['fields']
 
-const emptyPass = { id: '', levels: [], tiers: [], price: null, startsAt: null, endsAt: null, claimUntil: null }
-
 const tierOf = ({ view }: PassRef, level: string | undefined, track: string | undefined) =>
   view?.tiers.find((tier) => tier.level === Number(level) && tier.track === track)
+
+/** Why a grant will be refused, as far as the page knows. A season that is over stops xp, but no tier. */
+function refusalAhead({ hasRun, scenarioId, view }: PassRef, isXp = true): string {
+  const closed = isXp && view ? closedSeason(view, Date.now()) : undefined
+  const cause = hasRun === false ? `The player has no active run of ${scenarioId}.` : closed
+  return cause === undefined ? '' : `${cause} This will be refused. `
+}
+
+const count = (of: number, what: string): string => `${of} ${what}${of === 1 ? '' : 's'}`

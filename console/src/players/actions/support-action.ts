@@ -2,6 +2,7 @@ import type { TypedDocumentNode } from 'urql'
 import type { ResultOf } from '../../graphql.ts'
 import type { PassView } from '../../scenario/read-definition.ts'
 import type { playerQuery } from '../operations.ts'
+import type { PassState } from './forecast.ts'
 
 export type PlayerData = NonNullable<ResultOf<typeof playerQuery>['player']>
 
@@ -24,6 +25,12 @@ export interface SupportResult {
     readonly error: string | null
     readonly message: string | null
     readonly changed?: boolean
+    /** What the player's own call would have answered. Its refusal is one of the action, too. */
+    readonly result?: {
+      readonly error?: string | null
+      readonly alreadyClaimed?: boolean
+      readonly level?: number
+    } | null
     readonly auditEntry: { readonly id: string } | null
   }
 }
@@ -43,12 +50,14 @@ export interface SupportAction {
   readonly input: (values: Values) => object
   /** Repeated with the same key, the action takes effect once. */
   readonly isKeyed?: boolean
-  readonly done: (values: Values) => string
+  readonly done: (values: Values, result: SupportResult['result']) => string
 }
 
-/** What the pages know of a player's passes. */
-export interface PassRef {
+/** What the pages know of a player's pass, begun or not. */
+export interface PassRef extends PassState {
   readonly scenarioId: string
   readonly nodeId: string
   readonly view: PassView | undefined
+  /** Xp and tiers are granted in an active run. Undefined until it is known. */
+  readonly hasRun: boolean | undefined
 }

@@ -1,33 +1,58 @@
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { useClient } from 'urql'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
+import { codeOf } from '../../ui/errors.ts'
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx'
-import { newKey } from '../../ui/keys.ts'
-import type { ActionField, SupportAction, Values } from './support-action.ts'
+import { words } from '../../ui/text.tsx'
+import { auditHref } from '../addresses.ts'
+import { ActionKey } from './action-key.ts'
+import type { ActionField, PlayerData, SupportAction, Values } from './support-action.ts'
+
+const TOOK_EFFECT =
+  'Your first press took effect, with the values that the fields held then, although its answer was lost. Nothing was done now. Look at the ledger before you act again.'
+
+/** Why a tier could not be granted: what the player's own claim would answer, for operators. */
+const CLAIM_REFUSALS: Readonly<Record<string, string>> = {
+  PREMIUM_REQUIRED: 'The player does not own premium. Grant premium first.',
+  TIER_NOT_FOUND: 'The published version has no such tier.',
+  BALANCE_LIMIT_EXCEEDED: 'A balance of the player would pass the largest number that a wallet can hold.',
+}
 
 /** The dialog of an action of support. */
-export function SupportDialog({ action, onClose }: { action: SupportAction; onClose: () => void }) {
+export function SupportDialog(props: {
+  readonly player: PlayerData
+  readonly action: SupportAction
+  readonly onClose: () => void
+}) {
+  const { player, action, onClose } = props
   const client = useClient()
   const [values, setValues] = useState<Values>(action.initial ?? {})
   const [typed, setTyped] = useState('')
-  // A repeated press sends the same key, and so acts once. Other values are another action.
-  const key = useRef({ of: '', key: '' })
+  const [key] = useState(() => new ActionKey())
 
   const isComplete =
     action.fields.every((field) => field.isOptional || field.kind === 'check' || isReady(field, values)) &&
     (action.typed === undefined || typed.trim() === action.typed)
 
   async function run(reason: string): Promise<ActionResult> {
-    const request = { ...action.input(values), reason }
-    const of = JSON.stringify(request)
-    if (key.current.of !== of) key.current = { of, key: newKey() }
-    const input = action.isKeyed ? { ...request, idempotencyKey: key.current.key } : request
+    const request = action.input(values)
+    const fields = JSON.stringify(request)
+    const input = { ...request, reason, ...(action.isKeyed && { idempotencyKey: key.keyOf(fields) }) }
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
+    const code = codeOf(error)
+    // These, and no answer at all, leave open whether the action took effect.
+    if (data || (code !== undefined && code !== 'UNAVAILABLE' && code !== 'INTERNAL_ERROR')) key.onAnswer(fields)
+    if (code === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
     if (!data) return { error }
-    const { message, auditEntry, changed } = data.result
+    const { message, auditEntry, changed, result } = data.result
     if (data.result.error !== null) return { refusal: message ?? data.result.error }
+    if (result?.error) return { refusal: CLAIM_REFUSALS[result.error] ?? words(result.error), auditEntry }
     if (changed === false) return { done: 'There was nothing to change.', auditEntry }
-    return { done: action.done(values), auditEntry }
+    return {
+      done: action.done(values, data.result),
+      auditEntry,
+      auditHref: auditEntry === null ? undefined : auditHref(player, auditEntry.id),
+    }
   }
 
   return (

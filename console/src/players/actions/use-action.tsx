@@ -1,14 +1,19 @@
 import { type ReactNode, useState } from 'react'
 import { RoleButton } from '../../ui/button.tsx'
-import type { SupportAction } from './support-action.ts'
+import type { PlayerData, SupportAction } from './support-action.ts'
 import { SupportDialog } from './support-dialog.tsx'
 
 /** Opens dialogs of actions. `dialog` stands somewhere in the page. */
-export function useAction(): { readonly open: (action: SupportAction) => void; readonly dialog: ReactNode } {
+export function useAction(player: PlayerData): {
+  readonly open: (action: SupportAction) => void
+  readonly dialog: ReactNode
+} {
   const [action, setAction] = useState<SupportAction>()
   return {
     open: setAction,
-    dialog: action && <SupportDialog key={action.title} action={action} onClose={() => setAction(undefined)} />,
+    dialog: action && (
+      <SupportDialog key={action.title} player={player} action={action} onClose={() => setAction(undefined)} />
+    ),
   }
 }
 

@@ -1,37 +1,53 @@
 import { Link } from 'wouter'
+import { AuditEntry, EntryFacts } from '../../project/audit-entry.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { usePages } from '../../ui/pages.ts'
 import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { auditHref } from '../addresses.ts'
 import { playerAuditQuery } from '../operations.ts'
+import { useParameter } from '../use-parameter.ts'
 import type { TabProps } from './tab.ts'
 
 export function AuditTab({ player }: TabProps) {
+  const [entryId, setEntry] = useParameter('entry')
   const pages = usePages({
     query: playerAuditQuery,
     variables: { id: player.playerId },
     connectionOf: (data) => data.player?.auditLog,
     additionalTypenames: ['AuditLogEntry'],
   })
+  const entry = pages.rows.find(({ id }) => id === entryId)
   return (
-    <PagedTable
-      caption="What operators did to this player"
-      pages={pages}
-      keyOf={({ id }) => id}
-      empty={<Empty title="No operator has changed this player" />}
-      columns={[
-        { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
-        {
-          title: 'Action',
-          cell: ({ id, action }) => (
-            <Link href={`~/console/project/audit/${id}`} className={action.endsWith('.denied') ? 'fault' : undefined}>
-              {action}
-            </Link>
-          ),
-        },
-        { title: 'Who', cell: ({ operator, actorLabel, actor }) => operator ?? actorLabel ?? actor },
-        { title: 'Reason', cell: ({ reason }) => reason ?? '–' },
-      ]}
-    />
+    <>
+      <PagedTable
+        caption="What operators did to this player"
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty={<Empty title="No operator has changed this player" />}
+        columns={[
+          { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
+          {
+            title: 'Action',
+            cell: ({ id, action }) => (
+              <Link href={auditHref(player, id)} className={action.endsWith('.denied') ? 'fault' : undefined}>
+                {action}
+              </Link>
+            ),
+          },
+          { title: 'Who', cell: ({ operator, actorLabel, actor }) => operator ?? actorLabel ?? actor },
+          { title: 'Reason', cell: ({ reason }) => reason ?? '–' },
+        ]}
+      />
+      {entry ? (
+        <Dialog title="Entry of the audit log" onClose={() => setEntry(null)} wide>
+          <EntryFacts of={entry} />
+        </Dialog>
+      ) : (
+        // An older entry is read by its id, which needs the role admin.
+        entryId !== null && !pages.isLoading && <AuditEntry id={entryId} onClose={() => setEntry(null)} />
+      )}
+    </>
   )
 }

@@ -1,121 +1,81 @@
-import { useState } from 'react'
 import { useQuery } from 'urql'
 import { definitionQuery } from '../../battlepass/operations.ts'
-import { levelAt, readDefinition } from '../../scenario/read-definition.ts'
-import { Button } from '../../ui/button.tsx'
-import { Panel } from '../../ui/page.tsx'
+import { type PassView, readDefinition } from '../../scenario/read-definition.ts'
 import { usePages } from '../../ui/pages.ts'
-import { Empty, Loading } from '../../ui/states.tsx'
-import { PagedTable } from '../../ui/table.tsx'
-import { number, percent } from '../../ui/text.tsx'
-import { Time } from '../../ui/time.tsx'
-import {
-  grantPremiumAction,
-  grantTierAction,
-  grantXpAction,
-  resetPassAction,
-  resetTierAction,
-  revokePremiumAction,
-} from '../actions/pass-actions.ts'
-import type { PlayerData } from '../actions/support-action.ts'
-import { ActionButton } from '../actions/use-action.tsx'
-import { xpLedgerQuery } from '../operations.ts'
-import { PassTrack } from '../pass-track.tsx'
-import css from '../player.module.css'
+import { Empty, Failed, Loading } from '../../ui/states.tsx'
+import { runsQuery } from '../operations.ts'
+import { PassPanel } from '../pass-panel.tsx'
 import type { TabProps } from './tab.ts'
 
+/** The passes of a player, and those that its active runs have and that it has not begun. */
 export function PassesTab(props: TabProps) {
-  if (props.player.passes.length === 0)
-    return <Empty title="No pass begun">A pass begins with the first xp, claim or purchase.</Empty>
-  return props.player.passes.map((pass) => <Pass key={pass.id} pass={pass} {...props} />)
+  const { player } = props
+  const runs = usePages({
+    query: runsQuery,
+    variables: { id: player.playerId },
+    connectionOf: (data) => data.player?.runs,
+    additionalTypenames: ['Run'],
+  })
+  const active = new Set(runs.rows.filter(({ status }) => status === 'ACTIVE').map(({ scenarioId }) => scenarioId))
+  const scenarioIds = new Set([...player.passes.map(({ scenarioId }) => scenarioId), ...active])
+  if (scenarioIds.size === 0)
+    return runs.isLoading ? (
+      <Loading />
+    ) : runs.error ? (
+      <Failed error={runs.error} onRetry={runs.reload} />
+    ) : (
+      <Empty title="No pass">
+        The player takes part in no scenario with a battle pass. A pass begins with a run of its scenario.
+      </Empty>
+    )
+  // Only the latest runs are read. Without all of them, a scenario may have an older one that is active.
+  const isKnown = runs.rows.length > 0 || (!runs.isLoading && !runs.error)
+  return [...scenarioIds].map((scenarioId) => (
+    <ScenarioPasses
+      key={scenarioId}
+      {...props}
+      scenarioId={scenarioId}
+      hasRun={active.has(scenarioId) ? true : isKnown && !runs.hasMore ? false : undefined}
+    />
+  ))
 }
 
-function Pass({ player, open, pass }: TabProps & { readonly pass: PlayerData['passes'][number] }) {
-  const { scenarioId, nodeId, xp, premiumOwned, completed } = pass
-  const [isLedger, setLedger] = useState(false)
-  const [{ data, fetching }] = useQuery({
+function ScenarioPasses(props: TabProps & { readonly scenarioId: string; readonly hasRun: boolean | undefined }) {
+  const { player, scenarioId, hasRun } = props
+  const [{ data, fetching, error }] = useQuery({
     query: definitionQuery,
     variables: { environment: player.environment, scenarioId },
   })
-  const view = readDefinition(data?.scenario?.definition).passes.find(({ id }) => id === nodeId)
-  const ref = { scenarioId, nodeId, view }
-  const total = BigInt(xp)
-  const level = view ? levelAt(view, total) : pass.level
-  const next = view?.levels.find((one) => one.level > level)
-  const from = view?.levels.find((one) => one.level === level)?.xp ?? 0n
-  const share = next ? Number(total - from) / Math.max(1, Number(next.xp - from)) : 1
+  const views = readDefinition(data?.scenario?.definition).passes
+  const begun = player.passes.filter((pass) => pass.scenarioId === scenarioId)
+  const open = hasRun ? views.filter(({ id }) => begun.every(({ nodeId }) => nodeId !== id)) : []
+  const state = error ? 'failed' : fetching && !data ? 'loading' : 'read'
   return (
-    <Panel
-      title={`${scenarioId} / ${nodeId}`}
-      actions={
-        player.status === 'DELETED' ? undefined : (
-          <>
-            <ActionButton onClick={() => open(grantXpAction(player, ref))}>Grant xp</ActionButton>
-            <ActionButton onClick={() => open(grantTierAction(player, ref))}>Grant a tier</ActionButton>
-            {premiumOwned ? (
-              <ActionButton onClick={() => open(revokePremiumAction(player, ref))}>Revoke premium</ActionButton>
-            ) : (
-              <ActionButton onClick={() => open(grantPremiumAction(player, ref))}>Grant premium</ActionButton>
-            )}
-            <ActionButton tone="danger" onClick={() => open(resetPassAction(player, ref))}>
-              Reset the pass
-            </ActionButton>
-          </>
-        )
-      }
-    >
-      <p>
-        Level <strong>{level}</strong>, {number(xp)} xp
-        {next && `, ${number(String(next.xp - total))} to level ${next.level} (${percent(share)})`}.{' '}
-        {premiumOwned && <span className="badge">premium</span>}{' '}
-        {completed && <span className="badge good">completed</span>}
-      </p>
-      <div className={css.bar} aria-hidden="true">
-        <div style={{ width: `${Math.round(share * 100)}%` }} />
-      </div>
-      {view ? (
-        <PassTrack
-          view={view}
-          level={level}
-          premiumOwned={premiumOwned}
-          claims={pass.claims}
-          onTier={(tier, isClaimed) =>
-            open(isClaimed ? resetTierAction(player, ref, tier) : grantTierAction(player, ref, tier))
-          }
+    <>
+      {begun.map((pass) => (
+        <PassPanel
+          key={pass.id}
+          {...props}
+          pass={pass}
+          view={views.find(({ id }) => id === pass.nodeId)}
+          definition={state}
         />
-      ) : fetching ? (
-        <Loading />
-      ) : (
-        <p className="muted">The published version has no such pass.</p>
-      )}
-      <div className="actions">
-        <Button onClick={() => setLedger(!isLedger)} pressed={isLedger}>
-          Xp ledger
-        </Button>
-      </div>
-      {isLedger && <XpLedger passId={pass.id} />}
-    </Panel>
+      ))}
+      {open.map((view) => (
+        <PassPanel key={view.id} {...props} pass={notBegun(scenarioId, view)} view={view} definition={state} />
+      ))}
+    </>
   )
 }
 
-function XpLedger({ passId }: { passId: string }) {
-  const pages = usePages({
-    query: xpLedgerQuery,
-    variables: { passId },
-    connectionOf: ({ node }) => (node !== null && 'xpLedger' in node ? node.xpLedger : null),
-  })
-  return (
-    <PagedTable
-      caption="Xp ledger"
-      pages={pages}
-      keyOf={({ id }) => id}
-      empty={<Empty title="No xp was granted" />}
-      columns={[
-        { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
-        { title: 'Xp', isNumber: true, cell: ({ amount }) => number(amount) },
-        { title: 'Source', cell: ({ source }) => source || <span className="muted">none</span> },
-        { title: 'Run', cell: ({ runId }) => <code>{runId}</code> },
-      ]}
-    />
-  )
-}
+/** A pass before its first xp. It has no id, and no ledger. */
+const notBegun = (scenarioId: string, { id }: PassView) => ({
+  id: null,
+  scenarioId,
+  nodeId: id,
+  xp: '0',
+  level: 0,
+  premiumOwned: false,
+  completed: false,
+  claims: [],
+})

@@ -4,6 +4,8 @@ import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { number, words } from '../../ui/text.tsx'
 import { Time } from '../../ui/time.tsx'
+import type { PlayerData } from '../actions/support-action.ts'
+import { auditHref } from '../addresses.ts'
 import { walletLedgerQuery } from '../operations.ts'
 import type { TabProps } from './tab.ts'
 
@@ -29,15 +31,15 @@ export function WalletTab({ player }: TabProps) {
         },
         { title: 'Balance', isNumber: true, cell: ({ balance }) => number(balance) },
         { title: 'Cause', cell: ({ cause }) => words(cause) },
-        { title: 'Behind it', cell: ({ reference }) => <Reference of={reference} /> },
+        { title: 'Behind it', cell: ({ reference }) => <Reference of={reference} player={player} /> },
       ]}
     />
   )
 }
 
 /** What is behind a change. Support names the entry of the audit log. */
-function Reference({ of }: { of: string }) {
+function Reference({ of, player }: { of: string; player: PlayerData }) {
   const [, entry] = /^support\/(.+)$/.exec(of) ?? []
   if (entry === undefined) return <code>{of}</code>
-  return <Link href={`~/console/project/audit/AuditLogEntry:${entry}`}>support</Link>
+  return <Link href={auditHref(player, `AuditLogEntry:${entry}`)}>support</Link>
 }

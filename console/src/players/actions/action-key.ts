@@ -1,0 +1,25 @@
+import { newKey } from '../../ui/keys.ts'
+
+/**
+ * The idempotency key of one dialog. Until the service has answered, every press sends the same key: a press whose
+ * answer was lost may have taken effect, whatever the fields hold now. After an answer, other fields are another action.
+ */
+export class ActionKey {
+  #key = newKey()
+  /** The fields that were answered. */
+  #answered: string | undefined
+
+  /** The key for a press with these fields. */
+  keyOf(fields: string): string {
+    if (this.#answered !== undefined && this.#answered !== fields) {
+      this.#key = newKey()
+      this.#answered = undefined
+    }
+    return this.#key
+  }
+
+  /** Notes that the service has said what became of these fields. */
+  onAnswer(fields: string): void {
+    this.#answered = fields
+  }
+}

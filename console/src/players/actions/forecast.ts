@@ -1,0 +1,47 @@
+import { levelAt, type PassView, type TierView } from '../../scenario/read-definition.ts'
+
+/** A player's state on a pass, as far as actions depend on it. `xp` is a decimal text. */
+export interface PassState {
+  readonly xp: string
+  readonly premiumOwned: boolean
+  readonly claims: readonly { readonly level: number; readonly track: TierView['track'] }[]
+}
+
+export const isClaimed = ({ claims }: PassState, { level, track }: Pick<TierView, 'level' | 'track'>): boolean =>
+  claims.some((claim) => claim.level === level && claim.track === track)
+
+/** The tiers that the player can claim now: reached, not claimed, and of a track that the player owns. */
+export function claimableTiers(view: PassView, state: PassState): readonly TierView[] {
+  const reached = levelAt(view, BigInt(state.xp))
+  return view.tiers.filter(
+    (tier) => tier.level <= reached && (tier.track === 'FREE' || state.premiumOwned) && !isClaimed(state, tier),
+  )
+}
+
+/** The tiers that become claimable by a change of the state. */
+export function newlyClaimable(view: PassView, before: PassState, after: PassState): readonly TierView[] {
+  const known = new Set(claimableTiers(view, before))
+  return claimableTiers(view, after).filter((tier) => !known.has(tier))
+}
+
+/** Why the season takes no xp at a moment, in a sentence. Undefined while it is open. */
+export const closedSeason = ({ startsAt, endsAt }: PassView, now: number): string | undefined =>
+  closed(startsAt, endsAt, now, 'The season')
+
+/** Why tiers cannot be claimed at a moment, in a sentence. Support can grant them nevertheless. */
+export const closedClaims = ({ startsAt, endsAt, claimUntil }: PassView, now: number): string | undefined =>
+  closed(startsAt, claimUntil ?? endsAt, now, 'The time to claim')
+
+function closed(from: string | null, to: string | null, now: number, what: string): string | undefined {
+  if (from !== null && now < Date.parse(from)) return `${what} begins ${minute(from)} UTC.`
+  if (to !== null && now >= Date.parse(to)) return `${what} ended ${minute(to)} UTC.`
+  return undefined
+}
+
+const minute = (at: string): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ')
+
+/** Tiers in words: `free 2, premium 2 and 3 more`. */
+export function tiersText(tiers: readonly TierView[], shown = 4): string {
+  const named = tiers.slice(0, shown).map(({ level, track }) => `${track.toLowerCase()} ${level}`)
+  return `${named.join(', ')}${tiers.length > shown ? ` and ${tiers.length - shown} more` : ''}`
+}

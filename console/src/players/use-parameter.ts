@@ -1,0 +1,14 @@
+import { useSearchParams } from 'wouter'
+
+/** A value of the address's query. Null for none. Setting it makes a place that Back leads away from. */
+export function useParameter(name: string): readonly [string | null, (value: string | null) => void] {
+  const [search, setSearch] = useSearchParams()
+  const set = (value: string | null) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before)
+      if (value === null) after.delete(name)
+      else after.set(name, value)
+      return after
+    })
+  return [search.get(name), set]
+}

@@ -1,0 +1,29 @@
+import { usePages } from '../ui/pages.ts'
+import { Empty } from '../ui/states.tsx'
+import { PagedTable } from '../ui/table.tsx'
+import { number } from '../ui/text.tsx'
+import { Time } from '../ui/time.tsx'
+import { xpLedgerQuery } from './operations.ts'
+
+/** Every grant of xp on a pass, the latest first. */
+export function XpLedger({ passId }: { passId: string }) {
+  const pages = usePages({
+    query: xpLedgerQuery,
+    variables: { passId },
+    connectionOf: ({ node }) => (node !== null && 'xpLedger' in node ? node.xpLedger : null),
+  })
+  return (
+    <PagedTable
+      caption="Xp ledger"
+      pages={pages}
+      keyOf={({ id }) => id}
+      empty={<Empty title="No xp was granted" />}
+      columns={[
+        { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
+        { title: 'Xp', isNumber: true, cell: ({ amount }) => number(amount) },
+        { title: 'Source', cell: ({ source }) => source || <span className="muted">none</span> },
+        { title: 'Run', cell: ({ runId }) => <code>{runId}</code> },
+      ]}
+    />
+  )
+}

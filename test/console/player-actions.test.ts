@@ -1,0 +1,282 @@
+import type { Page, Route } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ActionKey } from '../../console/src/players/actions/action-key.ts'
+import {
+  claimableTiers,
+  closedClaims,
+  closedSeason,
+  newlyClaimable,
+  tiersText,
+} from '../../console/src/players/actions/forecast.ts'
+import type { PassView } from '../../console/src/scenario/read-definition.ts'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
+import type { TestPlayer } from '../support/game.ts'
+
+let stage: ConsoleStage
+
+beforeAll(async () => {
+  if (withoutChromium === '') stage = await startConsole()
+})
+afterAll(() => stage?.stop())
+
+/** A player with a run of the season, and with so much xp. */
+async function newPlayer(amount = 600): Promise<TestPlayer> {
+  const player = await stage.game.player({ wallet: { gems: 120n } })
+  const runId = await player.start('season-1')
+  const grant = { scenarioId: 'season-1', runId, nodeId: 'pass', amount, source: 'match' }
+  if (amount > 0) await player.post('/sdk/v1/battlepass/xp', grant)
+  return player
+}
+
+const PLAYER = `query P($id: ID!) {
+  player(id: $id) {
+    wallet { currency balance } walletLedger(first: 200) { nodes { amount reference } }
+    passes { xp level premiumOwned claims { level track } }
+    auditLog(first: 20) { nodes { id action reason operator } }
+  }
+}`
+
+async function read({ playerId }: { playerId: string }) {
+  const { data } = await stage.game.graphql(stage.game.platformKey, PLAYER, { id: playerId })
+  return data.player
+}
+
+/** The amounts that support credited. */
+async function credited(player: { playerId: string }): Promise<string[]> {
+  const { nodes } = (await read(player)).walletLedger
+  return nodes
+    .filter(({ reference }: { reference: string }) => reference.startsWith('support/'))
+    .map(({ amount }: { amount: string }) => amount)
+}
+
+const open = (player: { playerId: string }, tab = '', options = {}) =>
+  stage.open(`/env/production/players/${player.playerId}${tab}`, { role: 'operator', ...options })
+
+/** Loses the answers of an operation while `isLost` says so. The service carries the requests out. */
+async function lose(page: Page, operation: string, isLost: () => boolean): Promise<void> {
+  await page.route('**/graphql', async (route: Route) => {
+    if (!route.request().postData()?.includes(operation) || !isLost()) return route.continue()
+    await route.fetch()
+    await route.abort()
+  })
+}
+
+async function credit(page: Page, amount: string, currency = 'gems'): Promise<void> {
+  await page.getByRole('button', { name: 'Credit' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Currency', { exact: true }).fill(currency)
+  await dialog.getByLabel('Amount').fill(amount)
+  await dialog.getByLabel('Reason').fill('ticket 12')
+}
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`, () => {
+  it('acts once though its answer is lost and the fields change before the next press', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    let losses = 1
+    await lose(page, 'ConsoleCreditWallet', () => losses-- > 0)
+    await credit(page, '5')
+    const dialog = page.getByRole('dialog')
+    const press = dialog.getByRole('button', { name: 'Credit', exact: true })
+    await press.click()
+    await dialog.getByText('The service cannot be reached.').waitFor()
+    await dialog.getByLabel('Amount').fill('50')
+    await press.click()
+    await dialog.getByText(/Your first press took effect/).waitFor()
+    expect(await credited(player)).toEqual(['5'])
+    // The service has answered: other fields are another action now.
+    await dialog.getByLabel('Amount').fill('7')
+    await press.click()
+    await dialog.getByText('7 gems credited.').waitFor()
+    expect(await credited(player)).toEqual(['7', '5'])
+    await close()
+  })
+
+  it('acts once though its answer is lost and only the reason changes before the next press', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    let losses = 1
+    await lose(page, 'ConsoleCreditWallet', () => losses-- > 0)
+    await credit(page, '5')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByText('The service cannot be reached.').waitFor()
+    await dialog.getByLabel('Reason').fill('ticket 12, pressed again')
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByText('5 gems credited.').waitFor()
+    expect(await credited(player)).toEqual(['5'])
+    await close()
+  })
+
+  it('that was refused is tried again with the same fields, once its cause is gone', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    await credit(page, '5', 'shells')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByRole('alert').waitFor()
+    expect(await credited(player)).toEqual([])
+    await dialog.getByLabel('Credit it even if no scenario names this currency').check()
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByText('5 shells credited.').waitFor()
+    expect(await credited(player)).toEqual(['5'])
+    await close()
+  })
+
+  it('leads an operator to its row of the audit log, with the state before and after', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    await credit(page, '5')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByRole('link', { name: 'Row of the audit log' }).click()
+    const entry = page.getByRole('dialog', { name: 'Entry of the audit log' })
+    await entry.getByText('player.credit_wallet').waitFor()
+    await entry.getByText('ticket 12').waitFor()
+    await entry.getByRole('row', { name: /balance/ }).waitFor()
+    expect(new URL(page.url()).searchParams.get('entry')).toBe((await read(player)).auditLog.nodes[0].id)
+    // The address leads there again.
+    await page.reload()
+    await entry.getByText('player.credit_wallet').waitFor()
+    await page.keyboard.press('Escape')
+    await page.waitForURL(({ search }) => search === '')
+    await page.getByRole('link', { name: 'Wallet ledger' }).click()
+    await page.getByRole('link', { name: 'support' }).click()
+    await entry.getByText('player.credit_wallet').waitFor()
+    await close()
+  })
+
+  it('tells why a premium tier was not granted, before and after', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player, '/passes')
+    await page.getByRole('button', { name: /^premium tier of level 2 .*needs premium$/ }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('The player does not own premium: this will be refused. Grant premium first.').waitFor()
+    await dialog.getByLabel('Reason').fill('ticket 13')
+    await dialog.getByRole('button', { name: 'Grant', exact: true }).click()
+    await dialog.getByRole('alert').getByText('The player does not own premium. Grant premium first.').waitFor()
+    expect((await read(player)).passes[0].claims).toEqual([])
+    await close()
+  })
+
+  it('on a pass that the player has not begun begins it', async () => {
+    const player = await newPlayer(0)
+    expect((await read(player)).passes).toEqual([])
+    const opened = await open(player, '/passes')
+    const { page } = opened
+    await page.getByText(/Not begun yet/).waitFor()
+    await opened.check('player-pass-not-begun')
+    await page.getByRole('button', { name: 'Grant xp' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Xp').fill('600')
+    await dialog.getByText('Xp: 0 → 600. Level: 1 → 2. Can be claimed then: free 2.').waitFor()
+    await dialog.getByLabel('Reason').fill('the match was lost')
+    await dialog.getByRole('button', { name: 'Grant', exact: true }).click()
+    await dialog.getByText('600 xp granted. The player is at level 2.').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('button', { name: /^free tier of level 2 .*claimable$/ }).waitFor()
+    expect((await read(player)).passes[0]).toMatchObject({ xp: '600', level: 2 })
+    await opened.close()
+  })
+
+  it('on a pass without an active run is told to be refused, and is', async () => {
+    const player = await newPlayer()
+    const { game } = stage
+    const { data } = await game.graphql(
+      game.platformKey,
+      'query R($id: ID!) { player(id: $id) { runs { nodes { runId } } } }',
+      { id: player.playerId },
+    )
+    const cancel = 'mutation C($input: CancelRunInput!) { cancelRun(input: $input) { error } }'
+    const [run] = data.player.runs.nodes
+    await game.graphql(game.platformKey, cancel, {
+      input: { playerId: player.playerId, runId: run.runId, reason: 'x' },
+    })
+    const { page, close } = await open(player, '/passes')
+    await page.getByText('No active run of season-1: xp and tiers are granted in one.').waitFor()
+    await page.getByRole('button', { name: 'Grant xp' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Xp').fill('5')
+    await dialog.getByText('The player has no active run of season-1. This will be refused.').waitFor()
+    await dialog.getByLabel('Reason').fill('ticket 14')
+    await dialog.getByRole('button', { name: 'Grant', exact: true }).click()
+    await dialog.getByRole('alert').waitFor()
+    expect((await read(player)).passes[0].xp).toBe('600')
+    await close()
+  })
+
+  it('cannot be begun from a tier by a viewer, who is told why', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player, '/passes', { role: 'viewer' })
+    await page.getByRole('button', { name: /^free tier of level 2 / }).press('Enter')
+    await page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await close()
+  })
+
+  it('does not stay open over the page of another player', async () => {
+    const [one, other] = [await newPlayer(), await newPlayer()]
+    const { page, close } = await open(one)
+    await page.getByRole('heading', { name: one.playerId }).waitFor()
+    await page.evaluate(`history.pushState(null, '', '/console/env/production/players/${other.playerId}')`)
+    await page.getByRole('heading', { name: other.playerId }).waitFor()
+    await page.getByRole('button', { name: 'Ban' }).click()
+    await page.getByRole('dialog').waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: one.playerId }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await close()
+  })
+})
+
+describe('the key of a dialog', () => {
+  it('stays until the service has answered, and changes with other fields afterwards', () => {
+    const key = new ActionKey()
+    const first = key.keyOf('5 gems')
+    expect([key.keyOf('5 gems'), key.keyOf('7 gems')]).toEqual([first, first])
+    key.onAnswer('5 gems')
+    expect(key.keyOf('5 gems')).toBe(first)
+    const second = key.keyOf('7 gems')
+    expect(second).not.toBe(first)
+    expect(key.keyOf('8 gems')).toBe(second)
+  })
+})
+
+describe('the forecast of an action', () => {
+  const reward = [{ currency: 'gold', itemId: null, amount: '1' }]
+  const view: PassView = {
+    id: 'pass',
+    levels: [1, 2, 3].map((level) => ({ level, xp: BigInt(level * 100) })),
+    tiers: [1, 2, 3].flatMap((level) => [
+      { level, track: 'FREE' as const, rewards: reward },
+      { level, track: 'PREMIUM' as const, rewards: reward },
+    ]),
+    price: null,
+    startsAt: '2026-01-01T00:00:00Z',
+    endsAt: '2026-02-01T00:00:00Z',
+    claimUntil: '2026-02-08T00:00:00Z',
+  }
+  const state = { xp: '250', premiumOwned: false, claims: [{ level: 1, track: 'FREE' as const }] }
+
+  it('has the tiers that are reached, owned and not claimed', () => {
+    expect(tiersText(claimableTiers(view, state))).toBe('free 2')
+    expect(tiersText(newlyClaimable(view, state, { ...state, xp: '300' }))).toBe('free 3')
+    expect(tiersText(newlyClaimable(view, state, { ...state, premiumOwned: true }))).toBe('premium 1, premium 2')
+    expect(tiersText(claimableTiers(view, { ...state, xp: '99' }))).toBe('')
+    expect(tiersText(view.tiers, 2)).toBe('free 1, premium 1 and 4 more')
+  })
+
+  it('knows when the season takes no xp, and when tiers cannot be claimed', () => {
+    const at = (time: string) => Date.parse(`2026-${time}T00:00:00Z`)
+    expect(closedSeason(view, at('01-01'))).toBeUndefined()
+    expect(closedSeason(view, at('02-01'))).toBe('The season ended 2026-02-01 00:00 UTC.')
+    expect(closedSeason(view, at('01-01') - 1)).toBe('The season begins 2026-01-01 00:00 UTC.')
+    expect(closedClaims(view, at('02-01'))).toBeUndefined()
+    expect(closedClaims(view, at('02-08'))).toBe('The time to claim ended 2026-02-08 00:00 UTC.')
+    expect(closedClaims({ ...view, claimUntil: null }, at('02-01'))).toBe(
+      'The time to claim ended 2026-02-01 00:00 UTC.',
+    )
+    expect(closedClaims({ ...view, startsAt: null, endsAt: null, claimUntil: null }, 0)).toBeUndefined()
+  })
+})
