@@ -62,8 +62,6 @@ export const publicationsQuery = graphql(`
     auditLog(environment: $environment, target: $scenarioId, first: 200) {
       nodes {
         id
-        occurredAt
-        actor
         actorLabel
         operator
         action

@@ -1,5 +1,6 @@
-import { type InputHTMLAttributes, type ReactNode, useId, useState } from 'react'
+import { type InputHTMLAttributes, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { sentence } from '../../ui/errors.ts'
+import { toast } from '../../ui/toast.tsx'
 import { useProblemsAt } from '../problems/use-problems.ts'
 
 export interface DraftTextProps {
@@ -12,12 +13,20 @@ export interface DraftTextProps {
 
 /**
  * The text of a field while a person types. Each text that can be taken over is, at once; another one stays in the
- * field until it can be, or until Escape.
+ * field until it can be, or until Escape. A page that is left with such a text says that it is lost.
  */
 export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
   const [typed, setTyped] = useState<string | null>(null)
   const normal = typed === null ? undefined : normalise(typed)
   const isUnfit = typed !== null && normal === undefined && typed !== value
+  const lost = useRef<string | null>(null)
+  lost.current = isUnfit ? typed : null
+  useEffect(
+    () => () => {
+      if (lost.current) toast(`“${lost.current}” was not taken over, as it could not be read.`, 'warning')
+    },
+    [],
+  )
   const shown = typed !== null && (isUnfit || normal === value) ? typed : value
   return {
     isUnfit,

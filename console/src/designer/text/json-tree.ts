@@ -113,7 +113,7 @@ class Parser {
       this.at += 1
       this.space()
       const value = this.value(depth)
-      items.push({ from: start, to: this.at, name: JSON.parse(raw), value })
+      items.push({ from: start, to: this.at, name: decode(raw), value })
     }
     return { kind: 'object', from, to: this.at, items }
   }
@@ -162,11 +162,16 @@ class Parser {
   }
 
   private space(): void {
+    // Most values have no space before them.
+    if (this.text.charCodeAt(this.at) > 0x20) return
     SPACE.lastIndex = this.at
     SPACE.exec(this.text)
     this.at = SPACE.lastIndex
   }
 }
+
+/** The string that a JSON string stands for. */
+const decode = (raw: string): string => (raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1))
 
 /** A member of an object; undefined where it is absent. Of members with the same name, the last counts. */
 export function memberOf(node: JsonNode | undefined, name: string): JsonMember | undefined {
@@ -182,7 +187,7 @@ export function valueAt(node: JsonNode | undefined, name: string): JsonNode | un
 export const itemsOf = (node: JsonNode | undefined): readonly JsonNode[] => (node?.kind === 'array' ? node.items : [])
 
 export function stringOf(node: JsonNode | undefined): string | undefined {
-  return node?.kind === 'string' ? JSON.parse(node.raw) : undefined
+  return node?.kind === 'string' ? decode(node.raw) : undefined
 }
 
 /** The text of a number, unrounded; undefined for another kind of value. */
@@ -200,7 +205,7 @@ export function canonical(node: JsonNode): string {
     case 'array':
       return `[${node.items.map(canonical).join(',')}]`
     case 'string':
-      return JSON.stringify(JSON.parse(node.raw))
+      return JSON.stringify(decode(node.raw))
     default:
       return node.raw
   }
