@@ -15,6 +15,8 @@ export default defineConfig({
     // The files of a worker share its process and its modules: loading the service for each file would take a third of
     // the suite's CPU time. So a file puts back what it changes of the process, and shared modules register no hooks.
     isolate: false,
+    // Room for what a test parses and drops: else a sixth of a worker's CPU time goes to collecting it.
+    execArgv: ['--min-semi-space-size=32', '--max-semi-space-size=64'],
     // Statements wait for disks and for neighbours on a busy machine; the limits are for what hangs.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -9,6 +9,7 @@ import { season } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
 import { approve, startOperator } from '../support/operator.ts'
 import { flood, httpHead, startRawOperator } from '../support/raw-operator.ts'
+import { atScale } from '../support/scale.ts'
 import {
   buildService,
   createWorld,
@@ -143,7 +144,7 @@ describe('an endpoint that answers without end', () => {
       return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])
     }
 
-    it.each([1, 20])(
+    it.each([1, atScale(20, 8)])(
       'keeps its memory when %i at a time send 100 MB, or 48 KB that inflate to 50 MB',
       async (count) => {
         const operator = await startOperator(({ customData }, response) => {
@@ -183,7 +184,7 @@ describe('an endpoint that answers without end', () => {
           expect(operator.hits.length - hits).toBeGreaterThanOrEqual(count)
           peaks.push(peak)
         }
-        // One whole body in any form would be more than the first bound, twenty several times the second.
+        // One whole body in any form would be more than the first bound, many at a time more than the second.
         const [first = 0, second = 0, ...again] = peaks
         expect((Math.max(first, second) - before) / MIB).toBeLessThan(count === 1 ? 96 : 256)
         expect((Math.max(...again) - Math.max(first, second)) / MIB).toBeLessThan(64)
@@ -193,8 +194,8 @@ describe('an endpoint that answers without end', () => {
 
     it('keeps its memory, and answers others, when some send all that they can in chunks of a byte', async () => {
       const chunks = '1\r\n \r\n'.repeat(20_000)
-      // Twelve million and then silence: on no machine are they 16 MiB, which would be another answer.
-      const pieces = 600
+      // Millions and then silence: on no machine are they 16 MiB, which would be another answer.
+      const pieces = atScale(600, 100)
       const operator = await startRawOperator((socket) => {
         socket.write(httpHead('200 OK', ['transfer-encoding: chunked']))
         flood(socket, chunks, pieces)

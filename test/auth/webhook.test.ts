@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, times } from '../support/game.ts'
 import { approve, type Hit, type Operator, signatureOf, startOperator, status } from '../support/operator.ts'
 import { httpAnswer, type RawOperator, startCanary, startRawOperator } from '../support/raw-operator.ts'
+import { atScale } from '../support/scale.ts'
 import {
   CLOCK_TOLERANCE_MS,
   EARLY_MS,
@@ -22,6 +23,9 @@ import {
 } from './webhook-game.ts'
 
 // The service's call of a studio's endpoint, from both ends: what the endpoint receives and what the game client is told.
+
+const OBJECTS_AT_ONCE = 64
+const OBJECTS = OBJECTS_AT_ONCE * atScale(157, 16)
 
 beforeAll(startWebhookGame)
 afterAll(stopWebhookGame)
@@ -232,27 +236,30 @@ describe('what the endpoint receives (spec 4.4)', () => {
     return found
   }
 
-  it('is the very text that the client sent, signed byte for byte, for ten thousand random objects', async () => {
+  it(`is the very text that the client sent, signed byte for byte, for ${OBJECTS} random objects`, async () => {
     const secret = 'bytes'
     await provide('bytes', operator.url, secret)
     await fc.assert(
-      fc.asyncProperty(fc.array(customData, { minLength: 64, maxLength: 64 }), async (sent) => {
-        const before = operator.hits.length
-        const answers = await Promise.all(sent.map((value) => game.login(value, { provider: 'bytes' })))
-        expect(answers.filter(({ status }) => status !== 200).map(({ text }) => text)).toEqual([])
-        const hits = operator.hits.slice(before)
-        expect(hits.map(({ body }) => body.toString()).sort()).toEqual(
-          sent.map((value) => `{"customData":${value}}`).sort(),
-        )
-        for (const { headers, body } of hits) {
-          expect(headers['x-signature']).toMatch(/^[0-9a-f]{64}$/)
-          expect(headers['x-signature']).toBe(signatureOf(secret, body))
-          expect(headers['content-type']).toBe('application/json')
-        }
-      }),
-      { numRuns: 157 },
+      fc.asyncProperty(
+        fc.array(customData, { minLength: OBJECTS_AT_ONCE, maxLength: OBJECTS_AT_ONCE }),
+        async (sent) => {
+          const before = operator.hits.length
+          const answers = await Promise.all(sent.map((value) => game.login(value, { provider: 'bytes' })))
+          expect(answers.filter(({ status }) => status !== 200).map(({ text }) => text)).toEqual([])
+          const hits = operator.hits.slice(before)
+          expect(hits.map(({ body }) => body.toString()).sort()).toEqual(
+            sent.map((value) => `{"customData":${value}}`).sort(),
+          )
+          for (const { headers, body } of hits) {
+            expect(headers['x-signature']).toMatch(/^[0-9a-f]{64}$/)
+            expect(headers['x-signature']).toBe(signatureOf(secret, body))
+            expect(headers['content-type']).toBe('application/json')
+          }
+        },
+      ),
+      { numRuns: OBJECTS / OBJECTS_AT_ONCE },
     )
-    expect(operator.hits.length).toBeGreaterThanOrEqual(10_000)
+    expect(operator.hits.length).toBeGreaterThanOrEqual(OBJECTS)
   })
 
   it('is signed with any secret that can be set, by both schemes', async () => {

@@ -30,15 +30,16 @@ import { drawDefinition, SCENARIOS } from '../support/linearizability/definition
 import { Random } from '../support/linearizability/random.ts'
 import { Round } from '../support/linearizability/round.ts'
 import type { Saboteur } from '../support/proxy.ts'
+import { atScale } from '../support/scale.ts'
 import { SEED } from '../support/seed.ts'
 import { buildService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 /** How long random rounds are played. */
-const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? 30)
+const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? atScale(30, 10))
 const CALLS = 180
 const PLAYERS = 4
-const RESTORES = Math.max(3, Math.round(SECONDS / 12))
+const RESTORES = Math.max(atScale(3, 2), Math.round(SECONDS / 12))
 /** Within this many rounds the removed part must be missed. About every third round misses it. */
 const ROUNDS_TO_FIND = 30
 const ROUND_MS = 60_000

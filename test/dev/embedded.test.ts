@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,8 +27,10 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const child of processes) child.kill('SIGKILL')
-  const left = await startEmbeddedPostgres({ dataDir })
-  await left.stop()
+  if (existsSync(lockFile())) {
+    const left = await startEmbeddedPostgres({ dataDir })
+    await left.stop()
+  }
   await removeDataDir(dataDir)
 })
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
@@ -204,11 +205,11 @@ describe('the history of a stream (decisions 8)', () => {
 })
 
 describe('paging through a history while events are written (decisions 8)', () => {
-  /** Runs beside four writers that create players without a pause. */
+  /** Runs beside four writers that create some hundred players a second. */
   async function whileWriting<T>(server: Game, use: () => Promise<T>): Promise<T> {
     let writing = true
     const writers = times(4, async () => {
-      while (writing) await server.app.service.run(createPlayer(server.environmentId, null))
+      for (; writing; await pause(5)) await server.app.service.run(createPlayer(server.environmentId, null))
     })
     try {
       return await use()
@@ -485,7 +486,7 @@ describe('a history and the live stream are joined by a cursor', () => {
     withGame(async (server) => {
       let writing = true
       const writers = times(4, async () => {
-        while (writing) await server.app.service.run(createPlayer(server.environmentId, null))
+        for (; writing; await pause(5)) await server.app.service.run(createPlayer(server.environmentId, null))
       })
       const rounds: string[][] = []
       for (const index of times(200, Number)) {

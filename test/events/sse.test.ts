@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
@@ -323,7 +324,7 @@ describe('a stream that is resumed (decisions 8)', () => {
       const start = await endOf()
       let writing = true
       const work = times(4, async () => {
-        while (writing) await game.app.service.run(createPlayer(game.environmentId, null))
+        for (; writing; await pause(5)) await game.app.service.run(createPlayer(game.environmentId, null))
       })
       const heard: string[] = []
       let streams = 0

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import pg from 'pg'
 import { pino } from 'pino'
@@ -727,7 +728,7 @@ describe('a player that comes back to a long stream', () => {
       let writing = true
       const work = [
         ...times(4, async () => {
-          while (writing) await app.service.run(createPlayer(environmentId, null))
+          for (; writing; await pause(5)) await app.service.run(createPlayer(environmentId, null))
         }),
         (async () => {
           for (const _ of times(250, String)) {

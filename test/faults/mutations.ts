@@ -28,7 +28,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'faults/crash.test.ts',
         title:
-          'charges once when the answer to COMMIT is lost a hundred times, and the repeat goes to another service (spec 4.1)',
+          'charges once when the answer to COMMIT is lost … times, and the repeat goes to another service (spec 4.1)',
       },
     ],
   },
@@ -49,7 +49,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'events/instances.test.ts',
         title:
-          'numbers the events of 32 writers 1 to N in commit order, whatever is refused, rolled back or idle beside them (decisions 8)',
+          'numbers the events of 32 writers 1 to N in commit order, whatever is refused, rolled back, broken or idle beside them (decisions 8)',
       },
     ],
   },

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/json.ts'
 import { auditBooks } from '../support/audit.ts'
@@ -7,6 +8,7 @@ import { times } from '../support/game.ts'
 import { breakConnections, type Cluster, startCluster } from '../support/linearizability/cluster.ts'
 import { Random } from '../support/linearizability/random.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../support/redis.ts'
+import { atScale } from '../support/scale.ts'
 import { SEED } from '../support/seed.ts'
 import { post, type ServiceAnswer, type WorldPlayer } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -22,7 +24,7 @@ const XP = '/sdk/v1/battlepass/xp'
 const PRICE = 950
 const BANK_PLAYERS = 20
 const BANK_WORKERS = 8
-const BANK_CALLS = 60
+const BANK_CALLS = atScale(60, 25)
 
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
@@ -190,6 +192,7 @@ describe('the bank', () => {
         )
         expect(rows).toEqual([])
         reads += 1
+        await pause(10)
       }
     })()
     const breaking = breakConnections(

@@ -23,6 +23,8 @@ import { isAlive } from './data-dir.ts'
 import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** As `npm start` has them. With the smaller size, a start has to collect less. */
+const NODE_OPTIONS = ['--min-semi-space-size=16', '--max-semi-space-size=64']
 const START_DEADLINE_MS = 30_000
 const BUILD_DEADLINE_MS = 100_000
 
@@ -103,7 +105,7 @@ async function lock(link: string): Promise<() => Promise<void>> {
 
 /** Starts the process, and waits for nothing. */
 export function spawnService(env: Readonly<Record<string, string>>): Service {
-  const child = spawn(process.execPath, ['dist/server.js'], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, 'dist/server.js'], {
     cwd: ROOT,
     // The Postgres of the tests runs without fsync.
     env: {

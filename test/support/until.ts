@@ -1,6 +1,7 @@
 import { startStopwatch } from './stopwatch.ts'
 
-const POLL_MS = 10
+/** Short at first. A long wait looks less often, as a look may cost a call of the service. */
+const POLL_MS = { first: 10, most: 50 }
 const DEADLINE_MS = 20_000
 
 /** Waits until it holds, and fails in words when that takes too long. */
@@ -12,6 +13,7 @@ export async function until(
   const elapsed = startStopwatch()
   while (!(await holds())) {
     if (elapsed() > deadlineMs) throw new Error(`${what}: not within ${deadlineMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    const waitMs = Math.min(POLL_MS.most, POLL_MS.first + elapsed() / 20)
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
   }
 }
