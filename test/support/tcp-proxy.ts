@@ -1,11 +1,18 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 
-/** A way to a server over which bytes pass as they are: HTTP, WebSockets, anything. */
+/** A way to a server over which bytes pass as they are: HTTP, WebSockets, Redis, anything. */
 export interface TcpProxy {
   readonly port: number
   readonly baseUrl: string
-  /** Breaks every connection. */
-  cut(): void
+  /** Breaks every connection. With `refuse`, new ones break too until `restore`. */
+  cut(options?: { refuse?: boolean }): void
+  restore(): void
+  /** Nothing passes, in either direction, and nothing breaks. New connections are accepted. */
+  pause(): void
+  resume(): void
+  /** Each piece of bytes waits this long before it passes, in either direction. */
+  delay(delayMs: number): void
   /** Lets no more bytes pass over the present WebSockets, which stay open. New ones work. */
   freezeSockets(): void
   /** Ends every WebSocket with a close frame of the proxy. */
@@ -18,7 +25,19 @@ export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   /** Each with the connection to the server. */
   const webSockets = new Map<Socket, Socket>()
+  const held: (() => void)[] = []
+  let refusing = false
+  let paused = false
+  let delayMs = 0
+
+  function pass(next: () => void): void {
+    if (paused) held.push(next)
+    else if (delayMs > 0) setTimeout(next, delayMs)
+    else next()
+  }
+
   const server = createServer((client) => {
+    if (refusing) return void client.destroy()
     const { hostname, port } = new URL(target())
     const onward = connect(Number(port), hostname)
     client.once('data', (head) => {
@@ -35,18 +54,33 @@ export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
         sockets.delete(from)
         to.destroy()
       })
-      from.pipe(to)
+      const gate = new Transform({ transform: (data, _encoding, done) => pass(() => done(null, data)) })
+      from.pipe(gate).pipe(to)
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const cut = () => {
+  const cut = ({ refuse = false } = {}) => {
+    refusing = refuse
     for (const socket of sockets) socket.destroy()
   }
   return {
     port,
     baseUrl: `http://127.0.0.1:${port}`,
     cut,
+    restore() {
+      refusing = false
+    },
+    pause() {
+      paused = true
+    },
+    resume() {
+      paused = false
+      for (const next of held.splice(0)) pass(next)
+    },
+    delay(ms) {
+      delayMs = ms
+    },
     freezeSockets() {
       for (const socket of [...webSockets].flat()) socket.unpipe().resume()
     },

@@ -1,0 +1,131 @@
+import { randomInt } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { climb, createFleet, type Fleet, listen, range, ready, stream, subscribed } from '../events/fleet.ts'
+import { times } from '../support/game.ts'
+import { withoutRedis } from '../support/redis.ts'
+import type { Service, WorldPlayer } from '../support/service.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
+
+/** Of a client address in an hour. */
+const LOGINS = 4
+/** Longer than a login waits for Redis, and shorter than a connection to Redis may owe an answer. */
+const SLOW_MS = 400
+
+const faults = [
+  {
+    title: 'is cut off',
+    begin: (proxy: TcpProxy) => proxy.cut({ refuse: true }),
+    end: (proxy: TcpProxy) => proxy.restore(),
+    status: 'degraded',
+  },
+  {
+    title: 'accepts connections and never answers',
+    begin: (proxy: TcpProxy) => proxy.pause(),
+    end: (proxy: TcpProxy) => proxy.resume(),
+    status: 'degraded',
+  },
+  {
+    title: 'is slow',
+    begin: (proxy: TcpProxy) => proxy.delay(SLOW_MS),
+    end: (proxy: TcpProxy) => proxy.delay(0),
+    // It carries signals, if late ones.
+    status: 'ready',
+  },
+] as const
+
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis`, () => {
+  let fleet: Fleet
+  let proxy: TcpProxy
+  let instances: [Service, Service]
+  let players: readonly WorldPlayer[]
+
+  beforeAll(async () => {
+    fleet = await createFleet()
+    proxy = await startTcpProxy(() => fleet.redis.url)
+    const env = {
+      REDIS_URL: `redis://127.0.0.1:${proxy.port}`,
+      RATE_LIMITS: `login=${LOGINS}/h`,
+      // Each login says which address it is from.
+      TRUSTED_PROXIES: '1',
+    }
+    instances = await Promise.all([fleet.start(env), fleet.start(env)])
+    players = await Promise.all(times(4, fleet.climber))
+  })
+  afterAll(async () => {
+    await fleet?.close()
+    await proxy?.close()
+  })
+
+  const becomes = (status: string) =>
+    until(`both are ${status}`, async () => {
+      const health = await Promise.all(instances.map(ready))
+      return health.every((one) => one.status === 200 && one.body.status === status)
+    })
+
+  /** Levels up so many times for each player, on either instance. */
+  async function write(rounds: number): Promise<void> {
+    await Promise.all(
+      players.map(async (player, index) => {
+        for (const round of times(rounds, (at) => at))
+          expect((await climb(instances[(index + round) % 2] as Service, player)).status).toBe(200)
+      }),
+    )
+  }
+
+  const newAddress = (): string => `198.18.${randomInt(256)}.${randomInt(256)}`
+
+  /** The status of a login without a key: 401, or 429 beyond the limit of its address. */
+  async function login({ baseUrl }: Service, address: string): Promise<number> {
+    const response = await fetch(`${baseUrl}/sdk/v1/authorization/custom`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+      body: '{"customData":{}}',
+    })
+    await response.text()
+    return response.status
+  }
+
+  /** What one more login from an address is answered on each instance after the first has counted the whole limit. */
+  async function oneMore(): Promise<number[]> {
+    const [first, second] = instances
+    const address = newAddress()
+    for (const _ of times(LOGINS, String)) expect(await login(first, address)).toBe(401)
+    return [await login(first, address), await login(second, address)]
+  }
+
+  it.each(faults.map((fault) => [fault.title, fault] as const))(
+    'that %s: every event is heard once and in order on both instances, each counts logins alone meanwhile, and /readyz says so (decisions 8)',
+    async (_title, { begin, end, status }) => {
+      await becomes('ready')
+      const start = await fleet.end()
+      const ask = { token: fleet.platformKey, variables: { environment: 'production', after: fleet.cursorAt(start) } }
+      const listeners = instances.flatMap((instance) => [listen(instance, ask), stream(instance, ask)])
+      await Promise.all(instances.map((instance) => subscribed(instance, 2)))
+      const hear = (count: number) => Promise.all(listeners.map((listener) => listener.heard(count)))
+      await write(5)
+      await hear(20)
+      expect(await oneMore()).toEqual([429, 429])
+
+      begin(proxy)
+      await write(5)
+      await becomes(status)
+      await write(5)
+      await hear(60)
+      expect(await oneMore()).toEqual([429, 401])
+      const late = listen(instances[1], ask)
+      await late.heard(60)
+
+      end(proxy)
+      await becomes('ready')
+      await write(5)
+      await Promise.all([hear(80), late.heard(80)])
+      await until('logins are counted together again', async () => (await oneMore())[1] === 429)
+      for (const { positions, errors } of [...listeners, late])
+        expect([positions, errors]).toEqual([range(start + 1, start + 80), []])
+      for (const listener of [...listeners, late]) listener.terminate()
+      await Promise.all(instances.map((instance) => subscribed(instance, 0)))
+      expect(instances.map(({ exit }) => exit)).toEqual([undefined, undefined])
+    },
+  )
+})
