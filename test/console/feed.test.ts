@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, WebSocket } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CatchUp } from '../../console/src/events/catch-up.ts'
 import { describeEvent } from '../../console/src/events/describe.ts'
@@ -58,7 +58,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
   })
 
   /** The live page of level-ups, signed in by a key of its own. */
-  async function open(): Promise<{ page: Page; keyId: string }> {
+  async function open(script = ''): Promise<{ page: Page; keyId: string }> {
     const { key, id } = await createPlatformKey(world.pool, projectId, 'admin')
     const context = await browser.newContext()
     opened = watch(context, await context.newPage())
@@ -66,6 +66,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     page.setDefaultTimeout(30_000)
     // The clock of this computer is ten minutes ahead of the service's.
     await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 600_000 }')
+    await page.addInitScript(script)
     await page.goto(`${proxy.baseUrl}/console/env/production/live?handle=onLevelUp`)
     await page.getByLabel('Platform key').fill(key)
     await page.getByLabel('Your name').fill('Ada')
@@ -138,12 +139,24 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     for (const text of [first, second]) expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('finds out, when its computer wakes up, that its connection is dead', { timeout: SLOW_MS }, async () => {
-    const { page } = await open()
+  it('finds out at once, when its computer wakes up, that its connection is dead', { timeout: SLOW_MS }, async () => {
+    // Without the pings in between, whose timer is that long.
+    const { page } = await open(
+      '{ const set = setTimeout; window.setTimeout = (f, ms) => (ms === 10_000 ? 0 : set(f, ms)) }',
+    )
     const players = await newPlayers()
     proxy.freezeSockets()
     const text = await levelUp(players)
     await page.evaluate("dispatchEvent(new Event('online'))")
+    await page.getByText('4 events were caught up').waitFor()
+    expect(await page.getByText(text).count()).toBe(4)
+  })
+
+  it('finds out by its pings that its connection is dead', { timeout: SLOW_MS }, async () => {
+    const { page } = await open()
+    const players = await newPlayers()
+    proxy.freezeSockets()
+    const text = await levelUp(players)
     await page.getByText('4 events were caught up').waitFor()
     expect(await page.getByText(text).count()).toBe(4)
   })
@@ -153,6 +166,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
   }, async () => {
     const { page } = await open()
     const players = await newPlayers()
+    const subscribes = new Map<WebSocket, number>()
+    page.on('websocket', (socket) =>
+      socket.on('framesent', ({ payload }) => {
+        if (String(payload).includes('"subscribe"')) subscribes.set(socket, (subscribes.get(socket) ?? 0) + 1)
+      }),
+    )
     const gone = await levelUp(players)
     await page.getByText(gone).nth(3).waitFor()
     await stopService(service)
@@ -170,10 +189,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await page.getByText('The service no longer has the last event that was shown').waitFor()
     await page.getByText(kept).nth(3).waitFor()
     expect(await rows(page).count()).toBe(4)
+    // Another attempt that still waited would begin now, beside the one that goes on.
+    await page.evaluate("dispatchEvent(new Event('online'))")
     const next = await levelUp(players)
     await page.getByText(next).nth(3).waitFor()
     await isLive(page)
     expect(await rows(page).count()).toBe(8)
+    // The one that was refused, and the one that goes on.
+    expect([...subscribes.values()].at(-1)).toBe(2)
     // The browser complains of connections that failed.
     opened?.complaints.splice(0)
     await opened?.check('live-gap')
@@ -181,18 +204,27 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
 
   it('leads back to the page to sign in when its access has ended', { timeout: SLOW_MS }, async () => {
     const { page, keyId } = await open()
+    const [player] = await newPlayers()
+    // A page that reads nothing else meanwhile.
+    await page.goto(`${proxy.baseUrl}/console/env/production/players/${player?.playerId}/events`)
+    await isLive(page)
     await world.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [keyId])
     await page.getByText('Your session has ended.').waitFor()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  it('begins as soon as a service can be reached that could not be reached before', { timeout: SLOW_MS }, async () => {
+  it('begins once a service can be reached that could not be reached before', { timeout: SLOW_MS }, async () => {
     const { page } = await open()
+    await newPlayers()
     await stopService(service)
     await page.getByLabel('Show').selectOption('runs started')
     await page.getByText('The connection was lost at').waitFor()
-    await opened?.close()
+    await page.getByText('The figures could not be read.').waitFor()
     service = await startService(world.env)
+    await rows(page).filter({ hasText: 'Run started' }).nth(3).waitFor()
+    await isLive(page)
+    // Nothing had been shown that it could be behind.
+    expect(await page.getByText('Back after').count()).toBe(0)
   })
 })
 

@@ -25,6 +25,7 @@ export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   /** Each with the connection to the server. */
   const webSockets = new Map<Socket, Socket>()
+  const frozen = new Set<Socket>()
   const held: (() => void)[] = []
   let refusing = false
   let paused = false
@@ -52,7 +53,7 @@ export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
       from.on('error', () => to.destroy())
       from.on('close', () => {
         sockets.delete(from)
-        to.destroy()
+        if (!frozen.has(from)) to.destroy()
       })
       const gate = new Transform({ transform: (data, _encoding, done) => pass(() => done(null, data)) })
       from.pipe(gate).pipe(to)
@@ -82,10 +83,16 @@ export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
       delayMs = ms
     },
     freezeSockets() {
-      for (const socket of [...webSockets].flat()) socket.unpipe().resume()
+      for (const socket of [...webSockets].flat()) {
+        frozen.add(socket)
+        socket.unpipe().resume()
+      }
     },
     closeSockets(code) {
-      for (const socket of webSockets.keys()) socket.write(Buffer.from([0x88, 2, code >> 8, code & 0xff]))
+      for (const [client, onward] of webSockets) {
+        onward.unpipe()
+        client.end(Buffer.from([0x88, 2, code >> 8, code & 0xff]))
+      }
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
