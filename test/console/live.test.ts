@@ -160,7 +160,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     const opened = await stage.open('/env/production/live')
     const { page } = opened
     const players = await Promise.all(times(4, newPlayer))
-    await page.getByText(/^Of season-1, counted by the service/).waitFor()
+    await page.getByText(/^season-1, all players/).waitFor()
     const figure = (name: string) => page.getByRole('definition').and(page.locator(`dt:has-text("${name}") + dd`))
     await until('a first rate', async () => (await figure('Levels a minute').textContent())?.trim() !== '…')
     await Promise.all(players.map((one) => one.addXp(600)))
@@ -180,7 +180,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     const { page } = opened
     await rows(page).first().waitFor()
     await stage.game.app.pool.query(FILL, [stage.game.environmentId, 5_200])
-    await page.getByText(/^5,000 shown.*Only the latest 5,000 are kept: \d+ older ones are not/).waitFor()
+    await page.getByText(/^5,000 shown.*The page keeps the latest 5,000: \d+ older ones are not shown/).waitFor()
     expect(await rows(page).count()).toBeLessThan(60)
     const list = page.getByRole('region', { name: 'Events, the latest first' })
     await list.hover()
@@ -190,7 +190,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     // More come than are kept: what is being read stays.
     await stage.game.app.pool.query(FILL, [stage.game.environmentId, 5_100])
     await page.getByRole('button', { name: 'Resume: 5,100 waiting' }).waitFor()
-    await page.getByText('100 of those waiting are too many').waitFor()
+    await page.getByText('100 of those waiting will not be shown either').waitFor()
     expect(await rows(page).nth(10).textContent()).toBe(before)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
     await opened.check('live-390-dark')

@@ -15,7 +15,9 @@ export interface FeedState {
   readonly status: 'connecting' | 'live' | 'reconnecting' | 'ended'
   /** In the order of the stream, the oldest first. */
   readonly events: readonly GameEvent[]
-  /** Events that were shown and are no longer kept, since there were more than the limit. */
+  /** How many events have arrived so far. */
+  readonly heard: number
+  /** Those of them that are no longer kept, since there were more than the limit. */
   readonly dropped: number
   /** When the connection was lost, in milliseconds. Null while there is one. */
   readonly lostAt: number | null
@@ -36,6 +38,7 @@ export interface Gap {
 export const CONNECTING: FeedState = {
   status: 'connecting',
   events: [],
+  heard: 0,
   dropped: 0,
   lostAt: null,
   resumed: null,
@@ -113,9 +116,14 @@ export class EventFeed {
     const events = latest.data.events.nodes
     this.#first = new Set(events.map(({ cursor }) => cursor))
     this.#after = end.data.streamCursor
-    const { gap } = this.#state
-    const dropped = this.#state.dropped + this.#state.events.length
-    this.#set({ events, dropped, lostAt: null, gap: gap && { ...gap, to: events[0]?.occurredAt ?? null } })
+    const { gap, heard } = this.#state
+    this.#set({
+      events,
+      heard: heard + events.length,
+      dropped: 0,
+      lostAt: null,
+      gap: gap && { ...gap, to: events[0]?.occurredAt ?? null },
+    })
     this.#subscribe()
   }
 
@@ -191,8 +199,10 @@ export class EventFeed {
     this.#flush = undefined
     const events = [...this.#state.events, ...this.#pending]
     const surplus = Math.max(0, events.length - this.#options.limit)
+    const heard = this.#state.heard + this.#pending.length
     this.#pending = []
     this.#set({
+      heard,
       events: surplus > 0 ? events.slice(surplus) : events,
       dropped: this.#state.dropped + surplus,
       resumed: this.#catchUp?.resumption ?? this.#state.resumed,

@@ -23,13 +23,15 @@ export function LiveFeed({ filter, isFiltered }: { filter: EventFilter; isFilter
           {!isPaused ? 'Pause' : waiting === 0 ? 'Resume' : `Resume: ${number(waiting)} waiting`}
         </Button>
         <FeedBadge status={state.status} />
-        <span className="muted">
-          {number(shown.length)} shown
-          {rate !== null && `, ${number(rate)} in the last minute`}
-          {state.dropped > 0 &&
-            `. Only the latest ${number(LIMIT)} are kept: ${number(state.dropped)} older ones are not`}
-          {lost > 0 && `. ${number(lost)} of those waiting are too many, and will not be shown`}
-        </span>
+        {shown.length > 0 && (
+          <span className="muted">
+            {number(shown.length)} shown
+            {rate !== null && `, ${number(rate)} came in the last minute`}
+            {state.dropped > 0 &&
+              `. The page keeps the latest ${number(LIMIT)}: ${number(state.dropped)} older ones are not shown`}
+            {lost > 0 && `. ${number(lost)} of those waiting will not be shown either`}
+          </span>
+        )}
       </div>
       <FeedNotices state={state} />
       {shown.length > 0 ? (

@@ -80,8 +80,8 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
         }}
       />
       <p className="muted">
-        Of {scenarioId}, counted by the service for every player and read every {EVERY_MS / 1000} seconds. Rates are
-        those of the last minute. Days are in UTC. Logins are those of all scenarios that asked the studio’s webhook.
+        {scenarioId}, all players, read every {EVERY_MS / 1000} seconds. Days are in UTC. Logins are those of all
+        scenarios that asked the studio’s webhook.
       </p>
     </>
   )

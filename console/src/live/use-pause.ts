@@ -5,7 +5,7 @@ interface Pause {
   /** By its button, or since a person reads further down. */
   readonly by: 'button' | 'reading'
   readonly events: readonly GameEvent[]
-  readonly dropped: number
+  readonly heard: number
 }
 
 export interface Paused {
@@ -21,18 +21,18 @@ export interface Paused {
 }
 
 /** Holds a list still while its feed goes on. */
-export function usePause({ events, dropped }: Pick<FeedState, 'events' | 'dropped'>): Paused {
+export function usePause({ events, heard }: Pick<FeedState, 'events' | 'heard'>): Paused {
   const [pause, setPause] = useState<Pause | null>(null)
-  const since = pause === null ? 0 : dropped + events.length - (pause.dropped + pause.events.length)
+  const waiting = pause === null ? 0 : heard - pause.heard
   return {
     isPaused: pause !== null,
     shown: pause?.events ?? events,
-    waiting: since,
-    lost: Math.max(0, since - events.length),
-    toggle: () => setPause(pause === null ? { by: 'button', events, dropped } : null),
+    waiting,
+    lost: Math.max(0, waiting - events.length),
+    toggle: () => setPause(pause === null ? { by: 'button', events, heard } : null),
     read: (isReading) =>
       setPause((before) => {
-        if (isReading) return before ?? { by: 'reading', events, dropped }
+        if (isReading) return before ?? { by: 'reading', events, heard }
         return before?.by === 'reading' ? null : before
       }),
   }
