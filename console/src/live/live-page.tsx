@@ -1,8 +1,8 @@
 import { useSearchParams } from 'wouter'
+import { LiveFeed } from '../events/live-feed.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Page } from '../ui/page.tsx'
 import { filterOf } from './filters.ts'
-import { LiveFeed } from './live-feed.tsx'
 import { LiveFigures } from './live-figures.tsx'
 import { LiveFilters } from './live-filters.tsx'
 
@@ -14,7 +14,10 @@ export default function LivePage() {
     <Page title="Live">
       <LiveFigures />
       <LiveFilters />
-      <LiveFeed key={JSON.stringify(filter)} filter={filter} isFiltered={search.size > 0} />
+      <LiveFeed
+        filter={filter}
+        empty={search.size > 0 ? 'No events match these filters' : `No events in ${environment} yet`}
+      />
     </Page>
   )
 }

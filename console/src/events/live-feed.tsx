@@ -1,18 +1,26 @@
-import { EventList } from '../events/event-list.tsx'
-import type { EventFilter } from '../events/feed.ts'
-import { FeedBadge, FeedNotices } from '../events/feed-status.tsx'
-import { useEvents } from '../events/use-events.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty, Loading } from '../ui/states.tsx'
 import { number } from '../ui/text.tsx'
+import { EventList } from './event-list.tsx'
+import type { EventFilter } from './feed.ts'
+import { FeedBadge, FeedNotices } from './feed-status.tsx'
 import css from './live-feed.module.css'
 import { useEventRate } from './use-event-rate.ts'
+import { useEvents } from './use-events.ts'
 import { usePause } from './use-pause.ts'
 
 const LIMIT = 5_000
 
-/** The events that a filter lets through, as they happen. */
-export function LiveFeed({ filter, isFiltered }: { filter: EventFilter; isFiltered: boolean }) {
+interface LiveFeedProps {
+  readonly filter: EventFilter
+  /** Says that there are no events. */
+  readonly empty: string
+}
+
+/** The events that a filter lets through, as they happen. With another filter it begins anew, and is not paused. */
+export const LiveFeed = (props: LiveFeedProps) => <Feed key={JSON.stringify(props.filter)} {...props} />
+
+function Feed({ filter, empty }: LiveFeedProps) {
   const state = useEvents(filter, LIMIT)
   const { isPaused, shown, waiting, lost, toggle, read } = usePause(state)
   const rate = useEventRate(state)
@@ -39,9 +47,7 @@ export function LiveFeed({ filter, isFiltered }: { filter: EventFilter; isFilter
       ) : state.status === 'connecting' ? (
         <Loading what="Connecting" />
       ) : state.status === 'ended' ? null : (
-        <Empty title={isFiltered ? 'No events match these filters' : `No events in ${filter.environment} yet`}>
-          They appear here as players log in, reach levels and buy premium.
-        </Empty>
+        <Empty title={empty}>They appear here as players log in, reach levels and buy premium.</Empty>
       )}
     </section>
   )

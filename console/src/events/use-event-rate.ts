@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import type { FeedState } from '../events/feed.ts'
+import type { FeedState } from './feed.ts'
 
 const EVERY_MS = 1_000
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { FeedState, GameEvent } from '../events/feed.ts'
+import type { FeedState, GameEvent } from './feed.ts'
 
 interface Pause {
   /** By its button, or since a person reads further down. */
@@ -23,7 +23,8 @@ export interface Paused {
 /** Holds a list still while its feed goes on. */
 export function usePause({ events, heard }: Pick<FeedState, 'events' | 'heard'>): Paused {
   const [pause, setPause] = useState<Pause | null>(null)
-  const waiting = pause === null ? 0 : heard - pause.heard
+  // A feed that ended and began anew counts from nothing.
+  const waiting = pause === null ? 0 : Math.max(0, heard - pause.heard)
   return {
     isPaused: pause !== null,
     shown: pause?.events ?? events,
