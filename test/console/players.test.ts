@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readFilters } from '../../console/src/players/filters.ts'
+import { exportParameters, filtersText, readFilters } from '../../console/src/players/filters.ts'
 import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
@@ -78,10 +79,16 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await page.getByText('1 player', { exact: true }).waitFor()
     await page.getByLabel('Find').fill('')
     await page.getByLabel('Region').fill(player.region)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(({ search }) => search === `?region=${player.region}`)
     await page.getByLabel('Status').selectOption('banned')
     await page.getByText('No player matches').waitFor()
     expect(new URL(page.url()).search).toBe(`?region=${player.region}&status=BANNED`)
     await opened.check('players-none')
+    await page.goBack()
+    await page.waitForURL(({ search }) => search === `?region=${player.region}`)
+    await table.getByRole('link', { name: player.nickname }).waitFor()
+    expect(await page.getByLabel('Status').inputValue()).toBe('')
     await opened.close()
   })
 
@@ -93,17 +100,72 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await close()
   })
 
-  it('are exported whole by an operator, and a viewer is told why not', async () => {
-    const { page, close } = await stage.open('/env/production/players', { role: 'operator' })
-    const saving = page.waitForEvent('download')
+  it('are exported by an operator, with the filters of the page and a reason, and a viewer is told why not', async () => {
+    const { game } = stage
+    const { page, close } = await stage.open('/env/production/players?status=ACTIVE&language=en', { role: 'operator' })
     await page.getByRole('button', { name: 'Export all' }).click()
-    expect((await saving).suggestedFilename()).toBe('players-production.ndjson')
-    await page.getByText(/\d+ players exported/).waitFor()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(/Saves \d+ players of production \(status active, language en\)/).waitFor()
+    await dialog.getByLabel('Reason').fill('survey of March')
+    const saving = page.waitForEvent('download')
+    await dialog.getByRole('button', { name: 'Export', exact: true }).click()
+    const file = await saving
+    expect(file.suggestedFilename()).toBe('players-production.ndjson')
+    const lines = (await readFile(await file.path(), 'utf8')).trimEnd().split('\n')
+    const { data } = await game.graphql(
+      game.platformKey,
+      '{ players(environment: "production", status: ACTIVE, language: "en", first: 200) { nodes { playerId } } auditLog(action: "players.export", first: 1) { nodes { reason operator after } } }',
+    )
+    expect(lines.map((line) => JSON.parse(line).playerId)).toEqual(
+      data.players.nodes.map(({ playerId }: { playerId: string }) => playerId),
+    )
+    expect(lines.length).toBeGreaterThan(0)
+    expect(data.auditLog.nodes[0]).toEqual({
+      reason: 'survey of March',
+      operator: 'ada@studio.example',
+      after: { status: 'active', language: 'en' },
+    })
+    await dialog.getByText(`${lines.length} ${lines.length === 1 ? 'player' : 'players'} exported.`).waitFor()
     await close()
     const viewer = await stage.open('/env/production/players', { role: 'viewer' })
     await viewer.page.getByRole('button', { name: 'Export all' }).press('Enter')
     await viewer.page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
     await viewer.close()
+  })
+
+  it('are not saved as a file when the export breaks off', async () => {
+    const { page, close } = await stage.open('/env/production/players', { role: 'operator' })
+    await page.route('**/players.ndjson*', (route) => route.abort())
+    let saved = 0
+    page.on('download', () => {
+      saved += 1
+    })
+    await page.getByRole('button', { name: 'Export all' }).click()
+    await page.getByLabel('Reason').fill('survey')
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByText('The export broke off. No file was saved: try again.').waitFor()
+    expect(saved).toBe(0)
+    await close()
+  })
+
+  it('are narrowed by a pass that is chosen from a list, and by its levels', async () => {
+    const opened = await stage.open('/env/production/players')
+    const { page } = opened
+    await page.getByText('By time, battle pass and provider').click()
+    await page.getByLabel('Scenario').selectOption('season-1')
+    await page.waitForURL(({ searchParams }) => searchParams.get('pass') === 'pass')
+    await page.getByLabel('From level').fill('3')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Sort').selectOption('level')
+    await page.waitForURL(({ searchParams }) => searchParams.get('sort') === 'level')
+    const table = page.getByRole('table', { name: 'Players' })
+    await until('the rows have the levels', async () => {
+      const texts = await table.getByRole('row').filter({ hasText: 'level' }).allTextContents()
+      const levels = texts.map((text) => Number(/level (\d+)/.exec(text)?.[1]))
+      return levels.length > 1 && levels.every((level, at) => level >= 3 && level <= (levels[at - 1] ?? level))
+    })
+    await opened.check('players-by-level')
+    await opened.close()
   })
 
   it('are said to be missing, or to be in another environment', async () => {
@@ -342,6 +404,10 @@ describe('what the pages read', () => {
       status: 'BANNED',
     })
     expect(read('status=nonsense&created=2026-02-30x')).toEqual({})
+    expect(read('created=2026-02-01&createdTo=2026-02-01&provider=steam')).toEqual({
+      createdFrom: '2026-02-01T00:00:00.000Z',
+      createdTo: '2026-02-02T00:00:00.000Z',
+    })
     expect(read('scenario=s&pass=p&premium=no&from=3&to=x&sort=level')).toEqual({
       scenarioId: 's',
       nodeId: 'p',
@@ -350,6 +416,19 @@ describe('what the pages read', () => {
       sortBy: 'LEVEL',
       direction: 'DESCENDING',
     })
+  })
+
+  it('of an address is told in words, and sent to the export in the words of REST', () => {
+    const filters = readFilters(
+      new URLSearchParams('status=BANNED&scenario=s&pass=p&premium=no&to=7&seenTo=2026-02-01'),
+    )
+    expect(filtersText(filters)).toBe(
+      'status banned, last login until 2026-02-01, on s / p, up to level 7, without premium',
+    )
+    expect(String(exportParameters({ ...filters, sortBy: 'LEVEL', direction: 'ASCENDING' }))).toBe(
+      'lastLoginTo=2026-02-02T00%3A00%3A00.000Z&scenarioId=s&nodeId=p&levelTo=7&premium=false&status=banned',
+    )
+    expect(filtersText({})).toBe('')
   })
 
   it('of a definition are its passes, with the rewards of level nodes before their own', () => {

@@ -1,33 +1,47 @@
 import { saveFile } from '../ui/csv.ts'
+import { sentence } from '../ui/errors.ts'
+import { exportParameters, type Filters } from './filters.ts'
 
 const LINE_FEED = 10
 
-/** Saves every player of an environment as lines of JSON. Answers why it could not, in a sentence. */
+/**
+ * Saves the players that match as lines of JSON. Answers how many, or why it could not, in a sentence. A file is saved
+ * only when it is whole.
+ */
 export async function exportPlayers(options: {
   readonly token: string
   readonly projectId: string
   readonly environment: string
+  readonly filters: Filters
+  readonly reason: string
+  readonly signal: AbortSignal
   readonly onCount: (read: number) => void
-}): Promise<string | undefined> {
-  const { token, projectId, environment, onCount } = options
-  const path = `/platform/v1/projects/${projectId}/players.ndjson?environment=${encodeURIComponent(environment)}`
+}): Promise<{ readonly count: number } | { readonly fault: string }> {
+  const { token, projectId, environment, filters, reason, signal, onCount } = options
+  const parameters = exportParameters(filters)
+  parameters.set('environment', environment)
+  parameters.set('reason', reason)
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let count = 0
   try {
-    const response = await fetch(path, { headers: { authorization: `Bearer ${token}` } })
+    const response = await fetch(`/platform/v1/projects/${projectId}/players.ndjson?${parameters}`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal,
+    })
     if (!response.ok || !response.body) {
-      const { error } = await response.json()
-      return `The players could not be exported: ${error}.`
+      const { error, details } = await response.json()
+      const faults = Array.isArray(details) ? details.map(({ path, message }) => ` ${path} ${message}.`).join('') : ''
+      return { fault: `Nothing was exported. ${sentence(String(error))}${faults}` }
     }
     const reader = response.body.getReader()
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       chunks.push(read.value)
       for (const byte of read.value) if (byte === LINE_FEED) count += 1
+      onCount(count)
     }
   } catch {
-    return 'The export broke off. Nothing was saved: try again.'
+    return { fault: signal.aborted ? 'The export was stopped.' : 'The export broke off. No file was saved: try again.' }
   }
-  onCount(count)
-  saveFile(`players-${environment}.ndjson`, await new Blob(chunks).text(), 'application/x-ndjson')
-  return undefined
+  saveFile(`players-${environment}.ndjson`, new Blob(chunks), 'application/x-ndjson')
+  return { count }
 }

@@ -5,11 +5,14 @@ export const playersQuery = graphql(`
     $environment: String!
     $after: String
     $search: String
+    $provider: String
     $status: PlayerStatus
     $region: String
     $language: String
     $lastLoginFrom: DateTime
+    $lastLoginTo: DateTime
     $createdFrom: DateTime
+    $createdTo: DateTime
     $scenarioId: String
     $nodeId: String
     $levelFrom: Int
@@ -23,11 +26,14 @@ export const playersQuery = graphql(`
       first: 50
       after: $after
       search: $search
+      provider: $provider
       status: $status
       region: $region
       language: $language
       lastLoginFrom: $lastLoginFrom
+      lastLoginTo: $lastLoginTo
       createdFrom: $createdFrom
+      createdTo: $createdTo
       scenarioId: $scenarioId
       nodeId: $nodeId
       levelFrom: $levelFrom
@@ -67,11 +73,14 @@ export const playerCountQuery = graphql(`
   query ConsolePlayerCount(
     $environment: String!
     $search: String
+    $provider: String
     $status: PlayerStatus
     $region: String
     $language: String
     $lastLoginFrom: DateTime
+    $lastLoginTo: DateTime
     $createdFrom: DateTime
+    $createdTo: DateTime
     $scenarioId: String
     $nodeId: String
     $levelFrom: Int
@@ -82,11 +91,14 @@ export const playerCountQuery = graphql(`
       environment: $environment
       first: 1
       search: $search
+      provider: $provider
       status: $status
       region: $region
       language: $language
       lastLoginFrom: $lastLoginFrom
+      lastLoginTo: $lastLoginTo
       createdFrom: $createdFrom
+      createdTo: $createdTo
       scenarioId: $scenarioId
       nodeId: $nodeId
       levelFrom: $levelFrom
@@ -153,7 +165,7 @@ export const walletLedgerQuery = graphql(`
   query ConsoleWalletLedger($id: ID!, $after: String) {
     player(id: $id) {
       id
-      walletLedger(first: 50, after: $after) {
+      walletLedger(first: 100, after: $after) {
         nodes {
           id
           occurredAt
@@ -177,7 +189,7 @@ export const xpLedgerQuery = graphql(`
     node(id: $passId) {
       id
       ... on BattlePass {
-        xpLedger(first: 50, after: $after) {
+        xpLedger(first: 100, after: $after) {
           nodes {
             id
             occurredAt

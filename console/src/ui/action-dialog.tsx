@@ -33,6 +33,7 @@ export function ActionDialog(props: {
   readonly tone?: 'primary' | 'danger'
   /** Set while the fields cannot be sent. */
   readonly disabled?: boolean
+  readonly wide?: boolean
   readonly run: (reason: string) => Promise<ActionResult>
   readonly onClose: () => void
   readonly children?: ReactNode
@@ -72,7 +73,7 @@ export function ActionDialog(props: {
     )
   }
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
+    <Dialog title={props.title} onClose={props.onClose} wide={props.wide}>
       <Form onSubmit={submit} faults={faults}>
         {props.children}
         <ReasonField value={reason} onChange={setReason} />

@@ -14,9 +14,9 @@ function cellText(cell: Cell): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Saves a text as a file of the person's computer. */
-export function saveFile(name: string, text: string, type = 'text/csv'): void {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
+/** Saves a text or bytes as a file of the person's computer. */
+export function saveFile(name: string, content: string | Blob, type = 'text/csv'): void {
+  const address = URL.createObjectURL(new Blob([content], { type: `${type};charset=utf-8` }))
   const link = document.createElement('a')
   link.href = address
   link.download = name

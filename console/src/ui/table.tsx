@@ -122,7 +122,9 @@ export function PagedTable<Row>({
           <Button onClick={more} busy={isLoading}>
             {isLoading ? 'Loading…' : 'Show more'}
           </Button>
-          <span className="muted">{rows.length} shown</span>
+          <span className="muted">
+            {rows.length === 0 && !isLoading ? 'Nothing found so far. The list goes on.' : `${rows.length} shown`}
+          </span>
         </div>
       )}
     </Table>

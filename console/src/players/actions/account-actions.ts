@@ -1,3 +1,5 @@
+import { number } from '../../ui/text.tsx'
+import { indentedJson } from '../indented-json.ts'
 import {
   banPlayerMutation,
   deletePlayerMutation,
@@ -70,29 +72,38 @@ export const deleteAction = (player: PlayerData): SupportAction => ({
   done: () => 'The player is deleted.',
 })
 
-/** The text of the value is sent as it is: no number is rounded. */
-export const setStorageAction = (player: PlayerData, key = '', value = ''): SupportAction => ({
-  title: key === '' ? 'Add a key' : `Change ${key}`,
+/** The text of the value is sent as it is: no number is rounded. `stored` is the text before. */
+export const setStorageAction = (player: PlayerData, key = '', stored?: string): SupportAction => ({
+  title: stored === undefined ? 'Add a key' : `Change ${key}`,
   fields: [
-    ...(key === '' ? [{ name: 'key', label: 'Key', kind: 'text', hint: '1 to 128 characters.' } as const] : []),
-    { name: 'value', label: 'Value (JSON)', kind: 'json' },
+    ...(stored === undefined
+      ? [{ name: 'key', label: 'Key', kind: 'text', hint: '1 to 128 characters.' } as const]
+      : []),
+    { name: 'values', label: 'Value (JSON)', kind: 'json' },
   ],
-  initial: { key, value },
-  effect: ({ key, value = '' }) =>
-    `${key} becomes ${value.length > 80 ? `${value.slice(0, 80)}…` : value}. Other keys stay.`,
+  initial: { key, values: stored === undefined ? '' : indentedJson(stored) },
+  effect: ({ key, values = '' }) => {
+    const size = `${number(bytesOf(values))} bytes`
+    return stored === undefined
+      ? `${key} gets a value of ${size}. A value that is there under this key is replaced. Other keys stay.`
+      : `${key}: ${number(bytesOf(stored))} → ${size}. Other keys stay. What the game wrote to ${key} meanwhile is replaced.`
+  },
   confirm: 'Save',
   mutation: setPlayerStorageMutation as SupportAction['mutation'],
-  input: ({ key = '', value }) => ({ playerId: player.playerId, values: `{${JSON.stringify(key)}:${value}}` }),
+  input: ({ key = '', values }) => ({ playerId: player.playerId, values: `{${JSON.stringify(key)}:${values}}` }),
   done: ({ key }) => `${key} is saved.`,
 })
 
-export const deleteStorageAction = (player: PlayerData, key: string): SupportAction => ({
-  title: `Remove ${key}`,
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length
+
+export const deleteStorageAction = (player: PlayerData, keys: readonly string[]): SupportAction => ({
+  title: keys.length === 1 ? `Remove ${keys[0]}` : `Remove ${keys.length} keys`,
   fields: [],
-  effect: () => `The value of ${key} is lost.`,
+  effect: () =>
+    `The values of ${keys.slice(0, 8).join(', ')}${keys.length > 8 ? ` and ${keys.length - 8} more` : ''} are lost. Other keys stay.`,
   confirm: 'Remove',
   tone: 'danger',
   mutation: deletePlayerStorageMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId, keys: [key] }),
-  done: () => `${key} is removed.`,
+  input: () => ({ playerId: player.playerId, keys }),
+  done: () => (keys.length === 1 ? `${keys[0]} is removed.` : `${keys.length} keys are removed.`),
 })

@@ -179,11 +179,16 @@ export const resetRewardAction = (
   done: ({ nodeId }) => `${nodeId} can pay again.`,
 })
 
-export const cancelRunAction = (player: PlayerData, runId: string, scenarioId: string): SupportAction => ({
+export const cancelRunAction = (
+  player: PlayerData,
+  runId: string,
+  scenarioId: string,
+  activeNodes: readonly string[],
+): SupportAction => ({
   title: 'Cancel the run',
   fields: [],
   effect: () =>
-    `The run of ${scenarioId} ends as it stands. Passes, claims and rewards stay. The player may start another run.`,
+    `The run of ${scenarioId} ends${activeNodes.length > 0 ? `, with ${count(activeNodes.length, 'active node')}: ${activeNodes.join(', ')}` : ''}. Passes, claims and rewards stay. The player may start another run.`,
   confirm: 'Cancel the run',
   tone: 'danger',
   mutation: cancelRunMutation as SupportAction['mutation'],

@@ -1,10 +1,12 @@
 import { useState } from 'react'
 import { useClient } from 'urql'
+import { parseJson } from '../../designer/text/json-tree.ts'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
-import { codeOf } from '../../ui/errors.ts'
+import { codeOf, sentence } from '../../ui/errors.ts'
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx'
 import { words } from '../../ui/text.tsx'
 import { auditHref } from '../addresses.ts'
+import css from '../player.module.css'
 import { ActionKey } from './action-key.ts'
 import type { ActionField, PlayerData, SupportAction, Values } from './support-action.ts'
 
@@ -62,6 +64,7 @@ export function SupportDialog(props: {
       confirm={action.confirm}
       tone={action.tone}
       disabled={!isComplete}
+      wide={action.fields.some(({ kind }) => kind === 'json')}
       run={run}
       onClose={onClose}
     >
@@ -89,16 +92,13 @@ export function SupportDialog(props: {
 function isReady({ name, kind }: ActionField, values: Values): boolean {
   const value = (values[name] ?? '').trim()
   if (kind === 'amount') return /^[1-9]\d*$/.test(value)
-  return kind === 'json' ? isJson(value) : value !== ''
+  return kind === 'json' ? jsonFault(value) === undefined : value !== ''
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+/** Where a text is no JSON, in a sentence. */
+function jsonFault(text: string): string | undefined {
+  const { fault } = parseJson(text)
+  return fault && `Line ${text.slice(0, fault.at).split('\n').length}: ${sentence(fault.message)}`
 }
 
 function Control({ field, value, onChange }: { field: ActionField; value: string; onChange: (value: string) => void }) {
@@ -119,14 +119,16 @@ function Control({ field, value, onChange }: { field: ActionField; value: string
     )
   if (kind === 'json')
     return (
-      <TextAreaField
-        label={label}
-        name={name}
-        hint={value === '' || isJson(value) ? hint : 'This is not JSON yet.'}
-        value={value}
-        onChange={onChange}
-        rows={8}
-      />
+      <div className={css.code}>
+        <TextAreaField
+          label={label}
+          name={name}
+          hint={(value !== '' && jsonFault(value)) || hint}
+          value={value}
+          onChange={onChange}
+          rows={14}
+        />
+      </div>
     )
   return (
     <TextField

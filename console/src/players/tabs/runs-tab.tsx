@@ -1,26 +1,16 @@
-import { lazy, Suspense, useState } from 'react'
-import { useQuery } from 'urql'
-import { definitionQuery } from '../../battlepass/operations.ts'
-import type { ResultOf } from '../../graphql.ts'
-import { member, readDefinition } from '../../scenario/read-definition.ts'
 import { Button } from '../../ui/button.tsx'
-import { Panel } from '../../ui/page.tsx'
 import { usePages } from '../../ui/pages.ts'
-import { Empty, Loading } from '../../ui/states.tsx'
+import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
-import { Id, words } from '../../ui/text.tsx'
+import { words } from '../../ui/text.tsx'
 import { Time } from '../../ui/time.tsx'
-import { cancelRunAction, resetRewardAction } from '../actions/pass-actions.ts'
-import { ActionButton } from '../actions/use-action.tsx'
 import { runsQuery } from '../operations.ts'
+import { RunPanel } from '../run-panel.tsx'
+import { useParameter } from '../use-parameter.ts'
 import type { TabProps } from './tab.ts'
 
-const ScenarioGraph = lazy(() => import('../../scenario/graph.tsx'))
-
-type Run = NonNullable<ResultOf<typeof runsQuery>['player']>['runs']['nodes'][number]
-
 export function RunsTab(props: TabProps) {
-  const [chosen, setChosen] = useState<string>()
+  const [chosen, setChosen] = useParameter('run')
   const pages = usePages({
     query: runsQuery,
     variables: { id: props.player.playerId },
@@ -59,57 +49,7 @@ export function RunsTab(props: TabProps) {
           },
         ]}
       />
-      {run && <RunGraph key={run.runId} run={run} {...props} />}
+      {run && <RunPanel key={run.runId} run={run} {...props} />}
     </>
-  )
-}
-
-function RunGraph({ player, open, run }: TabProps & { readonly run: Run }) {
-  const [{ data, fetching }] = useQuery({
-    query: definitionQuery,
-    variables: { environment: player.environment, scenarioId: run.scenarioId },
-  })
-  const definition = data?.scenario?.definition
-  const view = readDefinition(definition)
-  const nodes = member(definition, 'nodes')
-  const rewards = Array.isArray(nodes)
-    ? nodes.filter((node) => member(node, 'type') === 'reward').map((node) => String(member(node, 'id')))
-    : []
-  return (
-    <Panel
-      title={`Run of ${run.scenarioId}`}
-      actions={
-        player.status === 'DELETED' ? undefined : (
-          <>
-            {rewards.length > 0 && (
-              <ActionButton onClick={() => open(resetRewardAction(player, run.scenarioId, rewards))}>
-                Reset a reward node
-              </ActionButton>
-            )}
-            {run.status === 'ACTIVE' && (
-              <ActionButton tone="danger" onClick={() => open(cancelRunAction(player, run.runId, run.scenarioId))}>
-                Cancel the run
-              </ActionButton>
-            )}
-          </>
-        )
-      }
-    >
-      <p>
-        <Id of={run.runId} /> Active: {run.activeNodes.join(', ') || 'no node'}. The graph is that of the published
-        version.
-      </p>
-      {definition === undefined ? (
-        fetching ? (
-          <Loading />
-        ) : (
-          <Empty title="The scenario is not published any more" />
-        )
-      ) : (
-        <Suspense fallback={<Loading what="Drawing" />}>
-          <ScenarioGraph definition={view} marked={new Set(run.activeNodes)} />
-        </Suspense>
-      )}
-    </Panel>
   )
 }

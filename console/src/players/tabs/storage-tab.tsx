@@ -5,29 +5,42 @@ import { Panel } from '../../ui/page.tsx'
 import { usePages } from '../../ui/pages.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
-import { number } from '../../ui/text.tsx'
+import { copy, number } from '../../ui/text.tsx'
 import { Time } from '../../ui/time.tsx'
 import { deleteStorageAction, setStorageAction } from '../actions/account-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
+import { indentedJson } from '../indented-json.ts'
 import { storageKeysQuery, storageValueQuery } from '../operations.ts'
 import css from '../player.module.css'
+import { useParameter } from '../use-parameter.ts'
 import type { TabProps } from './tab.ts'
 
 export function StorageTab(props: TabProps) {
   const { player, open } = props
-  const [key, setKey] = useState<string>()
+  const [key, setKey] = useParameter('key')
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const pages = usePages({
     query: storageKeysQuery,
     variables: { id: player.playerId },
     connectionOf: (data) => data.player?.storageKeys,
   })
+  const removed = pages.rows.filter((one) => chosen.has(one.key)).map((one) => one.key)
+  const choose = (name: string, isChosen: boolean) =>
+    setChosen((before) => new Set(isChosen ? [...before, name] : [...before].filter((one) => one !== name)))
   return (
     <div className="columns">
       <Panel
         title="Keys"
         actions={
           player.status === 'DELETED' ? undefined : (
-            <ActionButton onClick={() => open(setStorageAction(player))}>Add a key</ActionButton>
+            <>
+              {removed.length > 0 && (
+                <ActionButton tone="danger" onClick={() => open(deleteStorageAction(player, removed))}>
+                  {`Remove ${removed.length} chosen`}
+                </ActionButton>
+              )}
+              <ActionButton onClick={() => open(setStorageAction(player))}>Add a key</ActionButton>
+            </>
           )
         }
       >
@@ -37,6 +50,17 @@ export function StorageTab(props: TabProps) {
           keyOf={(one) => one.key}
           empty={<Empty title="The storage is empty" />}
           columns={[
+            {
+              title: 'Choose',
+              cell: (one) => (
+                <input
+                  type="checkbox"
+                  aria-label={`Choose ${one.key}`}
+                  checked={chosen.has(one.key)}
+                  onChange={(event) => choose(one.key, event.target.checked)}
+                />
+              ),
+            },
             {
               title: 'Key',
               cell: (one) => (
@@ -49,7 +73,7 @@ export function StorageTab(props: TabProps) {
           ]}
         />
       </Panel>
-      {key !== undefined && <Value key={key} name={key} {...props} />}
+      {key !== null && <Value key={key} name={key} {...props} />}
     </div>
   )
 }
@@ -70,10 +94,11 @@ function Value({ player, open, name }: TabProps & { readonly name: string }) {
             title={entry.key}
             actions={
               <>
+                <Button onClick={() => void copy(entry.value)}>Copy</Button>
                 <ActionButton onClick={() => open(setStorageAction(player, entry.key, entry.value))}>
                   Change
                 </ActionButton>
-                <ActionButton tone="danger" onClick={() => open(deleteStorageAction(player, entry.key))}>
+                <ActionButton tone="danger" onClick={() => open(deleteStorageAction(player, [entry.key]))}>
                   Remove
                 </ActionButton>
               </>
@@ -84,21 +109,11 @@ function Value({ player, open, name }: TabProps & { readonly name: string }) {
             </p>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
             <pre className={css.json} tabIndex={0}>
-              {indented(entry.value)}
+              {indentedJson(entry.value)}
             </pre>
           </Panel>
         )
       }}
     </Answer>
   )
-}
-
-/** JSON with indentation, unless that would round a number: then the text as it is. */
-function indented(text: string): string {
-  if (/\d{16,}/.test(text)) return text
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

@@ -1,0 +1,78 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useOperator } from '../session/permission.tsx'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Form, ReasonField } from '../ui/form.tsx'
+import { Notice } from '../ui/states.tsx'
+import { number } from '../ui/text.tsx'
+import { exportPlayers } from './export.ts'
+import { type Filters, filtersText } from './filters.ts'
+
+/** Exports the players that match the filters of the page. `total` is their number in words. */
+export function ExportDialog(props: {
+  readonly filters: Filters
+  readonly total: string
+  readonly onClose: () => void
+}) {
+  const { filters, total, onClose } = props
+  const environment = useEnvironment()
+  const { token, projectId } = useOperator()
+  const [reason, setReason] = useState('')
+  const [read, setRead] = useState<number>()
+  const [result, setResult] = useState<Awaited<ReturnType<typeof exportPlayers>>>()
+  const stop = useRef<AbortController>(undefined)
+  useEffect(() => () => stop.current?.abort(), [])
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    const controller = new AbortController()
+    stop.current = controller
+    setResult(undefined)
+    setRead(0)
+    const { signal } = controller
+    const done = await exportPlayers({ token, projectId, environment, filters, reason, signal, onCount: setRead })
+    setRead(undefined)
+    setResult(done)
+  }
+
+  const matching = filtersText(filters)
+  return (
+    <Dialog title="Export players" onClose={onClose}>
+      {result && 'count' in result ? (
+        <>
+          <Notice tone="success">
+            {number(result.count)} {result.count === 1 ? 'player' : 'players'} exported.
+          </Notice>
+          <div className="actions">
+            <Button tone="primary" onClick={onClose}>
+              Close
+            </Button>
+          </div>
+        </>
+      ) : (
+        <Form onSubmit={(event) => void submit(event)}>
+          <ReasonField value={reason} onChange={setReason} />
+          <div className="effect">
+            Saves {total} of {environment}
+            {matching === '' ? '' : ` (${matching})`}, as a file with one line of JSON for each: ids, nickname, status,
+            times, region and language{filters.nodeId ? ', level, xp and premium' : ''}. The newest come first. The
+            audit log names you.
+          </div>
+          {result && <Notice tone="error">{result.fault}</Notice>}
+          {read !== undefined && <p role="status">{number(read)} players read so far.</p>}
+          <div className="actions">
+            {read === undefined ? (
+              <Button onClick={onClose}>Cancel</Button>
+            ) : (
+              <Button onClick={() => stop.current?.abort()}>Stop</Button>
+            )}
+            <Button type="submit" tone="primary" busy={read !== undefined}>
+              Export
+            </Button>
+          </div>
+        </Form>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,278 @@
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { indentedJson } from '../../console/src/players/indented-json.ts'
+import { readRun } from '../../console/src/players/run-nodes.ts'
+import { adjustWallet } from '../../src/wallet/adjust.ts'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
+import { type TestPlayer, times } from '../support/game.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+import { until } from '../support/until.ts'
+
+let stage: ConsoleStage
+let operator: Operator
+
+beforeAll(async () => {
+  operator = await startOperator()
+  if (withoutChromium === '') stage = await startConsole()
+})
+afterAll(async () => {
+  await stage?.stop()
+  await operator.close()
+})
+
+const newPlayer = (): Promise<TestPlayer> => stage.game.player()
+
+const open = (player: { playerId: string }, tab = '', options = {}) =>
+  stage.open(`/env/production/players/${player.playerId}${tab}`, { role: 'operator', ...options })
+
+async function storageOf({ playerId }: { playerId: string }): Promise<{ key: string; value: string }[]> {
+  const { data } = await stage.game.graphql(
+    stage.game.platformKey,
+    'query S($id: ID!) { player(id: $id) { storage { key value } } }',
+    { id: playerId },
+  )
+  return data.player.storage
+}
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, () => {
+  it('is said to be nothing, on every tab of a player who has nothing', async () => {
+    const player = await newPlayer()
+    const opened = await open(player)
+    const { page } = opened
+    await page.getByText('The wallet is empty').waitFor()
+    await page.getByText('The inventory is empty').waitFor()
+    await page.getByText('No pass begun').waitFor()
+    await page.getByText('No identity').waitFor()
+    await opened.check('player-nothing')
+    for (const [tab, text] of [
+      ['Passes', 'The player takes part in no scenario with a battle pass.'],
+      ['Wallet ledger', 'No balance has ever changed'],
+      ['Runs', 'A run begins when the game starts a scenario for the player.'],
+      ['Logins', 'No login in the last 30 days'],
+      ['Storage', 'The storage is empty'],
+      ['Audit', 'No operator has changed this player'],
+    ] as const) {
+      await page.getByRole('navigation', { name: 'Parts of the player' }).getByRole('link', { name: tab }).click()
+      await page.getByText(text).waitFor()
+    }
+    await opened.check('player-nothing-audit')
+    await opened.close()
+  })
+
+  it('is a ledger of 2,000 rows, of which only those that can be seen are in the document', async () => {
+    const player = await newPlayer()
+    for (let first = 0; first < 2_000; first += 100)
+      await Promise.all(
+        times(100, (at) =>
+          stage.game.app.service.run(
+            adjustWallet(player, { currency: 'gems', amount: 1n, reference: `r${first + at}` }),
+          ),
+        ),
+      )
+    const opened = await open(player, '/wallet')
+    const { page } = opened
+    const table = page.getByRole('table', { name: 'Wallet ledger' })
+    const box = page.getByRole('region', { name: 'Wallet ledger' })
+    const count = async () => Number(await table.getAttribute('aria-rowcount'))
+    await table.waitFor()
+    for (let known = await count(); known < 2_001; known = await count()) {
+      await box.press('End')
+      await page.getByRole('button', { name: 'Show more' }).click()
+      await until('more rows are known', async () => (await count()) > known)
+    }
+    expect(await count()).toBe(2_001)
+    expect(await table.getByRole('row').count()).toBeLessThan(100)
+    await box.press('End')
+    await table.getByRole('cell', { name: '1', exact: true }).waitFor()
+    await opened.check('player-ledger')
+    await opened.close()
+  })
+
+  it('is a storage of many keys and long values, of which one is read at a time', async () => {
+    const player = await newPlayer()
+    const long = `{"items":[${times(3_000, (at) => `{"id":${at},"n":1.0}`).join(',')}]}`
+    await player.post('/sdk/v1/storage/set', `{"values":{"long":${long}}}`)
+    const values = times(300, (at) => `"key-${String(at).padStart(3, '0')}":${at}`).join(',')
+    await player.post('/sdk/v1/storage/set', `{"values":{${values}}}`)
+    const opened = await open(player, '/storage')
+    const { page } = opened
+    const read: string[] = []
+    page.on('response', async (response) => {
+      if (response.request().postData()?.includes('ConsoleStorageValue')) read.push(await response.text())
+    })
+    const table = page.getByRole('table', { name: 'Keys of the storage' })
+    for (const more of [201, 301]) {
+      await page.getByRole('button', { name: 'Show more' }).click()
+      await until('more keys are known', async () => Number(await table.getAttribute('aria-rowcount')) >= more)
+    }
+    await page.getByRole('region', { name: 'Keys of the storage' }).press('End')
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await until('all keys are known', async () => (await table.getAttribute('aria-rowcount')) === '302')
+    await page.getByRole('region', { name: 'Keys of the storage' }).press('End')
+    await page.getByRole('button', { name: 'long', exact: true }).click()
+    await page.getByText('"n": 1.0').first().waitFor()
+    expect(new URL(page.url()).search).toBe('?key=long')
+    expect(read.filter((text) => text.includes('key-'))).toEqual([])
+    await opened.check('player-storage-huge')
+    await opened.close()
+  })
+
+  it('is changed key by key: a fault of the value is told with its line, what is stored is what was typed', async () => {
+    const player = await newPlayer()
+    await player.post('/sdk/v1/storage/set', '{"values":{"a":{"10":1.0,"9":12345678901234567890},"b":1,"c":2,"d":3}}')
+    const opened = await open(player, '/storage?key=a')
+    const { page } = opened
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    const value = dialog.getByLabel('Value (JSON)')
+    expect(await value.inputValue()).toBe('{\n  "10": 1.0,\n  "9": 12345678901234567890\n}')
+    await value.fill('{\n  "10": 1.0,\n  "9": }')
+    await dialog.getByText('Line 3: A value must stand here.').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
+    await value.fill(`"${'x'.repeat(66_000)}"`)
+    await dialog.getByLabel('Reason').fill('ticket 20')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText(/65536 bytes|65,536 bytes/).waitFor()
+    await value.fill('{"10": 2.0, "9": 12345678901234567891}')
+    await dialog.getByText(/^a: \d+ → 38 bytes\./).waitFor()
+    await opened.check('player-storage-change')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('a is saved.').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByText('12345678901234567891').waitFor()
+    for (const key of ['b', 'd']) await page.getByLabel(`Choose ${key}`).check()
+    await page.getByRole('button', { name: 'Remove 2 chosen' }).click()
+    await dialog.getByText('The values of b, d are lost. Other keys stay.').waitFor()
+    await dialog.getByLabel('Reason').fill('ticket 21')
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await dialog.getByText('2 keys are removed.').waitFor()
+    expect(await storageOf(player)).toEqual([
+      { key: 'a', value: '{"10": 2.0, "9": 12345678901234567891}' },
+      { key: 'c', value: '2' },
+    ])
+    await opened.close()
+  })
+
+  it('is a run as a graph and as a list: what is active, what was crossed, what was not reached', async () => {
+    const player = await newPlayer()
+    const runId = await player.start('season-1')
+    const grant = { scenarioId: 'season-1', runId, nodeId: 'pass', amount: 600, source: 'match' }
+    await player.post('/sdk/v1/battlepass/xp', grant)
+    const opened = await open(player, '/runs')
+    const { page } = opened
+    const list = page.getByRole('list', { name: 'Nodes of the run' })
+    const node = (text: RegExp) => list.getByRole('listitem').filter({ hasText: text })
+    await node(/^pass active\s*battle-pass · onLevelUp/).waitFor()
+    await node(/^start crossed\s*start · onStart/).waitFor()
+    await node(/^welcome crossed\s*reward · onComplete/).waitFor()
+    await node(/^finale not reached\s*cutscene$/).waitFor()
+    await page.getByText('What was crossed is known from the events that are still kept.').waitFor()
+    await page.locator('.react-flow__node').first().waitFor()
+    await opened.check('player-run')
+    await page.getByRole('button', { name: 'Cancel the run' }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(/The run of season-1 ends, with \d active nodes: .*pass/)
+      .waitFor()
+    await opened.close()
+  })
+
+  it('is a login with each attempt: status, time, error and what the webhook said', async () => {
+    const { game } = stage
+    await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
+    operator.answer(({ number }, response) => {
+      response.statusCode = number === 1 ? 503 : 200
+      response.end(number === 1 ? 'busy' : '{"subject":"ada","nickname":"Ada"}')
+    })
+    const { status, body } = await game.login({ player: 'ada' })
+    expect(status).toBe(200)
+    const opened = await open({ playerId: decodeJwt(body.accessToken).sub ?? '' }, '/logins')
+    const { page } = opened
+    const table = page.getByRole('table', { name: 'Logins of the last 30 days' })
+    await table.getByText('ada', { exact: true }).waitFor()
+    const attempts = table.getByRole('listitem')
+    await attempts
+      .nth(0)
+      .getByText(/^503.*, \d+ ms/)
+      .waitFor()
+    await attempts
+      .nth(1)
+      .getByText(/^200, \d+ ms/)
+      .waitFor()
+    expect(await attempts.count()).toBe(2)
+    await opened.check('player-logins')
+    await opened.close()
+  })
+
+  it('is said to be unreadable where the service fails, and is read again on request', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    await page.getByText('The wallet is empty').waitFor()
+    let isBroken = true
+    await page.route('**/graphql', (route) =>
+      isBroken && route.request().postData()?.includes('ConsoleWalletLedger') ? route.abort() : route.continue(),
+    )
+    await page.getByRole('link', { name: 'Wallet ledger' }).click()
+    await page.getByText('This could not be read').waitFor()
+    isBroken = false
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('No balance has ever changed').waitFor()
+    await close()
+  })
+
+  it.each(['/passes', '/wallet', '/runs', '/storage?key=settings', '/events', ''])(
+    'fits into 390 pixels, in the dark: %s',
+    async (tab) => {
+      const player = await stage.game.player({ wallet: { gems: 120n } })
+      const runId = await player.start('season-1')
+      await player.post('/sdk/v1/storage/set', { values: { settings: { volume: 7 } } })
+      await player.post('/sdk/v1/battlepass/xp', {
+        scenarioId: 'season-1',
+        runId,
+        nodeId: 'pass',
+        amount: 600,
+        source: 'm',
+      })
+      const opened = await open(player, tab, { width: 390, dark: true })
+      await opened.page.getByRole('navigation', { name: 'Parts of the player' }).waitFor()
+      await until('the tab is there', async () => (await opened.page.locator('[aria-busy="true"]').count()) === 0)
+      expect(await opened.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      await opened.check(`player-390${tab.replace(/\W+/g, '-')}`)
+      await opened.close()
+    },
+  )
+})
+
+describe('what a run did', () => {
+  const definition = {
+    nodes: ['a', 'b', 'c', 'd'].map((id) => ({ id, type: 't' })),
+    edges: [
+      { from: 'a', handle: 'onStart', to: 'b' },
+      { from: 'a', handle: 'onStart', to: 'c' },
+      { from: 'c', handle: 'onComplete', to: 'd' },
+    ],
+  }
+  const event = (nodeId: string, handle: string, runId = 'r') => ({ runId, nodeId, handle })
+
+  it('is told by its own events, its active nodes and the edges behind what it crossed', () => {
+    const { nodes, isCrossed } = readRun(definition, { runId: 'r', activeNodes: ['b'] }, [
+      event('a', 'onStart'),
+      event('a', 'onStart'),
+      event('c', 'onComplete', 'another run'),
+    ])
+    expect(nodes.map(({ state }) => state)).toEqual(['crossed', 'active', 'entered', 'not reached'])
+    expect(nodes[0]?.handles).toEqual(['onStart'])
+    expect(definition.edges.map(isCrossed)).toEqual([true, true, false])
+  })
+})
+
+describe('JSON on several lines', () => {
+  it('keeps numbers, the order of members and twice-given names as they are', () => {
+    expect(indentedJson('{"10":1.0,"9":12345678901234567890,"9":"\\u00e9"}')).toBe(
+      '{\n  "10": 1.0,\n  "9": 12345678901234567890,\n  "9": "\\u00e9"\n}',
+    )
+    expect(indentedJson('"text"')).toBe('"text"')
+    expect(indentedJson('no json')).toBe('no json')
+  })
+})
