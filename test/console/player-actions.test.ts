@@ -12,6 +12,7 @@ import type { PassView } from '../../console/src/scenario/read-definition.ts'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
 import type { TestPlayer } from '../support/game.ts'
+import { until } from '../support/until.ts'
 
 let stage: ConsoleStage
 
@@ -124,6 +125,36 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
+  it('debits a wallet, and tells the credit limit of an operator before it refuses', async () => {
+    const { game } = stage
+    const player = await newPlayer()
+    const limit = 'mutation L($input: SetCreditLimitInput!) { setCreditLimit(input: $input) { currency { name } } }'
+    const set = await game.graphql(game.platformKey, limit, {
+      input: { environment: 'production', name: 'gold', creditLimit: '100', reason: 'test' },
+    })
+    expect(set.errors).toBeUndefined()
+    const { page, close } = await open(player)
+    const dialog = page.getByRole('dialog')
+    await credit(page, '100', 'gold')
+    await dialog.getByText('At most 100 at once without the role admin.').waitFor()
+    await dialog.getByLabel('Amount').fill('101')
+    await dialog.getByText('More than 100 at once needs the role admin.').waitFor()
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Debit' }).click()
+    await dialog.getByLabel('Currency').selectOption('gems')
+    await dialog.getByLabel('Amount').fill('20')
+    await dialog.getByText('gems: 1,120 → 1,100.').waitFor()
+    await dialog.getByLabel('Reason').fill('ticket 16')
+    await dialog.getByRole('button', { name: 'Debit', exact: true }).click()
+    await dialog.getByText('20 gems debited.').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('table', { name: 'Balances' }).getByText('1,100').waitFor()
+    expect(await credited(player)).toEqual(['-20'])
+    await close()
+  })
+
   it('leads an operator to its row of the audit log, with the state before and after', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
@@ -212,6 +243,31 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await page.getByRole('button', { name: /^free tier of level 2 / }).press('Enter')
     await page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
     expect(await page.getByRole('dialog').count()).toBe(0)
+    await close()
+  })
+
+  it('gives the focus back: to its button, and to the title when the button is gone', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    await page.getByRole('button', { name: 'Ban' }).press('Enter')
+    await page.getByRole('dialog').getByLabel('Reason').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await until('the button has the focus', async () => (await focused()) === 'Ban')
+    await page.getByRole('button', { name: 'Ban' }).press('Enter')
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter')
+    await until('the button has the focus again', async () => (await focused()) === 'Ban')
+    await page.getByRole('button', { name: 'Delete' }).press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(/^Type /).fill(player.playerId)
+    await dialog.getByLabel('Reason').fill('asked for it, ticket 15')
+    await page.keyboard.press('Tab')
+    await dialog.getByRole('button', { name: 'Delete for good' }).press('Enter')
+    await dialog.getByText('The player is deleted.').waitFor()
+    await page.getByText('This player is deleted:').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().press('Enter')
+    await until('the title has the focus', async () => (await focused()) === player.playerId)
     await close()
   })
 

@@ -105,8 +105,10 @@ function PlayerTable({ players, empty }: { players: Pages<Row>; empty: ReactNode
         { title: 'Passes', cell: ({ passes }) => <Passes of={passes} /> },
         { title: 'Last login', cell: ({ lastLoginAt }) => <Time at={lastLoginAt} parts="minute" /> },
         { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} parts="day" /> },
-        { title: 'Region', cell: ({ region }) => region ?? '–' },
-        { title: 'Language', cell: ({ language }) => language ?? '–' },
+        {
+          title: 'Region, language',
+          cell: ({ region, language }) => [region, language].filter((one) => one !== null).join(', ') || '–',
+        },
         {
           title: 'Id',
           cell: ({ playerId }) => (

@@ -15,6 +15,12 @@ export function Dialog(props: {
     if (!dialog || dialog.open) return
     dialog.showModal()
     dialog.querySelector<HTMLElement>('input, textarea, select')?.focus()
+    return () => {
+      // Closing gives the focus back to what opened the dialog. That may be gone, such as the button of an action.
+      dialog.close()
+      const focused = document.activeElement
+      if (focused === document.body || dialog.contains(focused)) document.querySelector('h1')?.focus()
+    }
   }, [])
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, too
@@ -22,7 +28,10 @@ export function Dialog(props: {
       ref={ref}
       className={props.wide ? 'dialog wide' : 'dialog'}
       aria-labelledby={titleId}
-      onClose={props.onClose}
+      onClose={() => {
+        // React's strict mode closes and opens each dialog once more.
+        if (!ref.current?.open) props.onClose()
+      }}
       onClick={(event) => {
         if (event.target === ref.current) props.onClose()
       }}

@@ -35,7 +35,11 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
       const isNew = !known.some(({ name }) => name === currency)
       return [
         `${currency}: ${number(before)} → ${number(String(BigInt(before) + BigInt(amount)))}.`,
-        over ? `More than ${number(limit)} at once needs an admin.` : '',
+        limit === null
+          ? ''
+          : over
+            ? `More than ${number(limit)} at once needs the role admin.`
+            : `At most ${number(limit)} at once without the role admin.`,
         isNew ? 'No scenario names this currency: check its spelling.' : '',
       ].join(' ')
     },

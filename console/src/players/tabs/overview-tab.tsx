@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { Panel } from '../../ui/page.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
-import { number } from '../../ui/text.tsx'
+import { Id, number } from '../../ui/text.tsx'
 import { unlinkAction } from '../actions/account-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
 import { creditAction, debitAction } from '../actions/wallet-actions.ts'
@@ -102,18 +102,21 @@ export function OverviewTab({ player, open }: TabProps) {
             keyOf={({ provider, subject }) => `${provider} ${subject}`}
             columns={[
               { title: 'Provider', cell: ({ provider }) => provider },
-              { title: 'Subject', cell: ({ subject }) => <code>{subject}</code> },
+              { title: 'Subject', cell: ({ subject }) => <Id of={subject} /> },
               {
                 title: 'Action',
-                cell: ({ provider, subject }) => (
-                  <ActionButton
-                    tone="quiet"
-                    label={`Unlink ${subject}`}
-                    onClick={() => open(unlinkAction(player, provider, subject))}
-                  >
-                    Unlink
-                  </ActionButton>
-                ),
+                cell: ({ provider, subject }) =>
+                  player.status === 'DELETED' ? (
+                    '–'
+                  ) : (
+                    <ActionButton
+                      tone="quiet"
+                      label={`Unlink ${subject}`}
+                      onClick={() => open(unlinkAction(player, provider, subject))}
+                    >
+                      Unlink
+                    </ActionButton>
+                  ),
               },
             ]}
           />
