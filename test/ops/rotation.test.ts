@@ -1,0 +1,194 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { type Operator, signatureOf, startOperator } from '../support/operator.ts'
+import { COMMAND_LINE, type PageShell, startPageShell } from '../support/page-shell.ts'
+import { createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+const section = page.slice(page.indexOf('## Rotating keys'), page.indexOf('## Updates'))
+const [rotate = '', remove = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands]) => commands)
+
+// Stands for Docker. `up` leaves a file, and ends once the test has restarted its instances and removed the file.
+const DOCKER = `case "$*" in
+  'run --rm tierway node dist/cli.js '*) shift 5; exec ${COMMAND_LINE} "$@" ;;
+  'compose up --detach --wait') touch up; while [ -e up ]; do sleep 0.05; done ;;
+  *) echo "unknown: $*" >&2; exit 1 ;;
+esac`
+
+type KeysName = 'TOKEN_KEYS' | 'SECRETS_KEYS'
+
+let database: TestDatabase
+let world: World
+let webhook: Operator
+let shell: PageShell
+let credentials: { readonly projectId: string; readonly platformKey: string; readonly sdkKey: string }
+let instances: Service[] = []
+
+beforeAll(async () => {
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  await world.publish('season', season())
+  webhook = await startOperator()
+  shell = await startPageShell({ programs: { docker: DOCKER } })
+  const { pool, environmentId } = world
+  const { rows } = await pool.query<{ project_id: string }>('SELECT project_id FROM environments')
+  const projectId = rows[0]?.project_id ?? ''
+  credentials = {
+    projectId,
+    platformKey: (await createPlatformKey(pool, projectId, 'admin')).key,
+    sdkKey: (await createSdkKey(pool, environmentId)).key,
+  }
+  const { TOKEN_KEYS, SECRETS_KEYS } = world.env
+  writeFileSync(environmentFile(), `TOKEN_KEYS='${TOKEN_KEYS}'\nSECRETS_KEYS='${SECRETS_KEYS}'\nMETRICS_TOKEN=a\n`)
+  instances = await Promise.all([start(), start()])
+  await setSecret(instances[0] as Service)
+})
+afterAll(async () => {
+  for (const instance of instances) await stopService(instance)
+  await shell?.close()
+  await webhook?.close()
+  await world?.close()
+  await database?.drop()
+})
+
+const environmentFile = (): string => join(shell.home, '.env')
+
+function keysIn(name: KeysName): { readonly kid: string }[] {
+  const [, text = ''] = new RegExp(`^${name}='(.*)'$`, 'm').exec(readFileSync(environmentFile(), 'utf8')) ?? []
+  return JSON.parse(text)
+}
+
+/** An instance with the keys of the file. */
+const start = (): Promise<Service> =>
+  startService({
+    ...world.env,
+    TOKEN_KEYS: JSON.stringify(keysIn('TOKEN_KEYS')),
+    SECRETS_KEYS: JSON.stringify(keysIn('SECRETS_KEYS')),
+    WEBHOOK_PRIVATE_ADDRESSES: 'allow',
+  })
+
+async function call(instance: Service, method: string, path: string, headers: Record<string, string>, body: object) {
+  const response = await fetch(`${instance.baseUrl}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+async function setSecret(instance: Service): Promise<void> {
+  const { projectId, platformKey } = credentials
+  const { url, secret } = webhook
+  const { status } = await call(
+    instance,
+    'PUT',
+    `/platform/v1/projects/${projectId}/auth-providers`,
+    { authorization: `Bearer ${platformKey}` },
+    { environment: 'production', authProviders: { custom: { default: { enabled: true, url, secret } } } },
+  )
+  expect(status).toBe(200)
+}
+
+const client = (instance: Service, path: string, body: object) =>
+  call(instance, 'POST', `/sdk/v1/authorization/${path}`, { 'x-sdk-key': credentials.sdkKey }, body)
+
+/** Logs in through the webhook, whose request must be signed with the provider's secret. */
+async function logIn(instance: Service): Promise<{ accessToken: string; refreshToken: string }> {
+  const { status, body } = await client(instance, 'custom', { customData: { player: 'ada' } })
+  expect(status).toBe(200)
+  const hit = webhook.hits.at(-1)
+  expect(hit?.headers['x-signature']).toBe(signatureOf(webhook.secret, hit?.body ?? Buffer.of()))
+  return body
+}
+
+async function progress(instance: Service, token: string): Promise<number> {
+  const place = { scenarioId: 'season', nodeId: 'pass' }
+  const path = '/sdk/v1/battlepass/progress'
+  return (await call(instance, 'POST', path, { authorization: `Bearer ${token}` }, place)).status
+}
+
+/** Whatever one instance signs or encrypts, each can verify or decrypt. */
+async function expectUnderstood(earlier: string): Promise<void> {
+  for (const instance of instances) {
+    await setSecret(instance)
+    for (const other of instances) {
+      const { accessToken } = await logIn(other)
+      for (const one of instances)
+        expect([await progress(one, accessToken), await progress(one, earlier)]).toEqual([200, 200])
+    }
+  }
+}
+
+/** Runs commands of the page; the instances restart one by one wherever they say `docker compose up`. */
+async function follow(commands: string, restarted: () => Promise<void>): Promise<number> {
+  let isOver = false
+  const run = shell.run(commands).finally(() => {
+    isOver = true
+  })
+  // A failure shows at the end.
+  run.catch(() => undefined)
+  let restarts = 0
+  const up = join(shell.home, 'up')
+  for (;;) {
+    await until('the commands go on', () => isOver || existsSync(up), { deadlineMs: 60_000 })
+    if (isOver) break
+    for (const index of instances.keys()) {
+      await stopService(instances[index])
+      instances[index] = await start()
+      await restarted()
+    }
+    restarts += 1
+    rmSync(up)
+  }
+  await run
+  return restarts
+}
+
+describe('keys that are replaced by the commands of the page', () => {
+  it('for tokens: every token is valid on every instance all the while; tokens of the removed key are refused, and their logins refresh', async () => {
+    const [old] = keysIn('TOKEN_KEYS')
+    const { accessToken: earlier, refreshToken } = await logIn(instances[0] as Service)
+    expect(decodeProtectedHeader(earlier).kid).toBe(old?.kid)
+    expect(await follow(rotate, () => expectUnderstood(earlier))).toBe(2)
+    const [current, ...others] = keysIn('TOKEN_KEYS')
+    expect(others).toEqual([old])
+    const { accessToken } = await logIn(instances[0] as Service)
+    expect(decodeProtectedHeader(accessToken).kid).toBe(current?.kid)
+
+    expect(await follow(remove, () => Promise.resolve())).toBe(1)
+    expect(keysIn('TOKEN_KEYS')).toEqual([current])
+    for (const instance of instances)
+      expect([await progress(instance, accessToken), await progress(instance, earlier)]).toEqual([200, 401])
+    const refreshed = await client(instances[1] as Service, 'refresh', { refreshToken })
+    expect([refreshed.status, await progress(instances[0] as Service, refreshed.body.accessToken)]).toEqual([200, 200])
+  })
+
+  it('for secrets: every secret is read on every instance all the while, and without the old key once it was set again', async () => {
+    const forSecrets = (commands: string) =>
+      commands
+        .replace('NAME=TOKEN_KEYS KIND=token', 'NAME=SECRETS_KEYS KIND=secrets')
+        .replace('NAME=TOKEN_KEYS', 'NAME=SECRETS_KEYS')
+    const [old] = keysIn('SECRETS_KEYS')
+    const tokenKeys = keysIn('TOKEN_KEYS')
+    const { accessToken } = await logIn(instances[0] as Service)
+    expect(await follow(forSecrets(rotate), () => expectUnderstood(accessToken))).toBe(2)
+    const [current, ...others] = keysIn('SECRETS_KEYS')
+    expect(others).toEqual([old])
+
+    await setSecret(instances[0] as Service)
+    expect(await follow(forSecrets(remove), async () => void (await logIn(instances[0] as Service)))).toBe(1)
+    expect([keysIn('SECRETS_KEYS'), keysIn('TOKEN_KEYS')]).toEqual([[current], tokenKeys])
+    for (const instance of instances) await logIn(instance)
+    const { rows } = await world.pool.query<{ sealed: string }>(
+      `SELECT p::text AS sealed FROM auth_providers p WHERE p::text LIKE '%v1.%'`,
+    )
+    expect(rows.length).toBeGreaterThan(0)
+    for (const { sealed } of rows) expect(sealed).toContain(`v1.${current?.kid}.`)
+  })
+})
