@@ -128,9 +128,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
   it('debits a wallet, and tells the credit limit of an operator before it refuses', async () => {
     const { game } = stage
     const player = await newPlayer()
-    const limit = 'mutation L($input: SetCreditLimitInput!) { setCreditLimit(input: $input) { currency { name } } }'
+    const limit = 'mutation L($input: SetCreditLimitInput!) { setCreditLimit(input: $input) { auditEntry { id } } }'
     const set = await game.graphql(game.platformKey, limit, {
-      input: { environment: 'production', name: 'gold', creditLimit: '100', reason: 'test' },
+      input: { environment: 'production', currency: 'gold', limit: '100', reason: 'test' },
     })
     expect(set.errors).toBeUndefined()
     const { page, close } = await open(player)
