@@ -26,6 +26,7 @@ import { createHealth } from '../http/health.ts'
 import { type PlayableDemo, playRoutes } from '../http/play.ts'
 import type { Route } from '../http/route.ts'
 import { createWayIn, lacksHost } from '../http/way-in.ts'
+import { createCallCounts } from '../insight/calls.ts'
 import { createFolding } from '../insight/fold.ts'
 import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
 import { networkOf } from '../rate-limits/client-address.ts'
@@ -70,7 +71,7 @@ export interface App {
 }
 
 /** What `tierway_task_failures_total` counts. */
-const TASKS = ['redis', 'stream', 'ended_logins', 'rate_limits', 'access', 'figures', 'purge'] as const
+const TASKS = ['redis', 'stream', 'ended_logins', 'rate_limits', 'access', 'figures', 'calls', 'purge'] as const
 type Task = (typeof TASKS)[number]
 
 /** Calls and sockets get this long to end by themselves when the service stops. */
@@ -198,6 +199,7 @@ export async function createApp({
     settings: config.connectionLimits,
     onLimited: (limit) => metrics.connectionLimited.inc({ limit }),
   })
+  const callCounts = createCallCounts({ pool, onError: failed('calls') })
   const service = createService({
     pool,
     operatorPool,
@@ -208,6 +210,7 @@ export async function createApp({
     rateLimits,
     log,
     countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
+    countCall: callCounts.count,
     onDenied: (action) => metrics.denied.inc({ action }),
   })
 
@@ -315,6 +318,7 @@ export async function createApp({
       if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
       housekeeping.start()
       folding.start()
+      callCounts.start()
       await ended.start()
       return listenOn(server, config.port, config.host)
     },
@@ -339,6 +343,7 @@ export async function createApp({
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
       await webhook.close()
       await folding.stop()
+      await callCounts.stop()
       await subscriptions.close()
       await bus.close()
       await rateLimits.close()

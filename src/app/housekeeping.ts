@@ -3,6 +3,7 @@ import { purgeEndedAccess } from '../auth/ended-access.ts'
 import { expiring } from '../commit/table.ts'
 import type { Config } from '../config.ts'
 import { purgeOldEvents } from '../events/retention.ts'
+import { purgeCalls } from '../insight/calls.ts'
 import { rollUpHours } from '../insight/hours.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
 import type { Logger } from './log.ts'
@@ -24,6 +25,7 @@ export function createHousekeeping({ pool, config, log, onRemoved, onError }: Ho
     'expired secrets of providers': purgeExpiredSecrets,
     'players whose access ended': purgeEndedAccess,
     'hours of old figures': rollUpHours,
+    'minutes of old calls': purgeCalls,
     'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
   }
   for (const table of expiring) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)

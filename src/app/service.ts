@@ -31,6 +31,8 @@ export interface Service {
   /** Logs what went wrong when the call is answered all the same. */
   readonly warn: (message: string, detail: unknown) => void
   readonly countLogin: LoginDesk['countLogin']
+  /** Counts a call of a player of this environment. */
+  readonly countCall: (environmentId: string) => void
 
   // These three keep in mind who waits for them, so they are made once for each service.
   readonly auditDenied: AuditDenied
@@ -40,7 +42,10 @@ export interface Service {
 }
 
 export interface ServiceOptions
-  extends Pick<Service, 'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens' | 'rateLimits' | 'countLogin'> {
+  extends Pick<
+    Service,
+    'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens' | 'rateLimits' | 'countLogin' | 'countCall'
+  > {
   readonly engines: Readonly<Record<Lane, GroupCommit>>
   readonly log: Logger
   /** Called with the action of each attempt without access. */

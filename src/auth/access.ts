@@ -21,6 +21,8 @@ interface Registry {
   readonly pool: Pool
   readonly auditDenied: AuditDenied
   readonly rateLimits: RateLimits
+  /** Counts a call of a player for the statistics of its environment. */
+  readonly countCall: (environmentId: string) => void
 }
 
 /** The credentials that came with a call. */
@@ -41,6 +43,7 @@ export interface Access {
   readonly client: () => Promise<ClientRef>
   readonly address: () => string
   readonly rateLimits: RateLimits
+  readonly countCall: Registry['countCall']
   readonly auditDenied: AuditDenied
   /** The refusal for a credential of the wrong kind: the only difference between the surfaces (decisions 10). */
   readonly wrongKind: RefusalKind
@@ -63,6 +66,7 @@ export function accessOf(registry: Registry, credentials: Credentials, wrongKind
     client: () => findClient(registry.pool, sdkKey),
     address: credentials.address,
     rateLimits: registry.rateLimits,
+    countCall: registry.countCall,
     auditDenied: registry.auditDenied,
     wrongKind,
   }
@@ -107,6 +111,7 @@ export function requirePlayer(access: Access, action?: string): PlayerCaller | P
   const check = (caller: Caller) => {
     if (caller.kind !== 'player') return deny(access, caller, access.wrongKind, attempt)
     access.rateLimits.countPlayer(caller.playerId)
+    access.countCall(caller.environmentId)
     return caller
   }
   const caller = access.caller()

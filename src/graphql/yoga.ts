@@ -109,6 +109,7 @@ export async function createGraphql(options: GraphqlOptions) {
       client: access.client,
       address: access.address,
       rateLimits: access.rateLimits,
+      countCall: access.countCall,
       auditDenied: access.auditDenied,
       wrongKind: access.wrongKind,
       service,

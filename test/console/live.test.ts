@@ -238,19 +238,19 @@ describe('what the address asks for', () => {
 })
 
 describe('rates a minute', () => {
-  const sample = (at: number, total: number) => ({ at: at * 1000, xpGrants: total, logins: 0, levelUps: 0 })
+  const sample = (at: number, total: number) => ({ at: at * 1000, calls: total, logins: 0, levelUps: 0 })
 
   it('are those of the last minute, and nothing before a second sample', () => {
     const one = addSample([], sample(0, 100))
-    expect(perMinute(one, 'xpGrants')).toBeNull()
+    expect(perMinute(one, 'calls')).toBeNull()
     const samples = [5, 10, 60, 65, 120].reduce((list, at) => addSample(list, sample(at, 100 + at)), one)
-    expect(perMinute(samples, 'xpGrants')).toBe(60)
-    expect(ratesOf(samples, 'xpGrants').map(Math.round)).toEqual([60, 60, 60, 60, 60])
+    expect(perMinute(samples, 'calls')).toBe(60)
+    expect(ratesOf(samples, 'calls').map(Math.round)).toEqual([60, 60, 60, 60, 60])
   })
 
   it('begin anew with a new day, whose totals begin at nothing', () => {
     const samples = addSample([sample(0, 100), sample(5, 110)], sample(10, 2))
-    expect(perMinute(samples, 'xpGrants')).toBeNull()
+    expect(perMinute(samples, 'calls')).toBeNull()
     expect(addSample(samples, sample(15, 4)).length).toBe(2)
   })
 })

@@ -243,7 +243,15 @@ export async function startWorld(): Promise<World> {
 }
 
 /** Written about callers, or derived. Every other table of the victim's project stays as it is. */
-const WRITTEN = new Set(['audit_log', 'login_log', 'insight_changes', 'insight_totals', 'ended_access', 'streams'])
+const WRITTEN = new Set([
+  'audit_log',
+  'login_log',
+  'insight_changes',
+  'insight_totals',
+  'ended_access',
+  'streams',
+  'call_minutes',
+])
 
 /** Every row of the victim, and every row of its project that is not another player's. */
 export async function digest({ game, victim }: World): Promise<Record<string, unknown>> {

@@ -49,7 +49,7 @@ async function run(execute: typeof executor.execute, query: string, variableValu
     },
   }
   const rateLimits = { countPlayer: () => undefined }
-  const contextValue = { service, rateLimits, caller: async () => ({ kind: 'player' }) }
+  const contextValue = { service, rateLimits, countCall: () => undefined, caller: async () => ({ kind: 'player' }) }
   const answer = (await execute({
     schema,
     document: parse(query),

@@ -62,7 +62,7 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
     setSamples((before) =>
       addSample(before, {
         at: Date.now(),
-        xpGrants: insight.xp.reduce((sum, { grants }) => sum + grants, 0),
+        calls: data.callStatistics.calls,
         logins: data.loginStatistics.total.logins,
         levelUps: insight.levels.slice(1).reduce((sum, { reachedInRange }) => sum + reachedInRange, 0),
       }),
@@ -80,8 +80,8 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
         }}
       />
       <p className="muted">
-        {scenarioId}, all players, read every {EVERY_MS / 1000} seconds. Days are in UTC. Logins are those of all
-        scenarios that asked the studio’s webhook.
+        {scenarioId}, all players, read every {EVERY_MS / 1000} seconds. Days are in UTC. Calls and logins are those of
+        the whole environment; logins are those that asked the studio’s webhook.
       </p>
     </>
   )
@@ -111,7 +111,7 @@ function Frame(props: {
   return (
     <Figures
       of={[
-        ['Xp grants a minute', rate('xpGrants')],
+        ['Calls a minute', rate('calls'), 'of all players of the environment'],
         ['Levels a minute', rate('levelUps')],
         ['Logins a minute', rate('logins')],
         ['Premium today', count(day?.premium), 'bought or granted, minus revoked'],

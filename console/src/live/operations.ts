@@ -13,10 +13,9 @@ export const liveFiguresQuery = graphql(`
         level
         reachedInRange
       }
-      xp(by: DAY, sources: 1) {
-        source
-        grants
-      }
+    }
+    callStatistics(environment: $environment, from: $from) {
+      calls
     }
     loginStatistics(environment: $environment, from: $from) {
       total {

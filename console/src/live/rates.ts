@@ -1,7 +1,7 @@
 /** Totals since the start of the day, at one moment. */
 export interface Sample {
   readonly at: number
-  readonly xpGrants: number
+  readonly calls: number
   readonly logins: number
   readonly levelUps: number
 }
@@ -15,7 +15,7 @@ const KEPT_MS = 15 * MINUTE_MS
 /** Adds a sample. Totals that have fallen are those of a new day: then nothing before counts. */
 export function addSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const last = samples.at(-1)
-  const isNewDay = last !== undefined && (sample.xpGrants < last.xpGrants || sample.logins < last.logins)
+  const isNewDay = last !== undefined && (sample.calls < last.calls || sample.logins < last.logins)
   return isNewDay ? [sample] : [...samples.filter(({ at }) => at > sample.at - KEPT_MS), sample]
 }
 

@@ -1,0 +1,100 @@
+import type { Pool } from 'pg'
+import { purge } from '../db/purge.ts'
+import type { Range } from './range.ts'
+
+// How much an environment is played, by the minute. Counts are kept in memory and written every few seconds, so that a
+// call costs no statement. An instance that is killed loses the calls that it has not written.
+
+/** Minutes are kept for this long. */
+export const MINUTES_KEPT_DAYS = 7
+export const MINUTE_MS = 60_000
+
+const WRITE_EVERY_MS = 5_000
+
+export interface CallCounts {
+  /** Counts one call of a player. */
+  readonly count: (environmentId: string) => void
+  start(): void
+  /** Writes what is left. */
+  stop(): Promise<void>
+}
+
+export interface CallCountsOptions {
+  readonly pool: Pool
+  readonly onError: (error: unknown, message: string) => void
+}
+
+export function createCallCounts({ pool, onError }: CallCountsOptions): CallCounts {
+  let counts = new Map<string, number>()
+  let writing = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+
+  const add = (environmentId: string, calls: number): void => {
+    counts.set(environmentId, (counts.get(environmentId) ?? 0) + calls)
+  }
+
+  async function write(): Promise<void> {
+    const written = counts
+    if (written.size === 0) return
+    counts = new Map()
+    try {
+      await addCalls(pool, written)
+    } catch (error) {
+      for (const [environmentId, calls] of written) add(environmentId, calls)
+      onError(error, 'calls could not be counted; the next round tries again')
+    }
+  }
+
+  /** One write after the other: two at once could wait for each other's rows. */
+  function writeNext(): Promise<void> {
+    writing = writing.then(write)
+    return writing
+  }
+
+  return {
+    count: (environmentId) => add(environmentId, 1),
+    start() {
+      timer = setInterval(writeNext, WRITE_EVERY_MS).unref()
+    },
+    stop() {
+      clearInterval(timer)
+      return writeNext()
+    },
+  }
+}
+
+/** In the order of the key, so that two instances do not wait for each other in a circle. */
+async function addCalls(pool: Pool, counts: ReadonlyMap<string, number>): Promise<void> {
+  await pool.query({
+    name: 'calls-add',
+    text: `INSERT INTO call_minutes AS c (environment_id, minute, calls)
+      SELECT environment_id, date_trunc('minute', now()), calls
+      FROM unnest($1::uuid[], $2::bigint[]) AS counted (environment_id, calls) ORDER BY 1
+      ON CONFLICT (environment_id, minute) DO UPDATE SET calls = c.calls + excluded.calls`,
+    values: [[...counts.keys()], [...counts.values()]],
+  })
+}
+
+export interface CallsRef extends Range {
+  readonly environmentId: string
+}
+
+export interface MinuteOfCalls {
+  readonly at: Date
+  readonly calls: number
+}
+
+/** The minutes of the range that have calls, in order. A minute counts as a whole when the range touches it. */
+export async function readCalls(pool: Pool, { environmentId, from, to }: CallsRef): Promise<MinuteOfCalls[]> {
+  const { rows } = await pool.query<{ at: Date; calls: string }>({
+    name: 'calls-read',
+    text: `SELECT minute AS at, calls FROM call_minutes
+      WHERE environment_id = $1 AND minute >= date_trunc('minute', $2::timestamptz) AND minute < $3 ORDER BY minute`,
+    values: [environmentId, from, to],
+  })
+  return rows.map(({ at, calls }) => ({ at, calls: Number(calls) }))
+}
+
+/** Removes a bounded number of old minutes. Returns how many. */
+export const purgeCalls = (pool: Pool): Promise<number> =>
+  purge(pool, 'call_minutes', `minute < now() - make_interval(days => ${MINUTES_KEPT_DAYS})`)
