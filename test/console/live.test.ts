@@ -145,6 +145,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowUp', 'Home', 'ArrowDown']) await page.keyboard.press(key)
     await page.locator('li[aria-posinset="2"] button:focus').waitFor()
     const name = await page.locator('button:focus').textContent()
+    // The browser tells of scrolling in its next frame, which may come after the next key.
+    await page.getByRole('region', { name: 'Events, the latest first' }).dispatchEvent('scroll')
     await player.addXp(600)
     await page.getByRole('button', { name: /^Resume: \d+ waiting/ }).waitFor()
     await page.keyboard.press('Enter')

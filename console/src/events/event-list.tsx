@@ -59,6 +59,10 @@ export function EventList(props: {
     }
   }
 
+  /** Whether the keys have led below the first event: the scrolling to the top may be told after that. */
+  const isBelowTop = (): boolean =>
+    (sought.current ?? 0) > 0 || scroller.current?.querySelector('li:not([aria-posinset="1"]) :focus-visible') != null
+
   return (
     <>
       <section
@@ -70,7 +74,7 @@ export function EventList(props: {
         onKeyDown={onKey}
         onScroll={({ currentTarget: { scrollTop } }) => {
           if (scrollTop > READING_PX) onReading?.(true)
-          else if (scrollTop <= 0 && !opened) onReading?.(false)
+          else if (scrollTop <= 0 && !opened && !isBelowTop()) onReading?.(false)
         }}
       >
         <ol style={{ height: virtualizer.getTotalSize() }}>
