@@ -94,7 +94,7 @@ export async function startConsole({
       page.setDefaultTimeout(STEP_MS)
       const opened = watch(context, page)
       await page.goto(`${baseUrl}/console${path}#token=${await token(role)}`)
-      await page.locator('nav').waitFor({ state: 'attached' })
+      await page.locator('h1').first().waitFor()
       return opened
     },
     async stop() {
@@ -116,6 +116,7 @@ export function watch(context: BrowserContext, page: Page): ConsolePage {
     page,
     complaints,
     async check(name) {
+      await page.locator('h1').first().waitFor()
       await mkdir(ARTIFACTS, { recursive: true })
       await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true })
       expect(await violations(page)).toEqual([])
