@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { isRetryable, isTransient } from '../db/failures.ts'
+import { ANSWER_TIMEOUT_MS } from '../db/pool.ts'
 import { Refusal } from '../errors.ts'
 import { tracing } from '../request/tracing.ts'
 import type { Command } from './command.ts'
@@ -75,6 +76,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     readOnly = false,
     committed,
   } = options
+  /** A group that takes longer gives up its connection. */
+  const timeoutMs = Math.min(deadlineMs, ANSWER_TIMEOUT_MS)
   const clock: Clock = { offsetMs: undefined }
   const longMode: Mode = readOnly ? 'reads' : 'locks'
   const workers = { memory: 0, long: 0 }
@@ -181,7 +184,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** Throws only when the connection can no longer be used. Calls without an answer have then changed nothing. */
   async function runLines(client: PoolClient, way: Way, lines: readonly Line[]): Promise<void> {
     const entries = lines.flatMap((line) => line.taken)
-    const watchdog = setTimeout(() => client.connection.stream.destroy(), deadlineMs)
+    const watchdog = setTimeout(() => client.connection.stream.destroy(), timeoutMs)
     const started = performance.now()
     const waitSeconds = waitMs / 1000
     const isFromMemory = way === 'memory'
