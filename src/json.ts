@@ -39,9 +39,9 @@ export function print(value: Json): string {
   if (value instanceof RawJson) return value.text
   if (Array.isArray(value)) return `[${value.map(print).join(',')}]`
   let text = ''
-  for (const [key, member] of Object.entries(value)) {
-    if (member === undefined) continue
-    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${print(member)}`
+  for (const key of Object.keys(value)) {
+    const member = (value as { readonly [key: string]: Json | undefined })[key]
+    if (member !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${print(member)}`
   }
   return `{${text}}`
 }

@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { letBy, readBody } from '../http/body.ts'
 import { requestIdOf } from '../http/request-id.ts'
+import { endWith } from '../http/respond.ts'
 import type { Context, ServerContext } from './context.ts'
 import type { KeptDocuments } from './documents.ts'
 import { mask, type TidyErrors } from './failures.ts'
@@ -214,5 +215,6 @@ function textOf({ status, message, code, faults }: Refusal, requestId: string): 
 }
 
 function write(response: ServerResponse, status: number, headers: readonly string[], text: string): void {
-  response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(text))]).end(text)
+  response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(text))])
+  endWith(response, text)
 }

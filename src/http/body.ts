@@ -15,15 +15,9 @@ const LONG_BYTES = 64 * 1024
 const turns = createSemaphore(1)
 
 /** Reads a request's body up to a limit. Beyond it nothing more is read. */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const body = await receive(request, maxBytes)
-  if (body.length > LONG_BYTES) setImmediate(await turns.acquire())
-  return body
-}
-
-function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal('payloadTooLarge')
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal('payloadTooLarge')
     let body: Buffer = Buffer.of()
     let length = 0
     request.on('data', function take(chunk: Buffer) {
@@ -40,10 +34,15 @@ function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
         chunk.copy(body, from)
       }
     })
-    request.on('end', () => resolve(body.subarray(0, length)))
+    request.on('end', () => resolve(length > LONG_BYTES ? inTurn(body.subarray(0, length)) : body.subarray(0, length)))
     // A client that leaves early gets no answer, but the reader of the body must still be told.
     request.on('error', () => reject(unreadable('the body must be whole')))
   })
+}
+
+async function inTurn(body: Buffer): Promise<Buffer> {
+  setImmediate(await turns.acquire())
+  return body
 }
 
 /** How long a client that is refused while it sends may take to read the answer. */

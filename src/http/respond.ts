@@ -21,6 +21,19 @@ export function json(body: Json, status = 200): Reply {
   return { status, body: print(body), headers: JSON_HEADERS }
 }
 
+/**
+ * Ends an answer whose head was written. Node adds an empty chunk to a body that comes with the end of an answer, and
+ * then writes a list of chunks: that took 3 µs of each call.
+ */
+export function endWith(response: ServerResponse, body: Reply['body']): void {
+  if (body !== null) {
+    response.write(body)
+    // Null while an earlier answer uses the connection.
+    response.socket?.uncork()
+  }
+  response.end()
+}
+
 /** Aborts when the answer was sent, or the client is gone. */
 export function closedOf(response: ServerResponse): AbortSignal {
   const closed = new AbortController()

@@ -9,7 +9,7 @@ import { toRefusal } from '../db/failures.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import { LINGER_MS, letBy } from './body.ts'
 import { requestIdOf } from './request-id.ts'
-import { type Reply, refusalReply } from './respond.ts'
+import { endWith, type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
 
 export interface WayInOptions {
@@ -82,7 +82,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     letBy(request, response)
     response.writeHead(status, headers)
     if (reply.pages && request.method !== 'HEAD') await send(endpoint, reply.pages, response, requestId)
-    else response.end(body)
+    else endWith(response, body)
     endpoint.count(status, performance.now() - started)
   }
 
