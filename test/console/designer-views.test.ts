@@ -29,6 +29,8 @@ const draftIs = (page: Page, scenarioId: string, text: string): Promise<void> =>
 const focusedOn = (page: Page, label: string): Promise<void> =>
   until(`${label} has the focus`, async () => (await page.evaluate('document.activeElement.ariaLabel')) === label)
 
+const selectedLine = async (page: Page): Promise<string> => (await page.locator('.cm-activeLine').textContent()) ?? ''
+
 async function open(scenarioId: string, tab: string, text = SUMMER) {
   await publish(stage, scenarioId, text)
   const opened = await stage.open(`/env/production/scenarios/${scenarioId}/${tab}`)
@@ -259,6 +261,30 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
       ),
     )
     await valid(page)
+    await opened.close()
+  })
+
+  it('stand beside each other: a node that is selected in the graph is shown in the JSON, and an edit of the JSON in the graph', async () => {
+    const opened = await open('beside', 'graph')
+    const { page } = opened
+    await page.getByRole('button', { name: 'Show JSON' }).click()
+    await page.getByLabel('Definition as JSON').waitFor()
+    await page.getByLabel('popup node hello').click()
+    await until('the text of the node is shown', async () => (await selectedLine(page)).includes('"id": "hello"'))
+    await page.getByText('"Hello"', { exact: true }).dblclick()
+    await page.keyboard.type('Welcome')
+    await page.getByLabel('popup node hello').getByText('Welcome').waitFor()
+    await draftIs(page, 'beside', SUMMER.replace('"Hello"', '"Welcome"'))
+    await valid(page)
+    await opened.check('designer-beside')
+
+    await page.reload()
+    await page.getByLabel('Definition as JSON').waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await opened.check('designer-beside-390')
+    await page.getByRole('button', { name: 'Show fields' }).click()
+    expect(await page.getByLabel('title', { exact: true }).inputValue()).toBe('Welcome')
+    expect(await page.getByLabel('Definition as JSON').count()).toBe(0)
     await opened.close()
   })
 

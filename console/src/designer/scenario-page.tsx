@@ -3,6 +3,7 @@ import { Link, Redirect, useLocation, useParams, useSearchParams } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button, RoleButton } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
+import { usePreferences } from '../ui/preferences.ts'
 import { Empty, Failed, Loading, Notice } from '../ui/states.tsx'
 import { type Draft, useDraftState } from './draft/draft.ts'
 import { DraftNotices } from './draft/draft-notices.tsx'
@@ -164,6 +165,7 @@ function View(props: {
   const { draft, tab, address, problems } = props
   const [, navigate] = useLocation()
   const [search, setSearch] = useSearchParams()
+  const { besideGraph } = usePreferences()
   const { read, lastRead } = useDraftState(draft)
   const definition = read.definition ?? lastRead
   const at = search.get('at') ?? undefined
@@ -171,8 +173,8 @@ function View(props: {
   const node = path[0] === 'nodes' ? definition?.nodes.find(({ index }) => index === path[1]) : undefined
   const edge = path[0] === 'edges' && typeof path[1] === 'number' ? definition?.edges[path[1]] : undefined
 
-  if (tab === 'json')
-    return <JsonView draft={draft} problems={problems} at={at} jump={Number(search.get('jump') ?? 0)} />
+  const text = { draft, problems, at, jump: Number(search.get('jump') ?? 0) }
+  if (tab === 'json') return <JsonView {...text} />
   if (!definition)
     return (
       <Empty title="This text is no definition">
@@ -206,6 +208,13 @@ function View(props: {
       }}
       onOpenTable={(id) => navigate(`${address}/table?at=nodes[${idOf(id)}]`)}
       onOpenJson={(to) => navigate(`${address}/json?at=${encodeURIComponent(to)}`)}
+      json={
+        besideGraph === 'json' ? (
+          <Suspense fallback={<Loading />}>
+            <JsonView {...text} isBeside />
+          </Suspense>
+        ) : undefined
+      }
     />
   )
 }

@@ -4,10 +4,12 @@ import { useSyncExternalStore } from 'react'
 interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
   readonly times: 'UTC' | 'local'
+  /** What the designer shows beside the graph. */
+  readonly besideGraph: 'fields' | 'json'
 }
 
 const KEY = 'tierway.preferences'
-const DEFAULTS: Preferences = { theme: 'system', times: 'UTC' }
+const DEFAULTS: Preferences = { theme: 'system', times: 'UTC', besideGraph: 'fields' }
 const listeners = new Set<() => void>()
 let preferences = read()
 showTheme()

@@ -11,8 +11,9 @@ import {
   type ReactFlowInstance,
 } from '@xyflow/react'
 import '@xyflow/react/dist/style.css'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
+import { prefer } from '../../ui/preferences.ts'
 import { toast } from '../../ui/toast.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { type Definition, whyNoEdge } from '../model/definition.ts'
@@ -31,7 +32,7 @@ const FIT = { maxZoom: 1, minZoom: 0.45, padding: 0.05 }
 
 const nodeTypes = { card: NodeCard }
 
-/** The draft as a graph. The selected node is edited in the panel beside it. */
+/** The draft as a graph. Beside it are the fields of the selected node, or the JSON. */
 export default function GraphView(props: {
   readonly draft: Draft
   readonly definition: Definition
@@ -40,8 +41,10 @@ export default function GraphView(props: {
   readonly onSelect: (id: string | undefined) => void
   readonly onOpenTable: (passId: string) => void
   readonly onOpenJson: (path: string) => void
+  /** Shown in place of the fields. */
+  readonly json: ReactNode | undefined
 }) {
-  const { draft, definition, problems, selected, onSelect } = props
+  const { draft, definition, problems, selected, onSelect, json } = props
   const cards = useMemo(() => cardsOf(definition, problems), [definition, problems])
   const edges = useMemo(() => edgesOf(definition), [definition])
   const places = usePlaces(cards, edges)
@@ -123,7 +126,7 @@ export default function GraphView(props: {
 
   const node = selected === undefined ? undefined : definition.nodes.find((one) => keyOf(definition, one) === selected)
   return (
-    <div className={css.layout}>
+    <div className={json ? `${css.layout} ${css.withJson}` : css.layout}>
       <div className={`panel ${css.main}`}>
         <div className={css.tools}>
           <AddNode
@@ -140,6 +143,9 @@ export default function GraphView(props: {
             }}
           >
             Arrange
+          </Button>
+          <Button onClick={() => prefer({ besideGraph: json ? 'fields' : 'json' })}>
+            {json ? 'Show fields' : 'Show JSON'}
           </Button>
         </div>
         <div ref={canvas} className={css.canvas}>
@@ -177,15 +183,17 @@ export default function GraphView(props: {
           removes it. The places of nodes are not stored.
         </p>
       </div>
-      <NodePanel
-        key={node?.index ?? 'none'}
-        draft={draft}
-        definition={definition}
-        node={node}
-        onSelect={onSelect}
-        onOpenTable={props.onOpenTable}
-        onOpenJson={props.onOpenJson}
-      />
+      {json ?? (
+        <NodePanel
+          key={node?.index ?? 'none'}
+          draft={draft}
+          definition={definition}
+          node={node}
+          onSelect={onSelect}
+          onOpenTable={props.onOpenTable}
+          onOpenJson={props.onOpenJson}
+        />
+      )}
     </div>
   )
 }

@@ -66,7 +66,7 @@ export interface Editor {
   setSchema(schema: Schema): void
   setDiagnostics(diagnostics: readonly Diagnostic[]): void
   /** Selects a range, and brings it into sight. */
-  select(from: number, to: number): void
+  select(from: number, to: number, isFocused: boolean): void
   destroy(): void
 }
 
@@ -146,14 +146,14 @@ export function createEditor(
       }))
       view.dispatch(setDiagnostics(view.state, inside))
     },
-    select(from, to) {
+    select(from, to, isFocused) {
       const { length } = view.state.doc
       const [anchor, head] = [Math.min(from, length), Math.min(to, length)]
       view.dispatch({
         selection: { anchor, head },
         effects: EditorView.scrollIntoView(anchor, { y: 'center' }),
       })
-      view.focus()
+      if (isFocused) view.focus()
     },
     destroy: () => view.destroy(),
   }

@@ -20,8 +20,10 @@ export default function JsonView(props: {
   readonly at: string | undefined
   /** Counts jumps, so that a second one to the same place is one. */
   readonly jump: number
+  /** The text stands beside the graph, which keeps the focus. */
+  readonly isBeside?: boolean
 }) {
-  const { draft, problems, at, jump } = props
+  const { draft, problems, at, jump, isBeside = false } = props
   const state = useDraftState(draft)
   const { text } = state.history
   const parent = useRef<HTMLDivElement>(null)
@@ -62,7 +64,7 @@ export default function JsonView(props: {
   useEffect(() => {
     if (!editor || at === undefined) return
     const place = placeOf(draft.now(), problems, at)
-    if (place) editor.select(place.from, place.to)
+    if (place) editor.select(place.from, place.to, !isBeside)
   }, [editor, at, jump])
 
   const isLong = text.length > LONG_LINE && !text.slice(0, LONG_LINE).includes('\n')
