@@ -89,8 +89,8 @@ export interface Rehearsal {
   /** The status that a client would receive. */
   readonly status: number
   readonly outcome: LoginOutcome
-  /** The subject that the webhook named. */
-  readonly subject: string | null
+  /** What the login would store. Null when it would fail. */
+  readonly answer: WebhookAnswer | null
   readonly attempts: readonly WebhookAttempt[]
   readonly notes: readonly LoginNote[]
 }
@@ -112,12 +112,12 @@ export async function rehearseLogin(
     const answer = readApproval(result)
     notes = answer.notes
     requireStorable(answer)
-    return { status: 200, outcome: 'ok', subject: answer.subject, attempts, notes }
+    return { status: 200, outcome: 'ok', answer, attempts, notes }
   } catch (error) {
     const outcome = error instanceof Refusal && LOGIN_OUTCOMES.find((known) => known === error.code)
     // A failure that is no outcome of a login, such as an unreachable database.
     if (!outcome) throw error
-    return { status: error.status, outcome, subject: null, attempts, notes }
+    return { status: error.status, outcome, answer: null, attempts, notes }
   }
 }
 

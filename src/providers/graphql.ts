@@ -9,8 +9,11 @@ import {
   WebhookAttemptType,
 } from '../auth/graphql-login-log.ts'
 import { credentials } from '../auth/requests.ts'
+import type { WebhookAnswer } from '../auth/webhook-answer.ts'
 import { builder } from '../graphql/builder.ts'
+import { jsonOrNull } from '../graphql/scalars.ts'
 import { argsOf, inputOf } from '../graphql/shapes.ts'
+import { objectText } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, providerName, reason } from '../request/common.ts'
 import { MAX_SECRET } from '../request/limits.ts'
@@ -132,12 +135,40 @@ addAuditEntry(RotateProviderSecretPayload, 'Null when nothing changed.')
 
 const testProviderRequest = shape({ environment, ...credentials })
 
+const dataText = (answer: WebhookAnswer | null): string | null =>
+  answer === null || answer.data.size === 0 ? null : objectText(answer.data)
+
 const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPayload').implement({
   description: 'The result of a rehearsed login.',
   fields: (t) => ({
     status: t.exposeInt('status', { description: 'The status that a client would get over REST.' }),
     outcome: t.expose('outcome', { type: LoginOutcomeType }),
-    subject: t.exposeString('subject', { nullable: true, description: 'The subject that the webhook named.' }),
+    subject: t.string({
+      nullable: true,
+      description: 'The subject that the webhook named. Null when the login would fail.',
+      resolve: ({ answer }) => answer?.subject,
+    }),
+    nickname: t.string({
+      nullable: true,
+      description: 'The nickname that the login would store. Null when it would leave the nickname as it is.',
+      resolve: ({ answer }) => answer?.nickname,
+    }),
+    avatarUrl: t.string({
+      nullable: true,
+      description: 'The avatar that the login would store. Null when it would leave the avatar as it is.',
+      resolve: ({ answer }) => answer?.avatarUrl,
+    }),
+    data: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: "What the login would write into the player's storage. Null when it would write nothing.",
+      resolve: ({ answer }) => jsonOrNull(dataText(answer)),
+    }),
+    dataText: t.string({
+      nullable: true,
+      description: 'The same as JSON text, each value byte for byte.',
+      resolve: ({ answer }) => dataText(answer),
+    }),
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],

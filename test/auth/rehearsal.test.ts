@@ -41,6 +41,32 @@ describe('a dry run of a login', () => {
     }
   })
 
+  it('tells what the login would store, each value byte for byte, and what not', async () => {
+    const STORED =
+      'mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { nickname avatarUrl data dataText notes } }'
+    const stored = async () => {
+      const input = { environment: 'production', customData: '{}' }
+      return (await game.graphql(game.platformKey, STORED, { input })).data.testAuthProvider
+    }
+    operator.answer(
+      approve(
+        '{"subject":"ada","nickname":"Ada","avatarUrl":"https://a.example/ada.png","data":{"n":12345678901234567890, "x":1.0}}',
+      ),
+    )
+    expect(await stored()).toEqual({
+      nickname: 'Ada',
+      avatarUrl: 'https://a.example/ada.png',
+      data: { n: '12345678901234567890', x: 1 },
+      dataText: '{"n":12345678901234567890,"x":1.0}',
+      notes: [],
+    })
+    const nothing = { nickname: null, avatarUrl: null, data: null, dataText: null }
+    operator.answer(approve({ subject: 'ada', nickname: 'a'.repeat(1_025), data: {} }))
+    expect(await stored()).toEqual({ ...nothing, notes: ['NICKNAME_IGNORED'] })
+    operator.answer(approve({ subject: 'ada', nickname: 'Ada', data: { '': 1 } }))
+    expect(await stored()).toEqual({ ...nothing, notes: [] })
+  })
+
   it.each([
     ['a denial', status(403), 401, 'CUSTOM_AUTH_REJECTED', [403]],
     ['a failure, three times', status(500), 503, 'CUSTOM_AUTH_UNAVAILABLE', [500, 500, 500]],
