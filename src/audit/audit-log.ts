@@ -1,9 +1,8 @@
 import type { ClientBase, Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
-import { boolean, nullable, text, uuid } from '../commit/column.ts'
 import type { Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
-import { table } from '../commit/table.ts'
+import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { type Json, print } from '../json.ts'
 

@@ -1,8 +1,7 @@
-import { arrayOf, text, uuid } from '../commit/column.ts'
 import type { Group, Part } from '../commit/group.ts'
 import { keyOf, type One, type PlayerRef } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
-import { table } from '../commit/table.ts'
+import { arrayOf, table, text, uuid } from '../commit/table.ts'
 
 export const identities = table('identities', {
   owner: null,

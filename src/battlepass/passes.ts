@@ -1,7 +1,18 @@
-import { bigint, boolean, type Column, date, exactJson, int, json, nullable, text, uuid } from '../commit/column.ts'
 import type { Group } from '../commit/group.ts'
 import { keyOf, type Many, type One, type Player } from '../commit/player.ts'
-import { table } from '../commit/table.ts'
+import {
+  bigint,
+  boolean,
+  type Column,
+  date,
+  exactJson,
+  int,
+  json,
+  nullable,
+  table,
+  text,
+  uuid,
+} from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 import { type Measure, Tally } from '../insight/tally.ts'
 import {

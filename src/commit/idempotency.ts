@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
-import { text } from './column.ts'
 import type { Command } from './command.ts'
 import { type Group, LATER } from './group.ts'
 import { keyOf } from './player.ts'
-import { table } from './table.ts'
+import { table, text } from './table.ts'
 
 /** Keys live seven days: longer than any client keeps retrying. */
 export const KEY_LIFETIME_DAYS = 7

@@ -1,9 +1,9 @@
 import { randomsFrom } from '../db/ids.ts'
-import { arrayOf, text } from './column.ts'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
 import type { Read } from './table.ts'
+import { arrayOf, text } from './table.ts'
 
 /** Which players were proven, once the statement has been answered. */
 export interface Proof {

@@ -1,6 +1,6 @@
-import { arrayOf, boolean, type Column, nullable, text, uuid } from '../commit/column.ts'
 import type { Group, Part } from '../commit/group.ts'
 import type { Row, Statement } from '../commit/statement.ts'
+import { arrayOf, boolean, type Column, nullable, text, uuid } from '../commit/table.ts'
 import { print } from '../json.ts'
 import type { Bus } from './bus.ts'
 import type { NewEvent, StreamEvent } from './catalogue.ts'

@@ -1,8 +1,7 @@
-import { arrayOf, bigint, int, text, uuid } from '../commit/column.ts'
 import type { Group, Part } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
 import type { Insertion } from '../commit/statement.ts'
-import { nextInsertion, rowsOf } from '../commit/table.ts'
+import { arrayOf, bigint, int, nextInsertion, rowsOf, text, uuid } from '../commit/table.ts'
 
 /**
  * What is counted, and what its level and detail say. `standing` moves with a player: where it was is counted down, where

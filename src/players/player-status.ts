@@ -1,8 +1,7 @@
-import { type Column, text } from '../commit/column.ts'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { One, Player, PlayerRef } from '../commit/player.ts'
-import { table } from '../commit/table.ts'
+import { type Column, table, text } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 
 export type { PlayerRef } from '../commit/player.ts'

@@ -1,7 +1,6 @@
-import { text, uuid } from '../commit/column.ts'
 import type { Group } from '../commit/group.ts'
 import { keyOf, type Player } from '../commit/player.ts'
-import { table } from '../commit/table.ts'
+import { table, text, uuid } from '../commit/table.ts'
 import { type Grant, type Walk, withoutPaid } from './plan.ts'
 
 /** Payments of reward nodes that pay once: `scope` is empty for once in all, and the run for once in each run. */

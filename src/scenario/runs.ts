@@ -1,7 +1,6 @@
-import { type Column, exactJson, json, named, nullable, text, uuid, writeOnly } from '../commit/column.ts'
 import type { Group } from '../commit/group.ts'
 import type { One, Player } from '../commit/player.ts'
-import { table } from '../commit/table.ts'
+import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../commit/table.ts'
 import { Stream } from '../events/append.ts'
 import { isUuid } from '../request/limits.ts'
 import type { ExecutionPlan } from './plan.ts'

@@ -1,7 +1,6 @@
-import { bigint, text, uuid } from '../commit/column.ts'
 import type { Group } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
-import { table } from '../commit/table.ts'
+import { bigint, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { MAX_INT64 } from '../json.ts'
 import type { Reward } from '../scenario/definition.ts'
