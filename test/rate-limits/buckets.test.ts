@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Buckets } from '../../src/rate-limits/buckets.ts'
+import { Buckets } from '../../src/rate-limits/rate-limits.ts'
 
 describe('a bucket', () => {
   it('allows all calls of its limit at once, then one for each share of its time', () => {
