@@ -14,9 +14,7 @@ import { type Json, MAX_INT64, print, readInt } from './json.ts'
 import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 import { generateSecretsKey } from './providers/secrets.ts'
 import { keyLabel } from './request/common.ts'
-import { isUuid } from './request/limits.ts'
-import { shape } from './request/shape.ts'
-import { InputSource } from './request/source.ts'
+import { InputSource, isUuid, shape } from './request/shape.ts'
 
 const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
 const json = () => new Option('--json', 'print one JSON object')

@@ -2,8 +2,18 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Refusal } from '../src/errors.ts'
 import { members, readInt } from '../src/json.ts'
-import { flag, int32, int64, object, optional, shape, text, texts } from '../src/request/shape.ts'
-import { InputSource, JsonSource } from '../src/request/source.ts'
+import {
+  flag,
+  InputSource,
+  int32,
+  int64,
+  JsonSource,
+  object,
+  optional,
+  shape,
+  text,
+  texts,
+} from '../src/request/shape.ts'
 import { resetModules } from './support/fresh-modules.ts'
 
 /** The faults that a request is refused with. */
@@ -129,7 +139,7 @@ describe('a limit that is changed in its one place', () => {
         return (error as { faults: unknown }).faults
       }
     }
-    const { JsonSource: Json } = await import('../src/request/source.ts')
+    const { JsonSource: Json } = await import('../src/request/shape.ts')
     expect(await faultsThere(() => crossHandleRequest.read(new Json(JSON.stringify(sent))))).toEqual(faults)
     expect(await faultsThere(() => crossHandleRequest.readInput(sent))).toEqual(faults)
     expect(JSON.stringify(openapi.components.schemas.CrossRequest)).toContain('"maxLength":5')

@@ -2,8 +2,7 @@ import { Refusal } from '../errors.ts'
 import { isCleanText, kindOf, type MemberSpan, objectText, walkMembers } from '../json.ts'
 import { storageFaults } from '../players/storage.ts'
 import { MAX_AVATAR_URL, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_SUBJECT } from '../request/limits.ts'
-import { anyText, lengthOf, object, optional, shape, text } from '../request/shape.ts'
-import { JsonSource } from '../request/source.ts'
+import { anyText, JsonSource, lengthOf, object, optional, shape, text } from '../request/shape.ts'
 
 /** Notes of the login log about ignored parts of an approval, for the studio. */
 export const LOGIN_NOTES = ['nickname ignored', 'avatar ignored'] as const

@@ -1,7 +1,7 @@
 import { brandWithType } from '@pothos/core'
 import { invalidRequest, Refusal, type RefusalKind } from '../errors.ts'
 import { isCleanText, MAX_INT32 } from '../json.ts'
-import { isUuid } from '../request/limits.ts'
+import { isUuid } from '../request/shape.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 

@@ -1,9 +1,8 @@
 import { type Fault, invalidRequest, refuseFaults } from '../errors.ts'
 import { isCleanText } from '../json.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
-import { isUuid } from '../request/limits.ts'
 import type { Check, Fields, RequestOf, Shape } from '../request/shape.ts'
-import { InputSource } from '../request/source.ts'
+import { InputSource, isUuid } from '../request/shape.ts'
 
 export const DEFAULT_SIZE = 20
 export const MAX_SIZE = 200

@@ -18,7 +18,7 @@ import {
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
-import { isUuid } from '../request/limits.ts'
+import { isUuid } from '../request/shape.ts'
 import type { Context } from './context.ts'
 import { bareId } from './global-id.ts'
 import { faultsOfPage, isGiven, type PageArgs } from './page.ts'

@@ -4,7 +4,7 @@ import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
 import { MAX_DEPTH } from '../request/limits.ts'
 import { createSemaphore } from '../request/semaphore.ts'
-import { JsonSource } from '../request/source.ts'
+import { JsonSource } from '../request/shape.ts'
 
 // A byte order mark is kept, and refused like any other text that is not JSON.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -8,8 +8,7 @@ import { findPlayer } from '../players/find-player.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
-import { isUuid } from '../request/limits.ts'
-import { shape, uuid } from '../request/shape.ts'
+import { isUuid, shape, uuid } from '../request/shape.ts'
 import { checkFilter, playersRequest, searchOf } from './requests.ts'
 import {
   countPlayers,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { isUuid } from '../request/limits.ts'
+import { isUuid } from '../request/shape.ts'
 import {
   ListPart,
   type ListPosition,

@@ -11,14 +11,15 @@ import {
   described,
   type Fields,
   flag,
+  JsonSource,
   object,
   optional,
   type RequestOf,
   type Shape,
+  type Source,
   shape,
   text,
 } from '../request/shape.ts'
-import { JsonSource, type Source } from '../request/source.ts'
 import {
   type AuthProvidersView,
   lockSettings,

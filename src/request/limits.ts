@@ -65,7 +65,6 @@ export const MAX_DEPTH = 64
 
 /** Names of environments and of login providers (spec 2.3, spec 8). */
 export const SLUG = new RegExp(`^[a-z0-9][a-z0-9_-]{0,${MAX_SLUG - 1}}$`)
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Control characters, line ends, and characters that reorder text: a log must show a name as it is. */
 const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u
@@ -78,6 +77,3 @@ export function nameFault(text: string): string | undefined {
 
 /** Whether a text can name an environment or a login provider. */
 export const isSlug = (text: string): boolean => SLUG.test(text)
-
-/** Whether a text is an id of ours, in any letter case. */
-export const isUuid = (text: string): boolean => UUID.test(text)

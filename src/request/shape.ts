@@ -1,7 +1,5 @@
 import { type Fault, refuseFaults } from '../errors.ts'
-import { isCleanText, type Json, MAX_INT32, MAX_INT64 } from '../json.ts'
-import { isUuid } from './limits.ts'
-import { InputSource, type Source } from './source.ts'
+import { isCleanText, type Json, kindOf, MAX_INT32, MAX_INT64, members, RawJson, readInt } from '../json.ts'
 
 // Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
 // TypeScript type, the readers of both surfaces, the GraphQL input and the JSON Schema in `openapi.json` are made from
@@ -183,6 +181,11 @@ export const anyText = (description: string): Field<string> =>
     return ''
   })
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whether a text is an id of ours, in any letter case. */
+export const isUuid = (text: string): boolean => UUID.test(text)
+
 /** The id of a player or a key. With a type, global ids such as `Player:…` are accepted, too. */
 export function uuid(description: string, type?: string): Field<string> {
   const bare = text(description, {
@@ -299,3 +302,88 @@ export const moment = (description: string): Field<Date> =>
 export function lengthOf(value: string, max: number): number {
   return value.length <= max || value.length > 2 * max ? value.length : [...value].length
 }
+
+/** The members of a request, as they arrived. Null counts as absent. */
+export interface Source {
+  /** Strings and booleans as they are, lists as lists. Undefined when the member is absent. */
+  value(name: string): unknown
+  /** The integer of a member. Undefined for `1.0`, `1e3` and anything else. */
+  integer(name: string): bigint | undefined
+  /** The text of a member that is an object, as it was sent. Undefined for another kind of value. */
+  objectText(name: string): string | undefined
+}
+
+/** A number with a fraction or exponent, after a character that precedes values. Strings can contain such text, too. */
+const FRACTION = /[:[,]\s*-?\d+[.eE]/
+
+/**
+ * The members of a JSON object. `JSON.parse` gives the values; the text is read again only where they are not exact.
+ */
+export class JsonSource implements Source {
+  /** The whole object, as it was sent. */
+  readonly text: string
+  private readonly values: { readonly [name: string]: unknown }
+  private mayRound: boolean | undefined
+  private slices: ReadonlyMap<string, string> | undefined
+
+  /** Takes the text of a valid JSON object. */
+  constructor(text: string, values: unknown = JSON.parse(text)) {
+    this.text = text
+    this.values = values as { readonly [name: string]: unknown }
+  }
+
+  value(name: string): unknown {
+    return this.values[name] ?? undefined
+  }
+
+  integer(name: string): bigint | undefined {
+    const value = this.values[name]
+    if (typeof value !== 'number') return undefined
+    this.mayRound ??= FRACTION.test(this.text)
+    return Number.isSafeInteger(value) && !this.mayRound ? BigInt(value) : readInt(this.slice(name))
+  }
+
+  objectText(name: string): string | undefined {
+    return isObject(this.values[name]) ? this.slice(name) : undefined
+  }
+
+  private slice(name: string): string {
+    this.slices ??= members(this.text)
+    return this.slices.get(name) ?? ''
+  }
+}
+
+/** Members that were parsed already: the input of a GraphQL field, or parameters of a URL. */
+export class InputSource implements Source {
+  private readonly values: { readonly [name: string]: unknown }
+
+  constructor(values: object) {
+    this.values = values as { readonly [name: string]: unknown }
+  }
+
+  value(name: string): unknown {
+    return this.values[name] ?? undefined
+  }
+
+  integer(name: string): bigint | undefined {
+    const value = this.values[name]
+    if (typeof value === 'bigint') return value
+    return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined
+  }
+
+  objectText(name: string): string | undefined {
+    const value = this.values[name]
+    return value instanceof RawJson && kindOf(value.text) === 'object' ? value.text : undefined
+  }
+}
+
+/** The same members and one from elsewhere, such as a header. It hides a member of its name. */
+export function withMember(source: Source, added: string, text: string): Source {
+  return {
+    value: (name) => (name === added ? text : source.value(name)),
+    integer: (name) => (name === added ? undefined : source.integer(name)),
+    objectText: (name) => (name === added ? undefined : source.objectText(name)),
+  }
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

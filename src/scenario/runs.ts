@@ -2,7 +2,7 @@ import type { Group } from '../commit/group.ts'
 import type { One, Player } from '../commit/player.ts'
 import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../commit/table.ts'
 import { Stream } from '../events/append.ts'
-import { isUuid } from '../request/limits.ts'
+import { isUuid } from '../request/shape.ts'
 import type { ExecutionPlan } from './plan.ts'
 
 /** Why a run was cancelled. */
