@@ -14,9 +14,9 @@ import {
 import { MAX_HANDLE } from '../request/limits.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
-import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from './active-run.ts'
 import { nextNodes, SERVER_HANDLES } from './definition.ts'
 import type { ExecutionPlan } from './plan.ts'
+import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from './runs.ts'
 
 export const crossHandleRequest = shape({
   scenarioId: scenarioIdField,

@@ -8,10 +8,9 @@ import { admitActive, askStatus, requireActive } from '../players/player-status.
 import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { askHoldings, canGrant } from '../wallet/holdings.ts'
-import { record, rewardsOf } from './active-run.ts'
 import { begin, type ExecutionPlan, isLost } from './plan.ts'
 import { settle } from './reward-payments.ts'
-import { askActiveRun, askPlan, askRun, cancel, type Run } from './runs.ts'
+import { askActiveRun, askPlan, askRun, cancel, type Run, record, rewardsOf } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
 export const startRunRequest = shape({ scenarioId: scenarioIdField, idempotencyKey })
