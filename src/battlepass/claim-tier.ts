@@ -6,11 +6,18 @@ import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/player-status.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { int32, oneOf, optional, type RequestOf, shape } from '../request/shape.ts'
-import { type Definition, type Reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
-import { type Granted, granted, type Walk } from '../scenario/plan.ts'
+import {
+  type Definition,
+  type Granted,
+  granted,
+  type Reward,
+  TRACKS,
+  type Track,
+  tierKey,
+} from '../scenario/definition.ts'
+import type { Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
-import type { Run } from '../scenario/runs.ts'
-import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
+import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { askHoldings, canGrant, grant } from '../wallet/holdings.ts'
 import { CLAIM_ERRORS, type ClaimError, decideClaim } from './decide.ts'
 import { askPass, type PassHandle, requirePass } from './passes.ts'

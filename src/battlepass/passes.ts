@@ -17,6 +17,7 @@ import { Refusal } from '../errors.ts'
 import { type Measure, Tally } from '../insight/tally.ts'
 import {
   type Definition,
+  type Granted,
   type LevelNode,
   type PassNode,
   readTierKey,
@@ -24,7 +25,6 @@ import {
   type Track,
   tierKey,
 } from '../scenario/definition.ts'
-import type { Granted } from '../scenario/plan.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
 
 /** Takes the place of the run in rows that belong to no run. */

@@ -5,6 +5,7 @@ import { freeze, print } from '../json.ts'
 import { DEFAULT_PROVIDER } from '../providers/custom-provider.ts'
 import {
   type Definition,
+  granted,
   type LevelNode,
   type PassNode,
   type Reward,
@@ -12,16 +13,7 @@ import {
   type Track,
   tierKey,
 } from '../scenario/definition.ts'
-import {
-  begin,
-  type Crossing,
-  type ExecutionPlan,
-  type Grant,
-  granted,
-  type Walk,
-  walk,
-  withoutPaid,
-} from '../scenario/plan.ts'
+import { begin, type Crossing, type ExecutionPlan, type Grant, type Walk, walk, withoutPaid } from '../scenario/plan.ts'
 import { scopeOf } from '../scenario/reward-payments.ts'
 import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
 import {

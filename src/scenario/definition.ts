@@ -12,6 +12,11 @@ export interface Reward {
   readonly amount: bigint
 }
 
+export type Granted = { readonly amount: bigint; readonly currency: string | null; readonly itemId: string | null }
+
+/** A reward in the form of spec 2.2. */
+export const granted = ({ amount, currency, itemId }: Reward): Granted => ({ amount, currency, itemId })
+
 export interface Tier {
   readonly level: number
   readonly track: Track

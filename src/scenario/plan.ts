@@ -1,6 +1,8 @@
 import type { Json, RawJson } from '../json.ts'
 import {
   type Definition,
+  type Granted,
+  granted,
   type Node,
   nextNodes,
   type Repeat,
@@ -19,7 +21,6 @@ export interface Crossing {
 }
 
 export type EnteredNode = { readonly nodeId: string; readonly type: string; readonly data: RawJson }
-export type Granted = { readonly amount: bigint; readonly currency: string | null; readonly itemId: string | null }
 
 /** The continuation that a call caused (spec 2.2). The client continues with the nodes in `entered`. */
 export type ExecutionPlan = {
@@ -144,9 +145,4 @@ function hasPass({ nodes }: Definition): boolean {
 
 export function enteredNode(node: Node): EnteredNode {
   return { nodeId: node.id, type: typeOf(node), data: node.data }
-}
-
-/** A reward in the form of spec 2.2. */
-export function granted({ amount, currency, itemId }: Reward): Granted {
-  return { amount, currency, itemId }
 }

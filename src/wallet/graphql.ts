@@ -3,7 +3,7 @@ import { globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf } from '../graphql/node.ts'
 import { findReadable } from '../graphql/readable.ts'
 import { enumType } from '../graphql/shapes.ts'
-import type { Granted } from '../scenario/plan.ts'
+import type { Granted } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
 export const RewardType = builder.objectRef<Granted>('Reward').implement({
