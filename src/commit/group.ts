@@ -1,7 +1,6 @@
 import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
-import type { AnyTable, Read, Table, Written } from './table.ts'
-import { arrayOf } from './table.ts'
+import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
 /** The answer of a decision that asked for rows which are not in memory. It is made again once they are. */
 export const LATER = Symbol('later')

@@ -2,8 +2,7 @@ import { randomsFrom } from '../db/ids.ts'
 import type { Group, Premise } from './group.ts'
 import type { Player } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
-import type { Read } from './table.ts'
-import { arrayOf, text } from './table.ts'
+import { arrayOf, type Read, text } from './table.ts'
 
 /** Which players were proven, once the statement has been answered. */
 export interface Proof {

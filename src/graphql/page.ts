@@ -1,8 +1,7 @@
 import { type Fault, invalidRequest, refuseFaults } from '../errors.ts'
 import { isCleanText } from '../json.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
-import type { Check, Fields, RequestOf, Shape } from '../request/shape.ts'
-import { InputSource, isUuid } from '../request/shape.ts'
+import { type Check, type Fields, InputSource, isUuid, type RequestOf, type Shape } from '../request/shape.ts'
 
 export const DEFAULT_SIZE = 20
 export const MAX_SIZE = 200

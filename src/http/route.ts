@@ -6,10 +6,8 @@ import { type Fault, refuseFaults } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { PlayerCall } from '../players/player-call.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
-import type { Fields, RequestOf, Shape } from '../request/shape.ts'
-import { type JsonSource, type Source, withMember } from '../request/shape.ts'
-import { readBody, readJson } from './body.ts'
-import { operatorHeader } from './operator-header.ts'
+import { type Fields, type JsonSource, type RequestOf, type Shape, type Source, withMember } from '../request/shape.ts'
+import { operatorHeader, readBody, readJson } from './request.ts'
 import { closedOf, json, NO_STORE, noContent, type Reply } from './respond.ts'
 
 /** What every handler needs. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { readBody } from '../../src/http/body.ts'
+import { readBody } from '../../src/http/request.ts'
 import { times } from '../support/game.ts'
 
 it('long bodies that come at once are given one in each turn of the event loop, so that others are served between them', async () => {

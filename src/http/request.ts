@@ -1,5 +1,6 @@
-import { isAscii } from 'node:buffer'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isAscii, isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
 import { MAX_DEPTH } from '../request/limits.ts'
@@ -98,3 +99,25 @@ function nestsDeeper(text: string, limit: number): boolean {
 }
 
 const unreadable = (message: string): Refusal => invalidRequest({ path: '', message })
+
+/** Allowed request ids. They can break neither a log nor a header. */
+const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
+
+/** The caller's id for its request if it is allowed, otherwise a new one. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id']
+  return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+}
+
+/** The header by which a call with a platform key names the person behind it; null without one. */
+export const operatorHeader = (headers: IncomingHttpHeaders): string | null => decodeName(headers['x-operator'])
+
+/**
+ * A name as it was meant. A header arrives as bytes, each of which is one character: names are UTF-8, as terminals send
+ * them, or Latin-1, as `fetch` does.
+ */
+export function decodeName(header: string | readonly string[] | null | undefined): string | null {
+  if (header === undefined || header === null) return null
+  const bytes = Buffer.from(String(header), 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : bytes.toString('latin1')
+}
