@@ -1,6 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { createAccessWatch } from '../auth/access-watch.ts'
 import { createEndedAccess } from '../auth/ended-access.ts'
@@ -25,23 +22,20 @@ import { docsRoutes } from '../http/docs.ts'
 import { createHealth } from '../http/health.ts'
 import { type PlayableDemo, playRoutes } from '../http/play.ts'
 import type { Route } from '../http/route.ts'
-import { createWayIn, lacksHost } from '../http/way-in.ts'
+import { openServer, serveCalls } from '../http/server.ts'
+import { createWayIn } from '../http/way-in.ts'
 import { createCallCounts } from '../insight/calls.ts'
 import { createFolding } from '../insight/fold.ts'
 import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
-import { networkOf } from '../rate-limits/client-address.ts'
 import { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { createRateLimits } from '../rate-limits/rate-limits.ts'
-import { tracing } from '../request/tracing.ts'
 import { routes } from '../routes.ts'
 import { schema } from '../schema.ts'
 import { addGauges } from './gauges.ts'
 import { createHousekeeping } from './housekeeping.ts'
-import { listenOn, openServer, takePath } from './http-server.ts'
 import { type Logger, rateLimited } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createService, type Service } from './service.ts'
-import { serveTraced } from './traces.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -74,8 +68,6 @@ export interface App {
 const TASKS = ['redis', 'stream', 'ended_logins', 'rate_limits', 'access', 'figures', 'calls', 'purge'] as const
 type Task = (typeof TASKS)[number]
 
-/** Calls and sockets get this long to end by themselves when the service stops. */
-const DRAIN_MS = 10_000
 /**
  * Shares of the connections: one for operators and for lists in GraphQL, which can be slow, and one for groups of
  * commands.
@@ -257,35 +249,14 @@ export async function createApp({
     connectionLimits,
   })
 
-  function serve(request: IncomingMessage, response: ServerResponse): void {
-    if (stopping) response.setHeader('connection', 'close')
-    const isGraphql = isGraphqlPath(request.url ?? '') && !lacksHost(request)
-    const way = isGraphql ? graphql : wayIn
-    const traces = tracing()
-    if (traces === null) void way.serve(request, response)
-    else {
-      const route = isGraphql ? '/graphql' : wayIn.routeOf(request.url ?? '')
-      serveTraced(traces, route, request, response, () => way.serve(request, response))
-    }
-  }
-
-  const server = openServer(wayIn, serve)
-  const connections = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    connections.add(socket)
-    socket.once('close', () => connections.delete(socket))
-    // Behind proxies, all connections have the address of a proxy.
-    if (config.trustedProxies > 0) return
-    const release = connectionLimits.hold('connections', networkOf(socket.remoteAddress ?? ''))
-    if (release) socket.once('close', release)
-    else socket.destroy()
-  })
-  server.on('upgrade', (request, socket, head) => {
-    takePath(request)
-    graphql.upgrade(request, socket, head)
+  const server = openServer({
+    wayIn,
+    serve: serveCalls(wayIn, graphql),
+    upgrade: graphql.upgrade,
+    connectionLimits: config.trustedProxies > 0 ? null : connectionLimits,
   })
   const metricsWay = createWay(health.metricsRoutes)
-  const metricsServer = config.metricsPort === null ? undefined : openServer(metricsWay, metricsWay.serve)
+  const metricsServer = config.metricsPort === null ? undefined : openServer({ wayIn: metricsWay })
 
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
@@ -315,31 +286,21 @@ export async function createApp({
     subscriptions,
     metrics,
     async listen() {
-      if (metricsServer && config.metricsPort !== null) await listenOn(metricsServer, config.metricsPort, config.host)
+      if (metricsServer && config.metricsPort !== null) await metricsServer.listen(config.metricsPort, config.host)
       housekeeping.start()
       folding.start()
       callCounts.start()
       await ended.start()
-      return listenOn(server, config.port, config.host)
+      return server.listen(config.port, config.host)
     },
     async stop() {
       stopping = true
-      if (server.listening) await delay(config.shutdownGraceMs)
+      await server.drain(config.shutdownGraceMs)
       housekeeping.stop()
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
-      // Browsers and balancers open connections ahead. Node counts only those as idle that have had an answer.
-      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
-      metricsServer?.close()
-      metricsServer?.closeAllConnections()
+      const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
       await graphql.stop()
-      const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
-      // A connection that was answering a call when the stop began becomes idle with its answer.
-      const idle = setInterval(() => server.closeIdleConnections(), 50)
       await closed
-      clearInterval(idle)
-      clearTimeout(timer)
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
       await webhook.close()
       await folding.stop()
@@ -353,8 +314,4 @@ export async function createApp({
       await pool.end()
     },
   }
-}
-
-function isGraphqlPath(url: string): boolean {
-  return url.startsWith('/graphql') && (url.length === 8 || url[8] === '?')
 }

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Span as OtelSpan, Context as TraceContext } from '@opentelemetry/api'
 import type { Span, Tracing } from '../request/tracing.ts'
 
@@ -105,26 +104,4 @@ export async function createTraces({ onError }: TracesOptions): Promise<Tracing>
       await Promise.race([provider.shutdown().catch(onError), timeout])
     },
   }
-}
-
-/** Serves a request in a span that is named by its route. */
-export function serveTraced(
-  traces: Tracing,
-  route: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-  serve: () => Promise<void>,
-): void {
-  const { method = '', headers } = request
-  const { traceparent } = headers
-  void traces.call(`${method} ${route}`, typeof traceparent === 'string' ? traceparent : undefined, (span) => {
-    span.set('http.request.method', method)
-    span.set('http.route', route)
-    response.once('close', () => {
-      const { statusCode } = response
-      span.set('http.response.status_code', statusCode)
-      span.end(statusCode >= 500 ? `status ${statusCode}` : undefined)
-    })
-    return serve()
-  })
 }

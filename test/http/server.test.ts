@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createTurns, stopParsingOnceDestroyed } from '../../src/http/in-turn.ts'
+import { createTurns, stopParsingOnceDestroyed } from '../../src/http/server.ts'
 import { times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 

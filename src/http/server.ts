@@ -1,0 +1,249 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { networkOf } from '../rate-limits/client-address.ts'
+import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
+import { type Tracing, tracing } from '../request/tracing.ts'
+import { lacksHost, type WayIn } from './way-in.ts'
+
+type Serve = (request: IncomingMessage, response: ServerResponse) => void
+
+export interface ServerOptions {
+  /** Also answers requests that Node cannot read: a missing host, a faulty head, a request that is too slow. */
+  readonly wayIn: WayIn
+  /** Default: the way in. */
+  readonly serve?: Serve
+  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Limits the connections of an address. Null behind proxies, where all connections have the address of a proxy. */
+  readonly connectionLimits?: ConnectionLimits | null
+}
+
+export interface HttpServer {
+  /** Resolves with the port once the server listens. */
+  listen(port: number, host: string): Promise<number>
+  /** From now on each answer closes its connection. Resolves after the grace, at once if the server does not listen. */
+  drain(graceMs: number): Promise<void>
+  /** Accepts no more connections. Resolves when the calls that run are answered and all connections are closed. */
+  close(): Promise<void>
+}
+
+/** Calls get this long to end by themselves when the server closes. */
+const DRAIN_MS = 10_000
+
+export function openServer({
+  wayIn,
+  serve = wayIn.serve,
+  upgrade,
+  connectionLimits = null,
+}: ServerOptions): HttpServer {
+  const limits = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false }
+  const connections = new Set<Socket>()
+  const inTurn = createTurns()
+  let isDraining = false
+
+  const prepared =
+    (next: Serve): Serve =>
+    (request, response) => {
+      takePath(request)
+      if (isDraining) response.setHeader('connection', 'close')
+      next(request, response)
+    }
+
+  const server = createServer(limits, inTurn(prepared(serve)))
+    .on('clientError', wayIn.serveError)
+    .on('checkExpectation', inTurn(prepared(wayIn.serveExpectation)))
+    .on('connection', (socket: Socket) => {
+      stopParsingOnceDestroyed(socket)
+      connections.add(socket)
+      socket.once('close', () => connections.delete(socket))
+      if (connectionLimits === null) return
+      const release = connectionLimits.hold('connections', networkOf(socket.remoteAddress ?? ''))
+      if (release) socket.once('close', release)
+      else socket.destroy()
+    })
+  if (upgrade)
+    server.on('upgrade', (request, socket, head) => {
+      takePath(request)
+      upgrade(request, socket, head)
+    })
+
+  return {
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.off('error', reject)
+          resolve((server.address() as AddressInfo).port)
+        })
+      }),
+
+    async drain(graceMs) {
+      isDraining = true
+      if (server.listening) await delay(graceMs)
+    },
+
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      // Browsers and balancers open connections ahead. Node counts only those as idle that have had an answer.
+      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+      const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+      // A connection that was answering a call when the stop began becomes idle with its answer.
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
+      await closed
+      clearInterval(idle)
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Serves GraphQL at its path and all else by the way in, each call in a span of its own when traces are on. */
+export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve'] }): Serve {
+  return (request, response) => {
+    const isGraphql = isGraphqlPath(request.url ?? '') && !lacksHost(request)
+    const way = isGraphql ? graphql : wayIn
+    const traces = tracing()
+    if (traces === null) void way.serve(request, response)
+    else {
+      const route = isGraphql ? '/graphql' : wayIn.routeOf(request.url ?? '')
+      serveTraced(traces, route, request, response, () => way.serve(request, response))
+    }
+  }
+}
+
+function isGraphqlPath(url: string): boolean {
+  return url.startsWith('/graphql') && (url.length === 8 || url[8] === '?')
+}
+
+/** Serves a request in a span that is named by its route. */
+function serveTraced(
+  traces: Tracing,
+  route: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  serve: () => Promise<void>,
+): void {
+  const { method = '', headers } = request
+  const { traceparent } = headers
+  void traces.call(`${method} ${route}`, typeof traceparent === 'string' ? traceparent : undefined, (span) => {
+    span.set('http.request.method', method)
+    span.set('http.route', route)
+    response.once('close', () => {
+      const { statusCode } = response
+      span.set('http.response.status_code', statusCode)
+      span.end(statusCode >= 500 ? `status ${statusCode}` : undefined)
+    })
+    return serve()
+  })
+}
+
+/** A proxy may send the whole address as the target. Every server must accept it (RFC 9112, 3.2.2). */
+function takePath(request: IncomingMessage): void {
+  const { url = '' } = request
+  if (url[0] === '/' || !/^https?:/.test(url) || !URL.canParse(url)) return
+  const { pathname, search } = new URL(url)
+  request.url = pathname + search
+}
+
+/** Requests of one connection that wait for earlier answers. Clients that use pipelining send a few ahead. */
+const MAX_WAITING = 32
+/** The time for waiting requests in one turn of the event loop. Then all other work has its turn. */
+const TURN_MS = 5
+
+interface Connection {
+  /** The number of requests that wait. */
+  waiting: number
+  /** Bytes that were read when a request was last served at once: others in the same bytes wait for their turn. */
+  servedAt: number
+}
+
+/** A request whose turn has come, except for the requests before it in the queue. */
+interface Due {
+  readonly serve: Serve
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly connection: Connection
+}
+
+/** Node's parser of a connection. Not in Node's documentation, so it may be absent. */
+interface Parsed {
+  readonly parser?: { onIncoming?: ((...head: unknown[]) => unknown) | null } | null
+}
+
+/**
+ * Serves the requests of one connection one after the other, and those of many connections in fair turns. Node emits
+ * pipelined requests as fast as it reads them, so that thousands from one connection would run before the requests of
+ * other connections, and their answers would stay in memory while the client does not read. A connection with too many
+ * waiting requests is closed.
+ */
+export function createTurns(): (serve: Serve) => Serve {
+  const connections = new WeakMap<Socket, Connection>()
+  let due: Due[] = []
+  let isScheduled = false
+
+  function wait(one: Due): void {
+    due.push(one)
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(takeTurn)
+  }
+
+  function takeTurn(): void {
+    const turn = due
+    due = []
+    isScheduled = false
+    const end = performance.now() + TURN_MS
+    let served = 0
+    for (const { serve, request, response, connection } of turn) {
+      served += 1
+      const { socket } = request
+      connection.waiting -= 1
+      // A request that has not begun has no effect when its client is gone.
+      if (socket.destroyed) continue
+      serve(request, response)
+      if (performance.now() >= end) break
+    }
+    if (served === turn.length) return
+    due = [...turn.slice(served), ...due]
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(takeTurn)
+  }
+
+  return (serve) => (request, response) => {
+    const { socket } = request
+    let connection = connections.get(socket)
+    if (!connection) {
+      connection = { waiting: 0, servedAt: -1 }
+      connections.set(socket, connection)
+    }
+    // Null while an earlier response uses the connection.
+    const isFree = response.socket !== null
+    const { bytesRead } = socket
+    if (isFree && connection.servedAt !== bytesRead) {
+      connection.servedAt = bytesRead
+      return serve(request, response)
+    }
+    if (socket.destroyed) return
+    connection.waiting += 1
+    const one = { serve, request, response, connection }
+    if (connection.waiting > MAX_WAITING) socket.destroy()
+    else if (isFree) wait(one)
+    else response.once('socket', () => wait(one))
+  }
+}
+
+/**
+ * Ends the parsing of a connection with its destruction. Node would parse what it has read of it to the end, a thousand
+ * requests or more, and then report each as aborted.
+ */
+export function stopParsingOnceDestroyed(socket: Socket): void {
+  const { parser } = socket as Parsed
+  const take = parser?.onIncoming
+  if (!parser || !take) return
+  parser.onIncoming = (...head) => (socket.destroyed ? PARSER_ERROR : take.apply(parser, head))
+}
+
+/** What the callbacks of Node's parser return to end it with an error. */
+const PARSER_ERROR = -1
