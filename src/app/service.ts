@@ -42,10 +42,7 @@ export interface Service {
 }
 
 export interface ServiceOptions
-  extends Pick<
-    Service,
-    'pool' | 'operatorPool' | 'secrets' | 'webhook' | 'tokens' | 'rateLimits' | 'countLogin' | 'countCall'
-  > {
+  extends Omit<Service, 'run' | 'warn' | 'auditDenied' | 'beginStorageAnswer' | 'previewScenario'> {
   readonly engines: Readonly<Record<Lane, GroupCommit>>
   readonly log: Logger
   /** Called with the action of each attempt without access. */

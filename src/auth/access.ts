@@ -15,7 +15,7 @@ export type Caller = PlayerCaller | PlatformCaller
 /** The id of a player or platform key, by which limits count. */
 export const idOfCaller = (caller: Caller): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
 
-/** What finding a caller takes. */
+/** What finding and admitting a caller takes. */
 interface Registry {
   readonly tokens: Tokens
   readonly pool: Pool
@@ -42,9 +42,7 @@ export interface Access {
   /** The environment of the SDK key. Refuses a call with a missing or invalid key. */
   readonly client: () => Promise<ClientRef>
   readonly address: () => string
-  readonly rateLimits: RateLimits
-  readonly countCall: Registry['countCall']
-  readonly auditDenied: AuditDenied
+  readonly service: Registry
   /** The refusal for a credential of the wrong kind: the only difference between the surfaces (decisions 10). */
   readonly wrongKind: RefusalKind
 }
@@ -55,19 +53,16 @@ export interface AttemptedAction {
   readonly target: string
 }
 
-export function accessOf(registry: Registry, credentials: Credentials, wrongKind: RefusalKind): Access {
-  const { sdkKey } = credentials
+export function accessOf(service: Registry, credentials: Credentials, wrongKind: RefusalKind): Access {
   let caller: ReturnType<Access['caller']> | undefined
   return {
     caller() {
-      caller ??= findCaller(registry, credentials)
+      caller ??= findCaller(service, credentials)
       return caller
     },
-    client: () => findClient(registry.pool, sdkKey),
+    client: () => findClient(service.pool, credentials.sdkKey),
     address: credentials.address,
-    rateLimits: registry.rateLimits,
-    countCall: registry.countCall,
-    auditDenied: registry.auditDenied,
+    service,
     wrongKind,
   }
 }
@@ -110,8 +105,8 @@ export function requirePlayer(access: Access, action?: string): PlayerCaller | P
   const attempt = action === undefined ? undefined : { action, target: 'players' }
   const check = (caller: Caller) => {
     if (caller.kind !== 'player') return deny(access, caller, access.wrongKind, attempt)
-    access.rateLimits.countPlayer(caller.playerId)
-    access.countCall(caller.environmentId)
+    access.service.rateLimits.countPlayer(caller.playerId)
+    access.service.countCall(caller.environmentId)
     return caller
   }
   const caller = access.caller()
@@ -120,9 +115,9 @@ export function requirePlayer(access: Access, action?: string): PlayerCaller | P
 
 /** The game client that calls without a player: a login, refresh or logout. */
 export async function requireClient(access: Access): Promise<ClientRef> {
-  await access.rateLimits.countLogin(access.address())
+  await access.service.rateLimits.countLogin(access.address())
   const client = await access.client()
-  await access.rateLimits.countLoginOf(client.keyId)
+  await access.service.rateLimits.countLoginOf(client.keyId)
   return client
 }
 
@@ -149,7 +144,7 @@ export async function requirePlatform(
 ): Promise<PlatformCaller> {
   const caller = await access.caller()
   if (caller.kind !== 'platform') return deny(access, caller, access.wrongKind, attempt)
-  access.rateLimits.countOperator(caller.keyId)
+  access.service.rateLimits.countOperator(caller.keyId)
   const isOwn = projectId === undefined || caller.projectId === projectId
   return isOwn && roleIncludes(caller.role, role) ? caller : deny(access, caller, 'forbidden', attempt)
 }
@@ -160,7 +155,7 @@ async function deny(
   kind: RefusalKind,
   attempt: AttemptedAction | undefined,
 ): Promise<never> {
-  if (attempt) await access.auditDenied(caller, attempt.action, attempt.target)
+  if (attempt) await access.service.auditDenied(caller, attempt.action, attempt.target)
   throw new Refusal(kind)
 }
 
@@ -171,7 +166,7 @@ export async function forbid(
   attempt: AttemptedAction,
   why: Fault,
 ): Promise<never> {
-  await access.auditDenied(caller, attempt.action, attempt.target)
+  await access.service.auditDenied(caller, attempt.action, attempt.target)
   throw new Refusal('forbidden', { faults: [why] })
 }
 
@@ -182,7 +177,7 @@ const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound']
  * and in the audit log of the caller's own project, which has every such attempt.
  */
 export async function findTarget<T>(
-  { auditDenied }: Access,
+  { service }: Access,
   caller: PlatformCaller,
   { action, target }: AttemptedAction,
   find: () => Promise<T>,
@@ -190,7 +185,7 @@ export async function findTarget<T>(
   try {
     return await find()
   } catch (error) {
-    if (error instanceof Refusal && UNKNOWN.has(error.kind)) await auditDenied(caller, action, target)
+    if (error instanceof Refusal && UNKNOWN.has(error.kind)) await service.auditDenied(caller, action, target)
     throw error
   }
 }

@@ -30,7 +30,7 @@ export function createCostLimit({ maxCost, metrics }: CostLimitOptions) {
     }
     const charge = (key: string): ExecutionResult | undefined => {
       try {
-        context.rateLimits.countCost(key, cost)
+        context.service.rateLimits.countCost(key, cost)
         return undefined
       } catch (error) {
         if (error instanceof Refusal) return answerOf(error, context)

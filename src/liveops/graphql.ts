@@ -287,7 +287,8 @@ function support<F extends SupportFields, Outcome>(
         const error = refusal instanceof Refusal && SUPPORT_ERRORS.find((known) => known === refusal.message)
         if (!error) throw refusal
         // The role is too low for the amount.
-        if (error === 'credit limit exceeded') await context.auditDenied(caller, attempt.action, call.player.playerId)
+        if (error === 'credit limit exceeded')
+          await context.service.auditDenied(caller, attempt.action, call.player.playerId)
         return { ...done, outcome: null, error, refusal, audit: null }
       }
     },

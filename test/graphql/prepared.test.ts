@@ -47,9 +47,10 @@ async function run(execute: typeof executor.execute, query: string, variableValu
       runs += 1
       return come()
     },
+    rateLimits: { countPlayer: () => undefined },
+    countCall: () => undefined,
   }
-  const rateLimits = { countPlayer: () => undefined }
-  const contextValue = { service, rateLimits, countCall: () => undefined, caller: async () => ({ kind: 'player' }) }
+  const contextValue = { service, caller: async () => ({ kind: 'player' }) }
   const answer = (await execute({
     schema,
     document: parse(query),
