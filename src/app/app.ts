@@ -170,7 +170,7 @@ export async function createApp({
     keys: tokenKeys,
     issuer: config.tokenIssuer,
     audience: config.tokenAudience,
-    isEnded: ended.isEnded,
+    endedLogins: ended.logins,
   })
   const webhook = createWebhook({
     allowPrivateAddresses: config.allowPrivateWebhooks,
@@ -266,7 +266,7 @@ export async function createApp({
     subscriptions,
     folding,
     isRedisConnected: config.redisUrl === null ? null : bus.isConnected,
-    endedLogins: () => ended.size,
+    endedLogins: () => ended.logins.size,
     ready: health.ready,
   })
 

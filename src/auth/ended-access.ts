@@ -8,12 +8,10 @@ import { ACCESS_TOKEN_SECONDS } from './tokens.ts'
  */
 export interface EndedAccess {
   /**
-   * Whether a login had ended at the last read. Its access tokens end with it. Access tokens of a deleted player do
-   * not: their calls answer that the player is deleted.
+   * The ids of the logins that had ended at the last read. Their access tokens end with them. Access tokens of a deleted
+   * player do not: their calls answer that the player is deleted.
    */
-  readonly isEnded: (familyId: string | null) => boolean
-  /** Ended logins in memory. */
-  readonly size: number
+  readonly logins: Pick<ReadonlySet<string>, 'has' | 'size'>
   /** Calls `listener` after each read with the players whose access ended since the previous one. */
   onLook(listener: (playerIds: readonly string[]) => Promise<void>): void
   /** Reads for the first time, and from then on every second. */
@@ -46,7 +44,7 @@ export function createEndedAccess({
   onBack = () => {},
 }: EndedAccessOptions): EndedAccess {
   /** Ended logins with the time when they were read, in milliseconds since 1970, oldest first. */
-  const families = new Map<string, number>()
+  const logins = new Map<string, number>()
   const listeners: ((playerIds: readonly string[]) => Promise<void>)[] = []
   /** All transactions before this one had ended at the last read. Null before the first. */
   let horizon: bigint | null = null
@@ -70,9 +68,9 @@ export function createEndedAccess({
     horizon = ended.horizon
     lookedAt = ended.now
     const oldest = Date.now() - KEPT_SECONDS * 1_000
-    for (const [familyId, readAt] of families) {
+    for (const [familyId, readAt] of logins) {
       if (readAt > oldest) break
-      families.delete(familyId)
+      logins.delete(familyId)
     }
     return ended.playerIds
   }
@@ -89,7 +87,7 @@ export function createEndedAccess({
 
   function keep(familyIds: readonly string[]): void {
     const now = Date.now()
-    for (const familyId of familyIds) if (!families.has(familyId)) families.set(familyId, now)
+    for (const familyId of familyIds) if (!logins.has(familyId)) logins.set(familyId, now)
   }
 
   async function look(): Promise<void> {
@@ -113,10 +111,7 @@ export function createEndedAccess({
   }
 
   return {
-    isEnded: (familyId) => familyId !== null && families.has(familyId),
-    get size() {
-      return families.size
-    },
+    logins,
     onLook: (listener) => listeners.push(listener),
     start: look,
     close() {

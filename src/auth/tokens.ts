@@ -50,12 +50,12 @@ export interface TokenOptions {
   readonly keys: readonly TokenKey[]
   readonly issuer: string
   readonly audience: string
-  /** Whether a login has ended, and its access tokens with it. */
-  readonly isEnded?: (familyId: string | null) => boolean
+  /** The logins that have ended, and their access tokens with them. Default: none. */
+  readonly endedLogins?: Pick<ReadonlySet<string>, 'has'>
 }
 
 /** Tokens of players and of operators: JWTs signed with Ed25519, verified with every claim pinned. */
-export async function createTokens({ keys, issuer, audience, isEnded = () => false }: TokenOptions): Promise<Tokens> {
+export async function createTokens({ keys, issuer, audience, endedLogins = new Set() }: TokenOptions): Promise<Tokens> {
   const ring = await createTokenRing(keys)
   const kind: TokenKind = { type: 'at+jwt', issuer, audience, claims: ['prj', 'env'] }
   // One verification costs more than the rest of a request. An entry never outlives its token. The player's status is
@@ -70,7 +70,7 @@ export async function createTokens({ keys, issuer, audience, isEnded = () => fal
   }
 
   function unlessEnded(caller: PlayerCaller): PlayerCaller {
-    if (isEnded(caller.familyId)) throw new Refusal('invalidToken')
+    if (caller.familyId !== null && endedLogins.has(caller.familyId)) throw new Refusal('invalidToken')
     return caller
   }
 
