@@ -1,7 +1,7 @@
 import type { TokenKey } from './auth/tokens.ts'
 import type { SecretsKey } from './providers/secrets.ts'
 import { type ConnectionLimitSettings, readConnectionLimits } from './rate-limits/connection-limits.ts'
-import { type RateLimitSettings, readRateLimits } from './rate-limits/settings.ts'
+import { type RateLimitSettings, readRateLimits } from './rate-limits/rate-limits.ts'
 
 /** The configuration from environment variables. Read once at start, and passed on. */
 export interface Config {

@@ -20,7 +20,8 @@ const LEVELS = {
   contents: /^(routes|schema|dev\/client-contract)\.ts$|^openapi\//,
   surfaces: /^(http\/health|graphql\/(yoga|socket))\.ts$/,
   app: /^app\/(?!log|metrics|service|serve)[a-z-]+\.ts$/,
-  development: /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|console-link|development-players)\.ts$/,
+  development:
+    /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|console-link|development-players|adjust-wallet)\.ts$/,
   serve: /^app\/serve\.ts$/,
   entries: /^(server|cli|dev\/(demo|schema\.print|docs\.copy))\.ts$/,
 } as const

@@ -4,7 +4,7 @@ import { expiring } from '../commit/table.ts'
 import type { Config } from '../config.ts'
 import { purgeOldEvents } from '../events/retention.ts'
 import { purgeCalls } from '../insight/calls.ts'
-import { rollUpHours } from '../insight/hours.ts'
+import { rollUpHours } from '../insight/fold.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
 import type { Logger } from './log.ts'
 

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { withDatabase } from '../db/open.ts'
 import { createPlayer } from '../players/create-player.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { adjustWallet } from '../wallet/adjust.ts'
+import { adjustWallet } from './adjust-wallet.ts'
 
 export interface NewDevelopmentPlayer {
   readonly nickname?: string

@@ -8,7 +8,7 @@ import { parseMoment } from '../request/moment.ts'
 import type { Context } from './context.ts'
 import { DEFAULT_SIZE, MAX_SIZE } from './page.ts'
 import './pages-plugin.ts'
-import './descriptions-plugin.ts'
+import './descriptions.ts'
 import { parseInt64, parseInt64Literal, parseObject, parseObjectLiteral, plainJson } from './scalars.ts'
 
 /** The builder of the GraphQL schema. Types are in the features' `graphql.ts`; `schema.ts` lists these files. */

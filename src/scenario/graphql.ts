@@ -13,10 +13,9 @@ import { argsOf, inputOf } from '../graphql/shapes.ts'
 import { MAX_INT32 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
-import { cloneScenario } from './clone.ts'
 import { DiffType } from './graphql-diff.ts'
 import { type Validation, validateDefinition } from './parse-definition.ts'
-import { type Publication, type PublishedScenario, publishScenario, readScenario } from './publish.ts'
+import { cloneScenario, type Publication, type PublishedScenario, publishScenario, readScenario } from './publish.ts'
 import {
   cloneRequest,
   diffRequest,

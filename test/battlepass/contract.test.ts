@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
+import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { type Json, print } from '../../src/json.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { gold, passNode, scenario, season } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
 import {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
+import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { adjustWallet } from '../../src/wallet/adjust.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario, season } from '../support/definitions.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance } from '../support/game.ts'

@@ -4,7 +4,7 @@ import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
-import { askWallet, balanceOf, move } from './holdings.ts'
+import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
 
 export interface Adjustment {
   readonly currency: string
