@@ -21,7 +21,7 @@ const LEVELS = {
   surfaces: /^(http\/health|graphql\/(yoga|socket))\.ts$/,
   app: /^app\/(?!log|metrics|service|serve)[a-z-]+\.ts$/,
   development:
-    /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|console-link|development-players|adjust-wallet)\.ts$/,
+    /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|console-link|development-players|adjust-wallet|copy)\.ts$/,
   serve: /^app\/serve\.ts$/,
   entries: /^(server|cli|dev\/(demo|schema\.print|docs\.copy))\.ts$/,
 } as const

@@ -4,7 +4,6 @@ import { identities } from '../auth/identities.ts'
 import { lastLogins } from '../auth/last-logins.ts'
 import { loginLog } from '../auth/login-log.ts'
 import { passes, tierClaims, xpLedger } from '../battlepass/passes.ts'
-import { type CopyValue, copyInto, copyLine } from '../db/copy.ts'
 import { FOLDING_LOCK } from '../insight/fold.ts'
 import { LENGTH_MS } from '../insight/range.ts'
 import { BUCKETS, type Measure } from '../insight/tally.ts'
@@ -13,6 +12,7 @@ import { storage } from '../players/storage.ts'
 import { rewardPayments } from '../scenario/reward-payments.ts'
 import { runs } from '../scenario/runs.ts'
 import { inventory, walletLedger, wallets } from '../wallet/holdings.ts'
+import { type CopyValue, copyInto, copyLine } from './copy.ts'
 
 /** The rows of a batch of seeded players, by table, in the order of writing. */
 const COLUMNS = {

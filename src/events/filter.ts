@@ -11,15 +11,6 @@ export interface EventFilter {
   readonly byClient: boolean | null
 }
 
-export const EVERY_EVENT: EventFilter = {
-  playerId: null,
-  scenarioId: null,
-  nodeId: null,
-  types: null,
-  handles: null,
-  byClient: null,
-}
-
 export function matches(
   { playerId, scenarioId, nodeId, types, handles, byClient }: EventFilter,
   event: StreamEvent,

@@ -11,18 +11,11 @@ import { withoutRedis } from '../support/redis.ts'
 import { SEED } from '../support/seed.ts'
 import { until } from '../support/until.ts'
 import { cursorAt, storedCursor, untimed } from './cursors.ts'
+import { EVERY_EVENT } from './filters.ts'
 import { climb, createFleet, graphql, type Listener, listen, stream, subscribed } from './fleet.ts'
 
 const RESTORES = 12
 const LISTENERS = 12
-const EVERY_EVENT = {
-  playerId: null,
-  scenarioId: null,
-  nodeId: null,
-  types: null,
-  handles: null,
-  byClient: null,
-}
 const QUERY = `query ($environment: String, $after: String, $before: String) {
   events(environment: $environment, after: $after, before: $before, first: 50) { edges { cursor } } }`
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES, type StreamEvent } from '../../src/events/catalogue.ts'
-import { EVERY_EVENT, type EventFilter, matches } from '../../src/events/filter.ts'
+import { type EventFilter, matches } from '../../src/events/filter.ts'
 import { SubscriptionIndex, type Topic } from '../../src/events/subscription-index.ts'
+import { EVERY_EVENT } from './filters.ts'
 
 const NAMES = ['a', 'b', 'c', 'a\nb', 'b/c', '']
 

@@ -11,7 +11,6 @@ import { readConfig } from '../../src/config.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { type Bus, createLocalBus } from '../../src/events/bus.ts'
 import type { StreamEvent } from '../../src/events/catalogue.ts'
-import { EVERY_EVENT } from '../../src/events/filter.ts'
 import { PAGE } from '../../src/events/read-stream.ts'
 import { createSubscriptions } from '../../src/events/subscriptions.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
@@ -26,6 +25,7 @@ import { startProxy } from '../support/proxy.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
 import { cursorAt, positionOf, storedCursor } from './cursors.ts'
+import { EVERY_EVENT } from './filters.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
 type Event = any

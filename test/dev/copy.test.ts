@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { copyInto, copyLine } from '../../src/db/copy.ts'
+import { copyInto, copyLine } from '../../src/dev/copy.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
