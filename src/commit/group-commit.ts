@@ -210,19 +210,16 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     }
   }
 
+  /** Decides and commits the calls without an answer as one group. */
+  function attempt(client: PoolClient, mode: Mode, entries: readonly Entry[]): Promise<GroupResult> {
+    const waiting = entries.filter((entry) => !entry.isSettled)
+    return executeGroup({ client, memory, clock, mode, isReadOnly: readOnly, entries: waiting, committed })
+  }
+
   /** Decides on rows in memory. Calls that need more, or whose players were not proven, take the long way next. */
   async function runRemembered(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     while (entries.some((entry) => !entry.isSettled)) {
-      const waiting = entries.filter((entry) => !entry.isSettled)
-      const result = await executeGroup({
-        client,
-        memory,
-        clock,
-        mode: 'proves',
-        isReadOnly: readOnly,
-        entries: waiting,
-        committed,
-      })
+      const result = await attempt(client, 'proves', entries)
       if (result.kind === 'bug') {
         refuse(result.entry, result.error)
         continue
@@ -238,16 +235,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   async function runLong(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     for (let retries = 0; entries.some((entry) => !entry.isSettled); ) {
-      const waiting = entries.filter((entry) => !entry.isSettled)
-      const result: GroupResult = await executeGroup({
-        client,
-        memory,
-        clock,
-        mode: longMode,
-        isReadOnly: readOnly,
-        entries: waiting,
-        committed,
-      })
+      const result = await attempt(client, longMode, entries)
       if (result.kind === 'done') return
       if (result.kind === 'lost') throw result.error
       if (result.kind === 'unsendable') {
