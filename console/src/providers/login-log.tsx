@@ -1,54 +1,80 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { Attempts } from '../players/attempts.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
-import { TextField } from '../ui/form.tsx'
+import { Button } from '../ui/button.tsx'
+import { saveFile, toCsv } from '../ui/csv.ts'
+import { FilterField, useFilters } from '../ui/filters.tsx'
 import { Panel } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
-import { number, words } from '../ui/text.tsx'
+import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { loginLogQuery } from './operations.ts'
+import { noteName, outcomeName } from './words.ts'
 
 /** Logins and links of the last 30 days, each with its attempts at the webhook. */
 export function LoginLog() {
   const environment = useEnvironment()
-  const [provider, setProvider] = useState('')
-  const [subject, setSubject] = useState('')
+  const filters = useFilters()
+  const provider = filters.value('provider')
+  const isFiltered = filters.isSet('provider', 'subject', 'player')
   const pages = usePages({
     query: loginLogQuery,
-    variables: { environment, provider: provider || undefined, subject: subject || undefined },
+    variables: {
+      environment,
+      provider: provider || undefined,
+      subject: filters.value('subject') || undefined,
+      playerId: filters.value('player') || undefined,
+    },
     connectionOf: (data) => data.loginLog,
     additionalTypenames: ['LoginLogEntry'],
   })
+
+  function save(): void {
+    const titles = ['occurredAt', 'operation', 'outcome', 'provider', 'subject', 'playerId', 'milliseconds', 'attempts']
+    const rows = pages.rows.map((entry) => [
+      entry.occurredAt,
+      entry.operation,
+      entry.outcome,
+      entry.provider,
+      entry.subject,
+      entry.playerId,
+      entry.milliseconds,
+      entry.attempts.map(({ status, error }) => status ?? error).join(' '),
+    ])
+    saveFile(`logins-${environment}.csv`, toCsv(titles, rows))
+  }
+
   return (
-    <Panel title="Login log">
+    <Panel
+      title={provider === '' ? 'Login log' : `Login log of ${provider}`}
+      actions={
+        <>
+          <Button onClick={pages.reload} busy={pages.isLoading}>
+            Refresh
+          </Button>
+          <Button onClick={save} disabled={pages.rows.length === 0}>
+            CSV of the shown
+          </Button>
+        </>
+      }
+    >
       <div className="filters">
-        <TextField
-          label="Provider"
-          name="provider"
-          type="search"
-          placeholder="all"
-          value={provider}
-          onChange={(value) => setProvider(value.trim())}
-        />
-        <TextField
-          label="Subject"
-          name="subject"
-          type="search"
-          placeholder="all"
-          value={subject}
-          onChange={(value) => setSubject(value.trim())}
-        />
+        <FilterField label="Subject" name="subject" placeholder="the studio’s id, whole" filters={filters} />
+        <FilterField label="Player" name="player" placeholder="a player’s id" filters={filters} />
       </div>
       <PagedTable
         caption="Login log"
         pages={pages}
         keyOf={({ id }) => id}
         empty={
-          <Empty title={provider || subject ? 'No login matches' : 'No login in the last 30 days'}>
-            Logins that asked no webhook, such as those with an unknown provider, are not listed.
+          <Empty title={isFiltered ? 'No login matches' : 'No login in the last 30 days'}>
+            {isFiltered ? (
+              <Button onClick={() => filters.clear('provider', 'subject', 'player')}>Clear the filters</Button>
+            ) : (
+              'Logins that asked no webhook, such as those with an unknown provider, are not listed.'
+            )}
           </Empty>
         }
         columns={[
@@ -57,23 +83,34 @@ export function LoginLog() {
             title: 'Outcome',
             cell: ({ outcome, operation }) => (
               <>
-                <span className={outcome === 'OK' ? 'badge good' : 'badge bad'}>{words(outcome)}</span>{' '}
+                <span className={outcome === 'OK' ? 'badge good' : 'badge bad'}>{outcomeName(outcome)}</span>{' '}
                 {operation === 'LINK' && 'link'}
               </>
             ),
           },
           { title: 'Provider', cell: (entry) => entry.provider },
+          { title: 'Subject', cell: ({ subject }) => subject ?? '–' },
           {
             title: 'Player',
-            cell: (entry) =>
-              entry.playerId === null ? (
-                (entry.subject ?? '–')
+            cell: ({ playerId }) =>
+              playerId === null ? (
+                '–'
               ) : (
-                <Link href={`/env/${environment}/players/${entry.playerId}`}>{entry.subject ?? entry.playerId}</Link>
+                <Link href={`/env/${environment}/players/${playerId}`} className="clip" title={playerId}>
+                  {playerId}
+                </Link>
               ),
           },
           { title: 'Time taken', isNumber: true, cell: ({ milliseconds }) => `${number(milliseconds)} ms` },
-          { title: 'Attempts', cell: ({ attempts }) => <Attempts of={attempts} /> },
+          {
+            title: 'Calls of the webhook',
+            cell: ({ attempts, notes }) => (
+              <>
+                <Attempts of={attempts} />
+                {notes.length > 0 && <p className="hint">Ignored: {notes.map(noteName).join(', ')}.</p>}
+              </>
+            ),
+          },
         ]}
       />
     </Panel>

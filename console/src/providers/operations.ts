@@ -59,6 +59,9 @@ export const testProviderMutation = graphql(`
       outcome
       status
       subject
+      nickname
+      avatarUrl
+      dataText
       notes
       attempts {
         status
@@ -71,59 +74,79 @@ export const testProviderMutation = graphql(`
   }
 `)
 
-export const loginStatisticsQuery = graphql(`
-  query ConsoleLoginStatistics(
-    $environment: String!
-    $provider: String
-    $from: DateTime!
-    $to: DateTime!
-    $by: InsightStep!
-  ) {
-    loginStatistics(environment: $environment, provider: $provider, from: $from, to: $to) {
-      from
-      to
+/** How many people a change touches: the logins of a provider in the last 24 hours. */
+export const recentLoginsQuery = graphql(`
+  query ConsoleRecentLogins($environment: String!, $provider: String!) {
+    loginStatistics(environment: $environment, provider: $provider) {
       total {
         logins
-        attemptsPerLogin
-        latency {
-          mean
-          p50
-          p90
-          p95
-          p99
-        }
-        outcomes {
-          outcome
-          logins
-          rate
-        }
-      }
-      times(by: $by) {
-        startsAt
-        figures {
-          logins
-          latency {
-            p50
-            p95
-          }
-          outcomes {
-            outcome
-            logins
-          }
-        }
       }
     }
   }
 `)
 
+const figuresFragment = graphql(`
+  fragment ConsoleLoginFigures on LoginFigures {
+    logins
+    attemptsPerLogin
+    latency {
+      mean
+      p50
+      p90
+      p95
+      p99
+    }
+    outcomes {
+      outcome
+      logins
+      rate
+    }
+  }
+`)
+
+export const loginStatisticsQuery = graphql(
+  `
+    query ConsoleLoginStatistics(
+      $environment: String!
+      $provider: String
+      $from: DateTime!
+      $to: DateTime!
+      $by: InsightStep!
+    ) {
+      loginStatistics(environment: $environment, provider: $provider, from: $from, to: $to) {
+        from
+        to
+        total {
+          ...ConsoleLoginFigures
+        }
+        providers {
+          provider
+          figures {
+            ...ConsoleLoginFigures
+          }
+        }
+        times(by: $by) {
+          startsAt
+          figures {
+            logins
+            latency {
+              p50
+              p95
+            }
+            outcomes {
+              outcome
+              logins
+            }
+          }
+        }
+      }
+    }
+  `,
+  [figuresFragment],
+)
+
 export const loginLogQuery = graphql(`
-  query ConsoleLoginLog(
-    $environment: String!
-    $after: String
-    $provider: String
-    $subject: String
-    $playerId: ID
-  ) {
+  query ConsoleLoginLog($environment: String!, $after: String, $provider: String, $subject: String, $playerId: ID) {
     loginLog(
       environment: $environment
       first: 50
@@ -141,6 +164,7 @@ export const loginLogQuery = graphql(`
         subject
         playerId
         milliseconds
+        notes
         attempts {
           status
           error

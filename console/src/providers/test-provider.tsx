@@ -1,28 +1,30 @@
 import { type FormEvent, useState } from 'react'
 import { useClient } from 'urql'
 import type { ResultOf } from '../graphql.ts'
-import { Attempts } from '../players/attempts.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { type Fault, faultsOf, textOf } from '../ui/errors.ts'
 import { Form, TextAreaField } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
-import { words } from '../ui/text.tsx'
+import { AttemptTable } from './attempt-table.tsx'
 import { testProviderMutation } from './operations.ts'
+import css from './providers.module.css'
 import type { CustomProvider } from './providers-page.tsx'
+import { SamplePicker } from './sample-picker.tsx'
+import { noteName, outcomeAdvice, outcomeName } from './words.ts'
 
 type Result = ResultOf<typeof testProviderMutation>['testAuthProvider']
 
-/** The last sample of each provider, for this browser. It may hold credentials of a player, so the tab forgets it. */
-const sampleKey = (environment: string, name: string): string => `tierway.sample:${environment}:${name}`
+/** What was sent last. It may hold credentials of a player, so the tab forgets it. */
+const lastOf = (environment: string, name: string): string => `tierway.last-sample:${environment}:${name}`
 
 /** Calls the webhook as a login would, and shows each attempt. */
 export function TestProvider({ provider, onClose }: { provider: CustomProvider; onClose: () => void }) {
   const client = useClient()
   const environment = useEnvironment()
-  const key = sampleKey(environment, provider.name)
-  const [customData, setCustomData] = useState(sessionStorage.getItem(key) ?? '{\n  "ticket": "…"\n}')
+  const last = lastOf(environment, provider.name)
+  const [customData, setCustomData] = useState(sessionStorage.getItem(last) ?? '{\n  "ticket": "…"\n}')
   const [isBusy, setBusy] = useState(false)
   const [result, setResult] = useState<Result>()
   const [fault, setFault] = useState<string>()
@@ -30,7 +32,7 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
-    sessionStorage.setItem(key, customData)
+    sessionStorage.setItem(last, customData)
     setBusy(true)
     const input = { environment, provider: provider.name, customData }
     const { data, error } = await client.mutation(testProviderMutation, { input })
@@ -54,23 +56,56 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
         />
         <div className="actions">
           <Button type="submit" tone="primary" busy={isBusy}>
-            {result ? 'Send again' : 'Send'}
+            {isBusy ? 'Waiting for the webhook…' : result ? 'Send again' : 'Send'}
           </Button>
         </div>
       </Form>
+      <SamplePicker provider={provider.name} text={customData} onChoose={setCustomData} />
       {fault && <Notice tone="error">{fault}</Notice>}
       {result && (
         <>
-          <Notice tone={result.outcome === 'OK' ? 'success' : 'error'}>
-            {result.outcome === 'OK'
-              ? `The login would succeed, with the subject ${result.subject}.`
-              : `The login would fail: ${words(result.outcome)} (a client gets ${result.status}).`}
-          </Notice>
-          {result.notes.length > 0 && <p>Not stored: {result.notes.map(words).join(', ')}.</p>}
+          <Outcome of={result} />
+          {result.outcome === 'OK' && <Stored of={result} />}
           <h3>Attempts</h3>
-          <Attempts of={result.attempts} />
+          {result.attempts.length === 0 ? (
+            <p className="muted">The webhook was not called.</p>
+          ) : (
+            <AttemptTable of={result.attempts} />
+          )}
         </>
       )}
     </Dialog>
+  )
+}
+
+function Outcome({ of: { outcome, subject, status } }: { of: Result }) {
+  if (outcome === 'OK') return <Notice tone="success">The login would succeed, with the subject {subject}.</Notice>
+  return (
+    <Notice tone="error">
+      The login would fail: {outcomeName(outcome)}. A client gets status {status}. {outcomeAdvice(outcome)}
+    </Notice>
+  )
+}
+
+/** What the login would write to the player. */
+function Stored({ of: { nickname, avatarUrl, dataText, notes } }: { of: Result }) {
+  return (
+    <>
+      <h3>What would be stored</h3>
+      <dl className={css.facts}>
+        <dt>Nickname</dt>
+        <dd>{nickname ?? <span className="muted">stays as it is; a new player has the one of its client</span>}</dd>
+        <dt>Avatar</dt>
+        <dd>{avatarUrl ?? <span className="muted">stays as it is</span>}</dd>
+        <dt>Storage</dt>
+        <dd>{dataText === null ? <span className="muted">stays as it is</span> : <pre>{dataText}</pre>}</dd>
+        {notes.length > 0 && (
+          <>
+            <dt>Ignored</dt>
+            <dd>{notes.map(noteName).join(', ')}</dd>
+          </>
+        )}
+      </dl>
+    </>
   )
 }

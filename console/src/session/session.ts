@@ -11,6 +11,8 @@ export interface Session {
   readonly actor: string
   readonly role: Role
   readonly projectId: string
+  /** The platform key that made the token, which ends with it. */
+  readonly keyId: string
   /** When the service begins to refuse the token, in milliseconds. */
   readonly expiresAt: number
 }
@@ -65,11 +67,11 @@ function readSession(): Session | null {
 function readToken(token: string): Session {
   const [, payload = ''] = token.split('.')
   const bytes = Uint8Array.from(atob(payload.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0))
-  const { act, role, prj, exp } = JSON.parse(new TextDecoder().decode(bytes))
+  const { sub, act, role, prj, exp } = JSON.parse(new TextDecoder().decode(bytes))
   const known = ROLES.find((one) => one === String(role).toUpperCase())
   if (typeof act !== 'string' || known === undefined || typeof exp !== 'number')
     throw new Error('this is not an operator token')
-  return { token, actor: act, role: known, projectId: String(prj), expiresAt: exp * 1000 }
+  return { token, actor: act, role: known, projectId: String(prj), keyId: String(sub), expiresAt: exp * 1000 }
 }
 
 function tell(): void {

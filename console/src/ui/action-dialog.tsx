@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { CombinedError } from 'urql'
 import { Link } from 'wouter'
 import { Button } from './button.tsx'
@@ -11,10 +11,14 @@ import { Notice } from './states.tsx'
 export interface ActionResult {
   /** A request that was refused, or had no answer. */
   readonly error?: CombinedError
+  /** What is wrong with the fields, where the request names its members in another way. By default those of `error`. */
+  readonly faults?: readonly Fault[]
   /** The refusal of an action of support: data, not an error. */
   readonly refusal?: string | null
   /** What happened, in a sentence. */
   readonly done?: ReactNode
+  /** Set when `done` holds what is not shown again: the dialog then closes by its buttons alone. */
+  readonly isShownOnce?: boolean
   /** The entry of the audit log; null when nothing changed. */
   readonly auditEntry?: { readonly id: string } | null
   /** Where that entry is shown. By default in the audit log of the project, which needs the role admin. */
@@ -41,7 +45,7 @@ export function ActionDialog(props: {
   const [reason, setReason] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [result, setResult] = useState<ActionResult>()
-  const faults: readonly Fault[] = faultsOf(result?.error)
+  const faults = result?.faults ?? faultsOf(result?.error)
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
@@ -52,23 +56,8 @@ export function ActionDialog(props: {
 
   if (result?.done !== undefined) {
     return (
-      <Dialog title={props.title} onClose={props.onClose}>
-        <Notice tone="success">{result.done}</Notice>
-        {result.auditEntry && (
-          <p>
-            <Link
-              href={result.auditHref ?? `~/console/project/audit/${result.auditEntry.id}`}
-              onClick={() => props.onClose()}
-            >
-              Row of the audit log
-            </Link>
-          </p>
-        )}
-        <div className="actions">
-          <Button tone="primary" onClick={props.onClose}>
-            Close
-          </Button>
-        </div>
+      <Dialog title={props.title} onClose={props.onClose} stays={result.isShownOnce}>
+        <Done result={result} onClose={props.onClose} />
       </Dialog>
     )
   }
@@ -88,5 +77,28 @@ export function ActionDialog(props: {
         </div>
       </Form>
     </Dialog>
+  )
+}
+
+/** What has happened. The focus goes to its first button, since the one that was pressed is gone. */
+function Done({ result, onClose }: { result: ActionResult; onClose: () => void }) {
+  const ref = useRef<HTMLDivElement>(null)
+  useEffect(() => ref.current?.querySelector('button')?.focus(), [])
+  return (
+    <div className="form" ref={ref}>
+      <Notice tone="success">{result.done}</Notice>
+      {result.auditEntry && (
+        <p>
+          <Link href={result.auditHref ?? `~/console/project/audit/${result.auditEntry.id}`} onClick={() => onClose()}>
+            Row of the audit log
+          </Link>
+        </p>
+      )}
+      <div className="actions">
+        <Button tone="primary" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+    </div>
   )
 }

@@ -1,10 +1,12 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 
-/** A modal dialog. Escape, the cross and a click beside it close it. */
+/** A modal dialog. Escape, the cross and a click beside it close it. The focus then returns to where it was. */
 export function Dialog(props: {
   readonly title: string
   readonly onClose: () => void
   readonly wide?: boolean
+  /** Set while it shows what nothing else shows again: neither Escape nor a click beside it closes it then. */
+  readonly stays?: boolean
   readonly children: ReactNode
 }) {
   const ref = useRef<HTMLDialogElement>(null)
@@ -32,8 +34,11 @@ export function Dialog(props: {
         // React's strict mode closes and opens each dialog once more.
         if (!ref.current?.open) props.onClose()
       }}
+      onCancel={(event) => {
+        if (props.stays) event.preventDefault()
+      }}
       onClick={(event) => {
-        if (event.target === ref.current) props.onClose()
+        if (event.target === ref.current && !props.stays) props.onClose()
       }}
     >
       <div className="dialog-body">

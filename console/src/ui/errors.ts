@@ -18,6 +18,13 @@ export function faultsOf(error: CombinedError | undefined): readonly Fault[] {
   return Array.isArray(details) ? details : []
 }
 
+/** Whether a change that ended with this error may have taken effect all the same. */
+export function isOutcomeOpen(error: CombinedError | undefined): boolean {
+  if (error === undefined) return false
+  const code = codeOf(error)
+  return code === undefined || code === 'UNAVAILABLE' || code === 'INTERNAL_ERROR'
+}
+
 /** An error in words that a person can act on. */
 export function textOf(error: CombinedError): string {
   if (error.networkError) return 'The service cannot be reached. It may be restarting: try again in a moment.'

@@ -1,7 +1,26 @@
-import { createContext, type FormEvent, type HTMLInputTypeAttribute, type ReactNode, useContext, useId } from 'react'
+import {
+  createContext,
+  type FormEvent,
+  type HTMLInputTypeAttribute,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useState,
+} from 'react'
 import { type Fault, sentence } from './errors.ts'
 
-const FaultsContext = createContext<readonly Fault[]>([])
+interface FormContext {
+  readonly faults: readonly Fault[]
+  /** Tells the form that it has a field. The returned function takes it back. */
+  readonly add: (name: string) => () => void
+}
+
+const FormContext = createContext<FormContext>({ faults: [], add: () => () => {} })
+
+/** The field that a fault names: `amount` for `input.amount`, `data` for `input.data.rewards[0]`. */
+const fieldOf = ({ path }: Fault): string | undefined => path.replace(/^input\./, '').split(/[.[]/)[0]
 
 /** A form. Faults stand at the fields that they name, such as `input.amount` at the field `amount`; the rest below. */
 export function Form(props: {
@@ -9,12 +28,24 @@ export function Form(props: {
   readonly faults?: readonly Fault[]
   readonly children: ReactNode
 }) {
+  const faults = props.faults ?? []
+  const [names, setNames] = useState<readonly string[]>([])
+  const add = useCallback((name: string) => {
+    setNames((before) => [...before, name])
+    return () => setNames((before) => before.filter((_, index) => index !== before.indexOf(name)))
+  }, [])
+  const rest = faults.filter((fault) => !names.includes(fieldOf(fault) ?? ''))
   return (
-    <FaultsContext value={props.faults ?? []}>
+    <FormContext value={{ faults, add }}>
       <form className="form" onSubmit={props.onSubmit} noValidate={false}>
         {props.children}
+        {rest.map(({ path, message }) => (
+          <p key={`${path} ${message}`} className="fault">
+            <code>{path}</code>: {sentence(message)}
+          </p>
+        ))}
       </form>
-    </FaultsContext>
+    </FormContext>
   )
 }
 
@@ -28,9 +59,9 @@ interface FieldProps {
 /** A label, a control, a hint, and the faults of the service. */
 function Field(props: FieldProps & { readonly children: (control: ControlProps) => ReactNode }) {
   const id = useId()
-  const own = useContext(FaultsContext).filter(
-    ({ path }) => path.replace(/^input\./, '').split(/[.[]/)[0] === props.name,
-  )
+  const { faults, add } = useContext(FormContext)
+  useEffect(() => add(props.name), [add, props.name])
+  const own = faults.filter((fault) => fieldOf(fault) === props.name)
   const described = [props.hint && `${id}-hint`, own.length > 0 && `${id}-fault`].filter(Boolean).join(' ')
   const control = {
     id,

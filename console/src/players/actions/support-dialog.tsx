@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { useClient } from 'urql'
 import { parseJson } from '../../designer/text/json-tree.ts'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
-import { codeOf, sentence } from '../../ui/errors.ts'
+import { codeOf, isOutcomeOpen, sentence } from '../../ui/errors.ts'
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx'
 import { words } from '../../ui/text.tsx'
 import { auditHref } from '../addresses.ts'
@@ -41,10 +41,8 @@ export function SupportDialog(props: {
     const fields = JSON.stringify(request)
     const input = { ...request, reason, ...(action.isKeyed && { idempotencyKey: key.keyOf(fields) }) }
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
-    const code = codeOf(error)
-    // These, and no answer at all, leave open whether the action took effect.
-    if (data || (code !== undefined && code !== 'UNAVAILABLE' && code !== 'INTERNAL_ERROR')) key.onAnswer(fields)
-    if (code === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
+    if (!isOutcomeOpen(error)) key.onAnswer(fields)
+    if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
     if (!data) return { error }
     const { message, auditEntry, changed, result } = data.result
     if (data.result.error !== null) return { refusal: message ?? data.result.error }

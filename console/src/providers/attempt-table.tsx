@@ -1,0 +1,31 @@
+import { Table } from '../ui/table.tsx'
+import { number } from '../ui/text.tsx'
+import { errorName } from './words.ts'
+
+interface Attempt {
+  readonly status: number | null
+  readonly error: string | null
+  readonly milliseconds: number
+  readonly excerpt: string | null
+  readonly hint: string | null
+}
+
+/** Each call of a webhook. Those after the first were made because the one before had failed. */
+export const AttemptTable = ({ of }: { of: readonly Attempt[] }) => (
+  <Table
+    whole
+    caption="Attempts"
+    rows={of.map((attempt, index) => ({ ...attempt, place: index + 1 }))}
+    keyOf={({ place }) => String(place)}
+    columns={[
+      { title: 'Attempt', cell: ({ place }) => place },
+      { title: 'Status', cell: ({ status }) => status ?? 'no answer' },
+      { title: 'Time', isNumber: true, cell: ({ milliseconds }) => `${number(milliseconds)} ms` },
+      {
+        title: 'What went wrong',
+        cell: ({ error, hint }) => [error && errorName(error), hint].filter(Boolean).join('; ') || '–',
+      },
+      { title: 'Beginning of the answer', cell: ({ excerpt }) => (excerpt === null ? '–' : <q>{excerpt}</q>) },
+    ]}
+  />
+)

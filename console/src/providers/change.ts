@@ -1,0 +1,65 @@
+import type { Fault } from '../ui/errors.ts'
+
+/** What a change of a provider sets, except for its secret. */
+export interface Settings {
+  readonly enabled: boolean
+  readonly url: string
+}
+
+const same = (one: Settings | undefined, other: Settings | undefined): boolean =>
+  one?.enabled === other?.enabled && one?.url === other?.url
+
+/**
+ * What somebody else has done to a provider since a dialog showed it. Undefined when the change can be sent: nobody
+ * touched the provider, or an earlier press, whose answer was lost, has made this very change.
+ */
+export function conflictOf(
+  name: string,
+  of: {
+    readonly shown: Settings | undefined
+    readonly found: Settings | undefined
+    /** Undefined removes the provider. */
+    readonly wanted: Settings | undefined
+  },
+): string | undefined {
+  const { shown, found, wanted } = of
+  if (same(found, shown) || same(found, wanted)) return undefined
+  if (found === undefined) return `Somebody has removed ${name} meanwhile. Close this dialog and look again.`
+  const state = `it is ${found.enabled ? 'enabled' : 'disabled'} and calls ${found.url}`
+  return shown === undefined
+    ? `Somebody has added ${name} meanwhile: ${state}. Close this dialog and edit it.`
+    : `Somebody has changed ${name} meanwhile: ${state}. Close this dialog and look again.`
+}
+
+/** What saving a provider will do, in sentences. Empty when nothing would change. */
+export function effectsOf(
+  name: string,
+  of: { readonly shown: Settings | undefined; readonly wanted: Settings; readonly hasNewSecret: boolean },
+): readonly string[] {
+  const { shown, wanted, hasNewSecret } = of
+  if (shown === undefined) {
+    const which = name === 'default' ? 'logins that name no provider' : `logins that name ${name}`
+    return wanted.enabled
+      ? [`From the next login on, ${which} ask ${wanted.url}.`]
+      : [`${name} is stored. Logins through it fail until it is enabled.`]
+  }
+  const effects: string[] = []
+  if (wanted.url !== shown.url)
+    effects.push(`From the next login on, ${name} asks ${wanted.url} instead of ${shown.url}.`)
+  if (wanted.enabled && !shown.enabled) effects.push(`Logins through ${name} are possible again.`)
+  if (!wanted.enabled && shown.enabled)
+    effects.push(`From the next one on, logins through ${name} fail with “custom auth disabled”.`)
+  if (hasNewSecret)
+    effects.push('The new secret signs from the next login on. A webhook that does not know it refuses every login.')
+  return effects
+}
+
+/** Faults of a request that sets all providers, by the fields of a dialog that shows one of them. */
+export function faultsOfProvider(name: string, faults: readonly Fault[]): readonly Fault[] {
+  const own = `authProviders.custom.${name}`
+  return faults.map(({ path, message }) => {
+    const at = path.replace(/^input\./, '')
+    if (at === own) return { path: 'name', message }
+    return { path: at.startsWith(`${own}.`) ? at.slice(own.length + 1) : at, message }
+  })
+}

@@ -1,0 +1,66 @@
+import { RoleButton } from '../ui/button.tsx'
+import { Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import type { CustomProvider } from './providers-page.tsx'
+
+const ACTIONS = { test: 'Test', edit: 'Edit', rotate: 'Rotate secret', remove: 'Remove' } as const
+const KINDS = ['test', 'edit', 'rotate', 'remove'] as const
+
+export type ProviderAction = (typeof KINDS)[number]
+
+/** The custom providers of an environment, each with what can be done to it. */
+export const CustomProviders = (props: {
+  readonly providers: readonly CustomProvider[]
+  readonly onAction: (action: ProviderAction, provider: CustomProvider) => void
+}) => (
+  <Table
+    whole
+    caption="Custom providers"
+    rows={props.providers}
+    keyOf={({ name }) => name}
+    columns={[
+      { title: 'Name', cell: ({ name }) => name },
+      {
+        title: 'Actions',
+        cell: (provider) => (
+          <span className="actions">
+            {KINDS.map((kind) => (
+              <RoleButton
+                key={kind}
+                needs="ADMIN"
+                tone="quiet"
+                label={`${ACTIONS[kind]} ${provider.name}`}
+                onClick={() => props.onAction(kind, provider)}
+              >
+                {ACTIONS[kind]}
+              </RoleButton>
+            ))}
+          </span>
+        ),
+      },
+      {
+        title: 'State',
+        cell: ({ enabled }) => (
+          <span className={enabled ? 'badge good' : 'badge warn'}>{enabled ? 'enabled' : 'disabled'}</span>
+        ),
+      },
+      { title: 'Webhook', cell: ({ url }) => <code>{url}</code> },
+      { title: 'Secret', cell: (provider) => <Secret of={provider} /> },
+      { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} parts="minute" /> },
+    ]}
+  />
+)
+
+function Secret({ of: { hasSecret, replacedSecretsExpireAt } }: { of: CustomProvider }) {
+  if (!hasSecret) return <span className="badge bad">none</span>
+  return (
+    <>
+      stored
+      {replacedSecretsExpireAt.map((at) => (
+        <div key={at} className="muted">
+          a replaced one signs until <Time at={at} parts="minute" />
+        </div>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,135 @@
+import { useState } from 'react'
+import { useClient } from 'urql'
+import { useEnvironment } from '../shell/environment.tsx'
+import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
+import { Button } from '../ui/button.tsx'
+import { CheckField, SelectField, TextField } from '../ui/form.tsx'
+import { copy, Id } from '../ui/text.tsx'
+import { rotateSecretMutation } from './operations.ts'
+import type { CustomProvider } from './providers-page.tsx'
+import { useRecentLogins } from './recent-logins.ts'
+import { newSecret } from './secret.ts'
+
+const OVERLAPS = [
+  ['3600', 'an hour'],
+  ['86400', 'a day'],
+  ['604800', 'a week'],
+  ['2592000', '30 days'],
+  ['0', 'not at all: it ends at once'],
+] as const
+
+const HEADERS = [
+  ['', 'Choose…'],
+  ['webhook-signature', 'webhook-signature (Standard Webhooks)'],
+  ['X-Signature', 'X-Signature, or I do not know'],
+] as const
+
+/**
+ * Replaces the secret of a provider. A webhook that checks `X-Signature`, which has one signature, must know the new
+ * secret before; one that checks `webhook-signature` may learn it afterwards.
+ */
+export function RotateSecret({ provider, onClose }: { provider: CustomProvider; onClose: () => void }) {
+  const { name } = provider
+  const client = useClient()
+  const environment = useEnvironment()
+  const recent = useRecentLogins(name)
+  // Made here and once: a press that is repeated after a lost answer sends the same secret, and takes effect once.
+  const [secret, setSecret] = useState(newSecret)
+  const [header, setHeader] = useState('')
+  const [overlap, setOverlap] = useState('86400')
+  const [isDeployed, setDeployed] = useState(false)
+  const isFirst = header === 'X-Signature'
+  const length = OVERLAPS.find(([seconds]) => seconds === overlap)?.[1]
+
+  async function run(reason: string): Promise<ActionResult> {
+    const input = { environment, name, secret, overlapSeconds: Number(overlap), reason }
+    const { data, error } = await client.mutation(rotateSecretMutation, { input })
+    if (!data) return { error }
+    return {
+      done: (
+        <>
+          <p>The new secret signs from now on. Copy it now: it is not shown again.</p>
+          <Id of={secret} />
+          <p>
+            {overlap === '0' ? 'The old one has ended.' : `The old one signs for ${length}.`}{' '}
+            {isFirst
+              ? 'Wait ten seconds for the logins under way. Then the webhook can forget the old one.'
+              : 'Wait ten seconds for the logins under way, then give the webhook the new one.'}
+          </p>
+        </>
+      ),
+      isShownOnce: true,
+      auditEntry: data.rotateProviderSecret.auditEntry,
+    }
+  }
+
+  return (
+    <ActionDialog
+      title={`Rotate the secret of ${name}`}
+      effect={
+        header === '' ? (
+          'Choose the header that the webhook checks to see what this will do.'
+        ) : (
+          <>
+            <p>{isFirst ? effectOfFirst(overlap, length) : effectOfBoth(overlap, length)}</p>
+            {recent && <p>{recent}</p>}
+          </>
+        )
+      }
+      confirm="Rotate"
+      tone={overlap === '0' ? 'danger' : 'primary'}
+      disabled={header === '' || (isFirst && (!isDeployed || secret === ''))}
+      run={run}
+      onClose={onClose}
+    >
+      <SelectField
+        label="Header that the webhook checks"
+        name="header"
+        value={header}
+        onChange={setHeader}
+        options={HEADERS}
+        hint="Ask the engineers of the webhook. In the wrong order, logins fail."
+      />
+      <SelectField
+        label="How long the old secret still signs"
+        name="overlapSeconds"
+        value={overlap}
+        onChange={setOverlap}
+        options={OVERLAPS}
+      />
+      {isFirst && (
+        <>
+          <TextField
+            label="New secret"
+            name="secret"
+            hint="Deploy the webhook so that it accepts a signature by either secret. Then rotate. If it has a new secret already, enter that one."
+            value={secret}
+            onChange={(value) => setSecret(value.trim())}
+            autoComplete="off"
+            maxLength={512}
+            required
+          />
+          <div className="actions">
+            <Button onClick={() => void copy(secret)}>Copy the new secret</Button>
+          </div>
+          <CheckField
+            label="Every server of the webhook accepts both secrets"
+            name="isDeployed"
+            value={isDeployed}
+            onChange={setDeployed}
+          />
+        </>
+      )}
+    </ActionDialog>
+  )
+}
+
+const effectOfFirst = (overlap: string, length: string | undefined): string =>
+  overlap === '0'
+    ? 'X-Signature is by the new secret from the next login on, and the old secret ends at once.'
+    : `X-Signature is by the new secret from the next login on. In webhook-signature, both sign for ${length}.`
+
+const effectOfBoth = (overlap: string, length: string | undefined): string =>
+  overlap === '0'
+    ? 'The new secret signs from the next login on, and the old one ends at once. Until the webhook knows the new one, every login fails.'
+    : `Both secrets sign for ${length}, and the webhook accepts either. Give it the new one within this time: no login fails.`

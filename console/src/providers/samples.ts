@@ -1,0 +1,32 @@
+/** A text of `customData` that a person keeps in this browser, under a name. */
+export interface Sample {
+  readonly name: string
+  readonly text: string
+}
+
+/** The place of the samples of a provider. */
+const placeOf = (environment: string, provider: string): string => `tierway.samples:${environment}:${provider}`
+
+export function readSamples(storage: Storage, environment: string, provider: string): readonly Sample[] {
+  try {
+    const kept: unknown = JSON.parse(storage.getItem(placeOf(environment, provider)) ?? '[]')
+    return Array.isArray(kept)
+      ? kept.filter(({ name, text }) => typeof name === 'string' && typeof text === 'string')
+      : []
+  } catch {
+    return []
+  }
+}
+
+export function writeSamples(
+  storage: Storage,
+  environment: string,
+  provider: string,
+  samples: readonly Sample[],
+): void {
+  storage.setItem(placeOf(environment, provider), JSON.stringify(samples))
+}
+
+/** The samples with one more, in the place of the one that has its name. */
+export const withSample = (samples: readonly Sample[], sample: Sample): readonly Sample[] =>
+  [...samples.filter(({ name }) => name !== sample.name), sample].sort((a, b) => a.name.localeCompare(b.name))

@@ -1,0 +1,41 @@
+import { useClient } from 'urql'
+import { useEnvironment } from '../shell/environment.tsx'
+import type { ActionResult } from '../ui/action-dialog.tsx'
+import { faultsOf } from '../ui/errors.ts'
+import { conflictOf, faultsOfProvider, type Settings } from './change.ts'
+import { providersQuery, setProvidersMutation } from './operations.ts'
+
+interface ProviderChange {
+  readonly name: string
+  /** What the dialog shows of it; undefined for a new provider. */
+  readonly shown: Settings | undefined
+  /** Undefined removes it. Without a secret, the stored one is kept. */
+  readonly wanted: (Settings & { readonly secret?: string }) | undefined
+  readonly reason: string
+  readonly done: string
+}
+
+/**
+ * Changes one custom provider. The service replaces all of them at once, so they are read again before: what somebody
+ * else has done to the others stays, and a change of the same one is told instead of being undone.
+ */
+export function useSetProvider(): (change: ProviderChange) => Promise<ActionResult> {
+  const client = useClient()
+  const environment = useEnvironment()
+  return async ({ name, shown, wanted, reason, done }) => {
+    const read = await client.query(providersQuery, { environment }, { requestPolicy: 'network-only' })
+    if (!read.data) return { error: read.error }
+    const custom = read.data.authProviders[0]?.custom ?? []
+    const refusal = conflictOf(name, { shown, found: custom.find((one) => one.name === name), wanted })
+    if (refusal !== undefined) return { refusal }
+    const others = custom
+      .filter((one) => one.name !== name)
+      .map(({ name: other, enabled, url }) => [other, { enabled, url }] as const)
+    const all = Object.fromEntries([...others, ...(wanted === undefined ? [] : [[name, wanted] as const])])
+    const input = { environment, reason, authProviders: JSON.stringify({ custom: all }) }
+    const { data, error } = await client.mutation(setProvidersMutation, { input })
+    return data
+      ? { done, auditEntry: data.setAuthProviders.auditEntry }
+      : { error, faults: faultsOfProvider(name, faultsOf(error)) }
+  }
+}

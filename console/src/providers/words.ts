@@ -1,0 +1,54 @@
+import { words } from '../ui/text.tsx'
+
+// What logins and calls of webhooks came to, for people who do not know the codes.
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  OK: 'succeeded',
+  CUSTOM_AUTH_REJECTED: 'webhook refused',
+  CUSTOM_AUTH_UNAVAILABLE: 'webhook failed',
+  CUSTOM_AUTH_INVALID_RESPONSE: 'invalid answer',
+  CUSTOM_AUTH_INVALID_DATA: 'data over the limits',
+  CUSTOM_AUTH_DISABLED: 'provider disabled',
+  IDENTITY_ALREADY_LINKED: 'linked to another player',
+}
+
+/** An outcome of a login in a few words. */
+export const outcomeName = (outcome: string): string => OUTCOMES[outcome] ?? words(outcome)
+
+const ADVICE: Readonly<Record<string, string>> = {
+  CUSTOM_AUTH_REJECTED: 'The webhook answered 4xx: it does not know this player, or refuses the signature.',
+  CUSTOM_AUTH_UNAVAILABLE: 'The webhook could not be reached, or failed, at every attempt.',
+  CUSTOM_AUTH_INVALID_RESPONSE:
+    'The webhook must answer status 200 and a JSON object with a subject. Redirects are not followed.',
+  CUSTOM_AUTH_INVALID_DATA: 'The data of the answer has too many keys, or a key or a value that is too long.',
+  CUSTOM_AUTH_DISABLED: 'The provider is disabled. Enable it to test it.',
+}
+
+/** Why a login would fail, in a sentence. Empty for an outcome that says it all. */
+export const outcomeAdvice = (outcome: string): string => ADVICE[outcome] ?? ''
+
+const ERRORS: Readonly<Record<string, string>> = {
+  TIMEOUT: 'no whole answer within 3 seconds',
+  DNS: 'the name has no address',
+  PRIVATE_ADDRESS: 'the address is private, which this service does not call',
+  REFUSED: 'nothing listens at the port',
+  RESET: 'the connection was closed before the answer was whole',
+  TLS: 'the certificate is not valid for this name, or the port speaks no TLS',
+  PROTOCOL: 'the answer is not HTTP/1.1, or its headers are too long',
+  BAD_STATUS: 'the status is outside of 200 to 599',
+  TOO_LARGE: 'the answer is over 16 MiB',
+  ENCODING: 'the answer is not UTF-8, or is compressed in another way than it says',
+  OVERLOADED: 'too many calls of this provider are under way',
+  NETWORK: 'the network failed',
+}
+
+/** What went wrong with one call of a webhook. */
+export const errorName = (error: string): string => ERRORS[error] ?? words(error)
+
+const NOTES: Readonly<Record<string, string>> = {
+  NICKNAME_IGNORED: 'the nickname, which is too long or cannot be stored',
+  AVATAR_IGNORED: 'the avatar, whose address is too long or cannot be stored',
+}
+
+/** A part of the webhook's answer that is not stored. */
+export const noteName = (note: string): string => NOTES[note] ?? words(note)

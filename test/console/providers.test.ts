@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withoutChromium } from '../support/browser.ts'
+import { type ConsoleStage, startConsole } from '../support/console.ts'
+import { closeDialog, confirm, loseAnswer } from '../support/console-dialog.ts'
+import { type Operator, startOperator } from '../support/operator.ts'
+
+let stage: ConsoleStage
+/** The studio's webhook. */
+let operator: Operator
+
+beforeAll(async () => {
+  if (withoutChromium !== '') return
+  operator = await startOperator()
+  stage = await startConsole()
+})
+afterAll(async () => {
+  await stage?.stop()
+  await operator?.close()
+})
+
+const provider = () => ({ enabled: true, url: operator.url, secret: operator.secret })
+
+async function rotations(): Promise<number> {
+  const QUERY = '{ auditLog(action: "auth_providers.rotate_secret") { nodes { id } } }'
+  const { data } = await stage.game.graphql(stage.game.platformKey, QUERY)
+  return (data as { auditLog: { nodes: unknown[] } }).auditLog.nodes.length
+}
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () => {
+  it('are set, tested against the real webhook, rotated without a failed login, edited and removed', async () => {
+    const { game } = stage
+    const opened = await stage.open('/env/production/providers')
+    const { page } = opened
+    await page.getByText('No provider in production yet').waitFor()
+    await opened.check('providers-empty')
+    await page.getByRole('button', { name: 'New provider' }).click()
+    await page.getByLabel('Webhook').fill(operator.url)
+    await page.getByRole('dialog').getByLabel('Secret').fill(operator.secret)
+    await page.getByText(`From the next login on, logins that name no provider ask ${operator.url}.`).waitFor()
+    await page.getByText('production has real players.').waitFor()
+    await confirm(page, 'Save')
+    await closeDialog(page)
+
+    operator.answer((_hit, response) => {
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"subject":"ada","nickname":"Ada","data":{"n":12345678901234567890}}')
+    })
+    await page.getByRole('button', { name: 'Test default' }).click()
+    await page.getByLabel('customData (JSON)').fill('{"player":"ada","n":12345678901234567890}')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('The login would succeed, with the subject ada.').waitFor()
+    await page.getByText('{"n":12345678901234567890}', { exact: true }).waitFor()
+    await opened.check('provider-test')
+    expect(operator.hits.at(-1)?.customData).toBe('{"player":"ada","n":12345678901234567890}')
+    operator.answer((_hit, response) => {
+      response.writeHead(403, { 'content-type': 'application/json' }).end('{"error":"no such ticket"}')
+    })
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await page.getByText('The login would fail: webhook refused. A client gets status 401.').waitFor()
+    await page.getByText('{"error":"no such ticket"}').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+
+    await page.getByRole('button', { name: 'Rotate secret default' }).click()
+    await page.getByText('Choose the header that the webhook checks').first().waitFor()
+    await page.getByLabel('Header that the webhook checks').selectOption('webhook-signature')
+    await page.getByLabel('How long the old secret still signs').selectOption('an hour')
+    await page.getByText('Both secrets sign for an hour, and the webhook accepts either.').waitFor()
+    await confirm(page, 'Rotate')
+    const secret = await page.getByRole('dialog').locator('code').textContent()
+    expect(secret).toMatch(/^whsec_/)
+    await page.keyboard.press('Escape')
+    await opened.check('provider-rotated')
+    await closeDialog(page)
+    await page.getByText('a replaced one signs until').waitFor()
+    expect(await page.content()).not.toContain(secret)
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(secret)
+
+    await page.getByRole('button', { name: 'Edit default' }).click()
+    await page.getByText('Nothing is changed yet.').waitFor()
+    await page.getByLabel('Enabled').uncheck()
+    await page.getByText('logins through default fail with “custom auth disabled”.').waitFor()
+    await confirm(page, 'Save')
+    await closeDialog(page)
+    await page.getByText('disabled', { exact: true }).waitFor()
+    expect((await game.login({ player: 'ada' })).body.error).toBe('custom auth disabled')
+    await page.getByRole('button', { name: 'Remove default' }).click()
+    await confirm(page, 'Remove')
+    await closeDialog(page)
+    await page.getByText('No provider in production yet').waitFor()
+    await opened.close()
+  })
+
+  it('that check X-Signature get their secret before it signs', async () => {
+    await stage.game.setProviders({ default: provider() })
+    const opened = await stage.open('/env/production/providers')
+    const { page } = opened
+    await page.getByRole('button', { name: 'Rotate secret default' }).click()
+    await page.getByLabel('Header that the webhook checks').selectOption('X-Signature')
+    await page.getByText('X-Signature is by the new secret from the next login on.').waitFor()
+    const secret = await page.getByLabel('New secret').inputValue()
+    const rotate = page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true })
+    expect(await rotate.isDisabled()).toBe(true)
+    await page.getByLabel('Every server of the webhook accepts both secrets').check()
+    await opened.check('provider-rotate-x-signature')
+    await confirm(page, 'Rotate')
+    expect(await page.getByRole('dialog').locator('code').textContent()).toBe(secret)
+    await opened.close()
+  })
+
+  it('are rotated once, when the answer is lost and the button is pressed again', async () => {
+    await stage.game.setProviders({ default: provider() })
+    const before = await rotations()
+    const { page, close } = await stage.open('/env/production/providers')
+    await page.getByRole('button', { name: 'Rotate secret default' }).click()
+    await page.getByLabel('Header that the webhook checks').selectOption('webhook-signature')
+    await loseAnswer(page, 'rotateProviderSecret')
+    await page.getByRole('dialog').getByLabel('Reason').fill('it leaked')
+    const rotate = page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true })
+    await rotate.click()
+    await page.getByText('The service cannot be reached.').waitFor()
+    await rotate.click()
+    await page.getByText('The new secret signs from now on.').waitFor()
+    expect(await rotations()).toBe(before + 1)
+    await close()
+  })
+
+  it('keep what somebody else has changed meanwhile: the change is told, the others stay', async () => {
+    const { game } = stage
+    await game.setProviders({ default: provider(), other: provider() })
+    const { page, close } = await stage.open('/env/production/providers')
+    await page.getByRole('button', { name: 'Edit default' }).click()
+    await page.getByLabel('Webhook').fill(`${operator.url}/mine`)
+    await game.setProviders({
+      default: { ...provider(), url: `${operator.url}/theirs` },
+      other: provider(),
+      third: provider(),
+    })
+    await page.getByRole('dialog').getByLabel('Reason').fill('moved')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page
+      .getByText(`Somebody has changed default meanwhile: it is enabled and calls ${operator.url}/theirs.`)
+      .waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText(`${operator.url}/theirs`).waitFor()
+
+    await page.getByRole('button', { name: 'Edit other' }).click()
+    await page.getByLabel('Enabled').uncheck()
+    await loseAnswer(page, 'setAuthProviders')
+    await page.getByRole('dialog').getByLabel('Reason').fill('maintenance')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The service cannot be reached.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('other is saved.').waitFor()
+    await closeDialog(page)
+    await page.getByRole('button', { name: 'Edit third' }).waitFor()
+    await page.getByText('disabled', { exact: true }).waitFor()
+    await close()
+  })
+
+  it('name every fault of a refused setting at its field, and change nothing', async () => {
+    const { page, close } = await stage.open('/env/staging/providers')
+    await page.getByRole('button', { name: 'New provider' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('no spaces!')
+    await page.getByLabel('Webhook').fill('ftp://nowhere')
+    await page.getByRole('dialog').getByLabel('Secret').fill('s')
+    await page.getByRole('dialog').getByLabel('Reason').fill('a slip')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').getByRole('alert').waitFor()
+    expect(await page.getByRole('dialog').locator('.fault').count()).toBeGreaterThan(0)
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('No provider in staging yet').waitFor()
+    await close()
+  })
+
+  it('have samples of customData, which the browser keeps until they are forgotten', async () => {
+    await stage.game.setProviders({ default: provider() })
+    const opened = await stage.open('/env/production/providers')
+    const { page } = opened
+    await page.getByRole('button', { name: 'Test default' }).click()
+    await page.getByText('Samples of this browser').click()
+    await page.getByLabel('customData (JSON)').fill('{"player":"grace"}')
+    await page.getByLabel('Keep as a sample in this browser').fill('an old player')
+    await page.getByRole('button', { name: 'Keep', exact: true }).click()
+    await page.reload()
+    await page.getByRole('button', { name: 'Test default' }).click()
+    await page.getByLabel('customData (JSON)').fill('{}')
+    await page.getByLabel('Sample', { exact: true }).selectOption('an old player')
+    expect(await page.getByLabel('customData (JSON)').inputValue()).toBe('{"player":"grace"}')
+    await opened.check('provider-samples')
+    await page.getByRole('button', { name: 'Forget an old player' }).click()
+    expect(await page.getByLabel('Sample', { exact: true }).count()).toBe(0)
+    await opened.close()
+  })
+
+  it('show how logins went, each with its attempts, and are only looked at by a viewer', async () => {
+    const { game } = stage
+    operator.answer((hit, response) => {
+      const isFirst = hit.number % 2 === 1
+      response
+        .writeHead(isFirst ? 503 : 200, { 'content-type': 'application/json' })
+        .end(isFirst ? '' : '{"subject":"grace"}')
+    })
+    await game.setProviders({ default: provider() })
+    expect((await game.login({ player: 'grace' })).status).toBe(200)
+    const opened = await stage.open('/env/production/providers', { role: 'viewer', width: 390, dark: true })
+    const { page } = opened
+    const log = page.getByRole('table', { name: 'Login log' })
+    await log.getByRole('cell', { name: 'grace', exact: true }).waitFor()
+    await page.getByRole('application', { name: 'Logins by outcome' }).locator('canvas').waitFor()
+    await page.getByRole('table', { name: 'Logins by provider' }).getByRole('cell', { name: 'default' }).waitFor()
+    await page.getByRole('button', { name: 'Test default' }).press('Enter')
+    await page.getByText('This needs the role admin. You are signed in as viewer.').waitFor()
+    await page.getByLabel('Subject').fill('nobody')
+    await page.getByText('No login matches').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await opened.check('providers-390-dark')
+    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await log.getByRole('cell', { name: 'grace', exact: true }).waitFor()
+    await opened.close()
+  })
+})
