@@ -1,122 +1,17 @@
-import type { Page } from 'playwright-core'
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { actionTitle } from '../../console/src/project/actions.ts'
 import { changesOf } from '../../console/src/project/changes.ts'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { type Operator, startOperator } from '../support/operator.ts'
+import { closeDialog, confirm, loseAnswer } from '../support/console-dialog.ts'
 
 let stage: ConsoleStage
-/** The studio's webhook. */
-let operator: Operator
 
 beforeAll(async () => {
-  if (withoutChromium !== '') return
-  operator = await startOperator()
-  stage = await startConsole()
+  if (withoutChromium === '') stage = await startConsole()
 })
-afterAll(async () => {
-  await stage?.stop()
-  await operator?.close()
-})
-
-/** Fills in the reason, presses the button, and waits for the result. */
-async function confirm(page: Page, button: string, reason = 'ticket 12'): Promise<void> {
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Reason').fill(reason)
-  await dialog.getByRole('button', { name: button, exact: true }).click()
-  await dialog.getByText('Row of the audit log').waitFor()
-}
-
-const closeDialog = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
-
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () => {
-  it('are set, tested against the real webhook, rotated without a failed login, edited and removed', async () => {
-    const { game } = stage
-    const opened = await stage.open('/env/production/providers')
-    const { page } = opened
-    await page.getByText('No provider in production yet').waitFor()
-    await opened.check('providers-empty')
-    await page.getByRole('button', { name: 'New provider' }).click()
-    await page.getByLabel('Webhook').fill(operator.url)
-    await page.getByRole('dialog').getByLabel('Secret').fill(operator.secret)
-    await page.getByText(`From the next login on, default asks ${operator.url}, for real players.`).waitFor()
-    await confirm(page, 'Save')
-    await closeDialog(page)
-
-    await page.getByRole('button', { name: 'Test default' }).click()
-    await page.getByLabel('customData (JSON)').fill('{"player":"ada","n":12345678901234567890}')
-    await page.getByRole('button', { name: 'Send' }).click()
-    await page.getByText('The login would succeed, with the subject ada.').waitFor()
-    await opened.check('provider-test')
-    expect(operator.hits.at(-1)?.customData).toBe('{"player":"ada","n":12345678901234567890}')
-    operator.answer((_hit, response) => {
-      response.writeHead(403, { 'content-type': 'application/json' }).end('{"error":"no such ticket"}')
-    })
-    await page.getByRole('button', { name: 'Send again' }).click()
-    await page.getByText('The login would fail: custom auth rejected').waitFor()
-    await page.getByText('{"error":"no such ticket"}').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
-
-    await page.getByRole('button', { name: 'Rotate secret default' }).click()
-    await page.getByLabel('How long the old secret still signs').selectOption('an hour')
-    await confirm(page, 'Rotate')
-    const secret = await page.getByRole('dialog').locator('code').textContent()
-    expect(secret?.length).toBeGreaterThan(20)
-    await closeDialog(page)
-    await page.getByText('the old one signs until').waitFor()
-    expect(await page.content()).not.toContain(secret)
-
-    await page.getByRole('button', { name: 'Edit default' }).click()
-    await page.getByLabel('Enabled').uncheck()
-    await page.getByText('Logins through default fail with “custom auth disabled”.').waitFor()
-    await confirm(page, 'Save')
-    await closeDialog(page)
-    await page.getByText('disabled', { exact: true }).waitFor()
-    expect((await game.login({ player: 'ada' })).body.error).toBe('custom auth disabled')
-    await page.getByRole('button', { name: 'Remove default' }).click()
-    await confirm(page, 'Remove')
-    await closeDialog(page)
-    await page.getByText('No provider in production yet').waitFor()
-    await opened.close()
-  })
-
-  it('name every fault of a refused setting, and change nothing', async () => {
-    const { page, close } = await stage.open('/env/staging/providers')
-    await page.getByRole('button', { name: 'New provider' }).click()
-    await page.getByLabel('Webhook').fill('ftp://nowhere')
-    await page.getByRole('dialog').getByLabel('Secret').fill('s')
-    await page.getByRole('dialog').getByLabel('Reason').fill('a slip')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('dialog').getByRole('alert').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    await page.getByText('No provider in staging yet').waitFor()
-    await close()
-  })
-
-  it('show how logins went, each with its attempts, and are only looked at by a viewer', async () => {
-    const { game } = stage
-    operator.answer((hit, response) => {
-      const isFirst = hit.number % 2 === 1
-      response
-        .writeHead(isFirst ? 503 : 200, { 'content-type': 'application/json' })
-        .end(isFirst ? '' : '{"subject":"grace"}')
-    })
-    await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
-    expect((await game.login({ player: 'grace' })).status).toBe(200)
-    const opened = await stage.open('/env/production/providers', { role: 'viewer', width: 390, dark: true })
-    const { page } = opened
-    const log = page.getByRole('table', { name: 'Login log' })
-    await log.getByRole('link', { name: 'grace' }).waitFor()
-    await page.getByRole('application', { name: 'Logins by outcome' }).locator('canvas').waitFor()
-    await page.getByRole('button', { name: 'Test default' }).press('Enter')
-    await page.getByText('This needs the role admin. You are signed in as viewer.').waitFor()
-    await page.getByLabel('Subject').fill('nobody')
-    await page.getByText('No login matches').waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    await opened.check('providers-390-dark')
-    await opened.close()
-  })
-})
+afterAll(() => stage?.stop())
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
   it('are made, shown once, used and revoked', async () => {
@@ -129,6 +24,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     await confirm(page, 'Make the key')
     const sdkKey = await page.getByRole('dialog').locator('code').textContent()
     expect(sdkKey).toMatch(/^twsdk_/)
+    await page.keyboard.press('Escape')
+    await page.getByText('Copy the key now. It is not shown again.').waitFor()
     await closeDialog(page)
     await page.getByText('iOS client').waitFor()
     expect(await page.content()).not.toContain(sdkKey)
@@ -140,7 +37,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     await page.getByRole('button', { name: 'Make the key' }).click()
     await page.getByRole('dialog').getByRole('alert').waitFor()
     await page.getByLabel('Your platform key').fill(game.platformKey)
-    await page.getByLabel('Role').selectOption('operator')
+    await page.getByLabel('Role', { exact: true }).selectOption('operator')
     await confirm(page, 'Make the key', 'for a tool')
     const platformKey = (await page.getByRole('dialog').locator('code').textContent()) ?? ''
     expect((await game.graphql(platformKey, '{ project { name } }')).errors).toBeUndefined()
@@ -153,6 +50,35 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     expect(await page.getByText(`${platformKey.slice(0, 12)}…`).count()).toBe(0)
     await page.getByLabel('Show revoked keys').check()
     await page.getByText(`${platformKey.slice(0, 12)}…`).waitFor()
+    await opened.close()
+  })
+
+  it('whose answer was lost are listed, so that they can be revoked: no press makes a second one unseen', async () => {
+    const { page, close } = await stage.open('/project/keys')
+    await page.getByRole('button', { name: 'New SDK key' }).click()
+    await page.getByLabel('Purpose').fill('Android client')
+    await loseAnswer(page, 'createSdkKey')
+    await page.getByRole('dialog').getByLabel('Reason').fill('a new client')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByText('The answer was lost, and a key may have been made that nobody has seen.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('cell', { name: 'Android client' }).waitFor()
+    const row = page.getByRole('row').filter({ hasText: 'Android client' })
+    await row.getByRole('button', { name: /^Revoke/ }).click()
+    await page.getByText('One other valid key of production stays.').waitFor()
+    await close()
+  })
+
+  it('mark the key of the own session, and warn before it is revoked', async () => {
+    const opened = await stage.open('/project/keys', { width: 390, dark: true })
+    const { page } = opened
+    const row = page.getByRole('row').filter({ hasText: 'your session' })
+    await row.getByRole('button', { name: /^Revoke/ }).click()
+    await page.getByText('Your own session was made with this key: you are signed out, too.').waitFor()
+    await page
+      .getByText('It is the last valid key with the role admin. After that, only the command line can make keys.')
+      .waitFor()
+    await opened.check('key-revoke-390-dark')
     await opened.close()
   })
 
@@ -190,6 +116,21 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments`, () => 
   })
 })
 
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments, when an answer is lost`, () => {
+  it('are created once, and the second press says so', async () => {
+    const { page, close } = await stage.open('/project/environments')
+    await page.getByRole('button', { name: 'New environment' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('qa')
+    await page.getByRole('dialog').getByLabel('Reason').fill('testers')
+    await loseAnswer(page, 'createEnvironment')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('The service cannot be reached.').waitFor()
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('The audit log has the earlier press, whose answer was lost.').waitFor()
+    await close()
+  })
+})
+
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () => {
   it('says who did what and why, by filters that the address keeps, and before beside after', async () => {
     const { game } = stage
@@ -211,7 +152,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
     const { page } = opened
     await page.getByRole('cell', { name: 'a lost reward' }).waitFor()
     await opened.check('audit')
-    await page.getByRole('link', { name: 'player.credit_wallet' }).click()
+    await page.getByRole('link', { name: 'Credit a wallet' }).click()
     const dialog = page.getByRole('dialog')
     const row = dialog.getByRole('row').filter({ hasText: 'balance' })
     await row.getByText('505').waitFor()
@@ -234,12 +175,26 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
     )
     expect(denied.errors?.[0]?.extensions.code).toBe('FORBIDDEN')
     const { page, close } = await stage.open('/project/audit?action=player.ban.denied')
-    await page.getByRole('cell', { name: 'player.ban.denied denied' }).waitFor()
+    await page.getByRole('cell', { name: 'Ban a player denied' }).waitFor()
     await close()
     const viewer = await stage.open('/project/audit', { role: 'viewer', width: 390 })
     await viewer.page.getByText('Not allowed').waitFor()
     await viewer.check('audit-denied-390')
     await viewer.close()
+  })
+})
+
+describe('actions of the audit log', () => {
+  it('have a title each, those that docs/access.md lists', async () => {
+    const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8')
+    const list = page.slice(
+      page.indexOf('- of a player, its id'),
+      page.indexOf('## ', page.indexOf('only when denied')),
+    )
+    const actions = [...list.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].flatMap(([, action = '']) => action)
+    expect(actions.length).toBeGreaterThan(40)
+    expect(actions.filter((action) => actionTitle(action) === action)).toEqual([])
+    expect(actionTitle('player.ban.denied')).toBe('Ban a player')
   })
 })
 

@@ -1,13 +1,15 @@
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
+import { useDenial } from '../session/permission.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
-import { Id } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { actionTitle, isDenied } from './actions.ts'
 import css from './audit.module.css'
-import { Who } from './audit-page.tsx'
-import { changesOf } from './changes.ts'
+import { ChangesTable } from './changes-table.tsx'
 import { auditEntryQuery } from './operations.ts'
+import { Target } from './target.tsx'
+import { Who } from './who.tsx'
 
 type Entry = Parameters<typeof Who>[0] & {
   readonly action: string
@@ -21,33 +23,38 @@ type Entry = Parameters<typeof Who>[0] & {
 
 /** One entry of the audit log, with the state before and after beside each other. */
 export function AuditEntry({ id, onClose }: { id: string; onClose: () => void }) {
-  const [result, read] = useQuery({ query: auditEntryQuery, variables: { id } })
+  const denial = useDenial('ADMIN')
+  const [result, read] = useQuery({ query: auditEntryQuery, variables: { id }, pause: denial !== undefined })
   return (
     <Dialog title="Entry of the audit log" onClose={onClose} wide>
-      <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
-        {({ node }) => {
-          if (node === null || !('action' in node))
-            return <Empty title="There is no such entry">Or your role does not let you read it: it needs admin.</Empty>
-          return <EntryFacts of={node} />
-        }}
-      </Answer>
+      {denial !== undefined ? (
+        <Empty title="Not allowed">{denial}</Empty>
+      ) : (
+        <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
+          {({ node }) =>
+            node === null || !('action' in node) ? <Empty title="There is no such entry" /> : <EntryFacts of={node} />
+          }
+        </Answer>
+      )}
     </Dialog>
   )
 }
 
 /** What an entry says, with the state before and after beside each other. */
 export function EntryFacts({ of }: { of: Entry }) {
-  const { action, target, environment, reason, occurredAt, beforeText, afterText } = of
+  const { action, target, operator, actor, environment, reason, occurredAt, beforeText, afterText } = of
+  const isAdmin = useDenial('ADMIN') === undefined
   return (
     <>
       <dl className={css.facts}>
         <dt>Action</dt>
         <dd>
-          {action} {action.endsWith('.denied') && <span className="badge bad">denied</span>}
+          {actionTitle(action)} <code className="muted">{action}</code>{' '}
+          {isDenied(action) && <span className="badge bad">denied</span>}
         </dd>
         <dt>Who</dt>
         <dd>
-          <Who {...of} />
+          <Who {...of} /> <code className="muted">{actor}</code>
         </dd>
         <dt>Time</dt>
         <dd>
@@ -57,57 +64,27 @@ export function EntryFacts({ of }: { of: Entry }) {
         <dd>{environment ?? '–'}</dd>
         <dt>Target</dt>
         <dd>
-          <Target action={action} target={target} environment={environment} />
+          <Target of={of} />
         </dd>
         <dt>Reason</dt>
         <dd>{reason ?? '–'}</dd>
+        {isAdmin && (
+          <>
+            <dt>See also</dt>
+            <dd className={css.links}>
+              {target !== '' && <Link href={auditHref('target', target)}>All of this target</Link>}
+              {operator === null ? (
+                <Link href={auditHref('actor', actor)}>All with this key</Link>
+              ) : (
+                <Link href={auditHref('operator', operator)}>All of this person</Link>
+              )}
+            </dd>
+          </>
+        )}
       </dl>
-      <Changes before={beforeText} after={afterText} />
+      <ChangesTable before={beforeText} after={afterText} />
     </>
   )
 }
 
-/** The target, as a link where there is a page of it. */
-function Target({ action, target, environment }: { action: string; target: string; environment: string | null }) {
-  const [kind] = action.split('.')
-  if (target === '') return '–'
-  if (environment !== null && kind === 'player')
-    return <Link href={`/env/${environment}/players/${target}`}>{target}</Link>
-  if (environment !== null && kind === 'scenario')
-    return <Link href={`/env/${environment}/scenarios/${encodeURIComponent(target)}`}>{target}</Link>
-  if (environment !== null && kind === 'auth_providers')
-    return <Link href={`/env/${environment}/providers`}>{target}</Link>
-  if (kind === 'sdk_key' || kind === 'platform_key') return <Link href="/project/keys">{target}</Link>
-  return <Id of={target} />
-}
-
-/** The members of both states. Those that differ are marked. */
-function Changes({ before, after }: { before: string | null; after: string | null }) {
-  const changes = changesOf(before, after)
-  if (changes.length === 0) return <p className="muted">The entry has no state before or after.</p>
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-    <section className="table-box" aria-label="Before and after" tabIndex={0}>
-      <table className={css.changes}>
-        <thead>
-          <tr>
-            <th scope="col">Member</th>
-            <th scope="col">Before</th>
-            <th scope="col">After</th>
-          </tr>
-        </thead>
-        <tbody>
-          {changes.map(({ path, before, after, isChanged }) => (
-            <tr key={path} className={isChanged ? css.changed : undefined}>
-              <th scope="row">
-                <code>{path}</code> {isChanged && <span className="hidden">changed</span>}
-              </th>
-              <td>{before === undefined ? <span className="muted">–</span> : <code>{before}</code>}</td>
-              <td>{after === undefined ? <span className="muted">–</span> : <code>{after}</code>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  )
-}
+const auditHref = (filter: string, value: string): string => `/project/audit?${filter}=${encodeURIComponent(value)}`

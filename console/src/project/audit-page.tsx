@@ -1,42 +1,43 @@
-import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { useQuery } from 'urql'
+import { Link, useLocation, useParams } from 'wouter'
+import { useDenial } from '../session/permission.tsx'
+import { projectQuery } from '../shell/operations.ts'
 import { Button } from '../ui/button.tsx'
 import { saveFile, toCsv } from '../ui/csv.ts'
-import { TextField } from '../ui/form.tsx'
+import { FilterField, useFilters } from '../ui/filters.tsx'
+import { SelectField, TextField } from '../ui/form.tsx'
 import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
+import { actionChoices, actionTitle, isDenied } from './actions.ts'
 import { AuditEntry } from './audit-entry.tsx'
 import { auditLogQuery } from './operations.ts'
+import { Target } from './target.tsx'
+import { Who } from './who.tsx'
 
-const ACTIONS = [
-  'player.credit_wallet',
-  'player.debit_wallet',
-  'player.grant_xp',
-  'player.grant_tier',
-  'player.grant_premium',
-  'player.ban',
-  'player.delete',
-  'scenario.publish',
-  'scenario.clone',
-  'auth_providers.set',
-  'auth_providers.rotate_secret',
-  'sdk_key.create',
-  'platform_key.create',
-  'operator_token.create',
-  'environment.create',
-]
+const FILTERS = ['action', 'operator', 'target', 'environment', 'actor', 'from', 'to'] as const
 
+/** The log is not even asked for without the role: the attempt would be written to it as a denied one. */
 export default function AuditPage() {
+  const denial = useDenial('ADMIN')
+  if (denial === undefined) return <AuditLog />
+  return (
+    <Page title="Audit log">
+      <Empty title="Not allowed">
+        {denial} Operators read what was done to a player on the page of the player, under Audit.
+      </Empty>
+    </Page>
+  )
+}
+
+function AuditLog() {
   const { entryId } = useParams()
   const [, navigate] = useLocation()
-  const [search, setSearch] = useSearchParams()
-  const value = (name: string) => search.get(name) ?? ''
-  const day = (name: string, days = 0) => {
-    const at = Date.parse(`${value(name)}T00:00:00Z`)
-    return Number.isNaN(at) ? undefined : new Date(at + days * 86_400_000).toISOString()
-  }
+  const filters = useFilters()
+  const [{ data: project }] = useQuery({ query: projectQuery })
+  const { value } = filters
   const pages = usePages({
     query: auditLogQuery,
     variables: {
@@ -45,47 +46,40 @@ export default function AuditPage() {
       operator: value('operator') || undefined,
       target: value('target') || undefined,
       environment: value('environment') || undefined,
-      from: day('from'),
+      from: dayOf(value('from')),
       // The last day counts as a whole.
-      to: day('to', 1),
+      to: dayOf(value('to'), 1),
     },
     connectionOf: (data) => data.auditLog,
     additionalTypenames: ['AuditLogEntry'],
   })
-  const query = search.size > 0 ? `?${search}` : ''
-  const set = (name: string, entered: string) =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before)
-        if (entered === '') after.delete(name)
-        else after.set(name, entered)
-        return after
-      },
-      { replace: true },
-    )
-  const field = (name: string, label: string, placeholder = '', type = 'search', suggestions?: readonly string[]) => (
-    <TextField
-      label={label}
-      name={name}
-      type={type}
-      placeholder={placeholder}
-      suggestions={suggestions}
-      value={value(name)}
-      onChange={(entered) => set(name, entered.trim())}
-    />
-  )
+  // An entry of the list stands in the query, so that the list below it stays as it is.
+  const entry = entryId ?? (value('entry') || undefined)
+  const isFiltered = filters.isSet(...FILTERS)
+  const environments = project?.project.environments.map(({ name }) => name) ?? []
 
   function save(): void {
-    const titles = ['occurredAt', 'action', 'operator', 'actor', 'environment', 'target', 'reason', 'attempts']
-    const rows = pages.rows.map((entry) => [
-      entry.occurredAt,
-      entry.action,
-      entry.operator,
-      entry.actor,
-      entry.environment,
-      entry.target,
-      entry.reason,
-      entry.attempts,
+    const titles = [
+      'occurredAt',
+      'action',
+      'operator',
+      'actor',
+      'actorLabel',
+      'environment',
+      'target',
+      'reason',
+      'attempts',
+    ]
+    const rows = pages.rows.map((one) => [
+      one.occurredAt,
+      one.action,
+      one.operator,
+      one.actor,
+      one.actorLabel,
+      one.environment,
+      one.target,
+      one.reason,
+      one.attempts,
     ])
     saveFile('audit-log.csv', toCsv(titles, rows))
   }
@@ -94,34 +88,58 @@ export default function AuditPage() {
     <Page
       title="Audit log"
       actions={
-        <Button onClick={save} disabled={pages.rows.length === 0}>
-          CSV of the shown
-        </Button>
+        <>
+          <Button onClick={pages.reload} busy={pages.isLoading}>
+            Refresh
+          </Button>
+          <Button onClick={save} disabled={pages.rows.length === 0}>
+            CSV of the shown
+          </Button>
+        </>
       }
     >
-      <div className="filters">
-        {field('action', 'Action', 'player.ban', 'search', ACTIONS)}
-        {field('operator', 'Person', 'ada@studio.example')}
-        {field('target', 'Target', 'id of a player, a key, a scenario')}
-        {field('environment', 'Environment', 'all')}
-        {field('actor', 'Key', 'platform_key:…')}
-        {field('from', 'From (UTC)', '', 'date')}
-        {field('to', 'To (UTC)', '', 'date')}
-      </div>
+      <search className="filters">
+        <SelectField
+          label="Action"
+          name="action"
+          value={value('action')}
+          onChange={(chosen) => filters.set('action', chosen)}
+          options={actionChoices(value('action'))}
+        />
+        <FilterField label="Person" name="operator" placeholder="ada@studio.example" filters={filters} />
+        <FilterField label="Target" name="target" placeholder="id of a player, key, scenario" filters={filters} />
+        <SelectField
+          label="In the environment"
+          name="environment"
+          value={value('environment')}
+          onChange={(chosen) => filters.set('environment', chosen)}
+          options={[['', 'all'], ...environments.map((name) => [name, name] as const)]}
+        />
+        <FilterField label="Key" name="actor" placeholder="platform_key:…" filters={filters} />
+        <DayField label="From (UTC)" name="from" value={value('from')} onChange={filters.set} />
+        <DayField label="To (UTC)" name="to" value={value('to')} onChange={filters.set} />
+        {isFiltered && <Button onClick={() => filters.clear(...FILTERS)}>Clear</Button>}
+      </search>
       <PagedTable
         caption="Audit log, the latest first"
         pages={pages}
         keyOf={({ id }) => id}
-        empty={<Empty title={search.size > 0 ? 'Nothing matches' : 'Nobody has changed anything yet'} />}
+        empty={
+          <Empty title={isFiltered ? 'Nothing matches' : 'Nobody has changed anything yet'}>
+            {isFiltered && 'Person, target and key must be whole: parts of them find nothing.'}
+          </Empty>
+        }
         columns={[
           { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
-          { title: 'Who', cell: (entry) => <Who {...entry} /> },
+          { title: 'Who', cell: (one) => <Who {...one} /> },
           {
             title: 'Action',
             cell: ({ id, action, attempts }) => (
               <>
-                <Link href={`/project/audit/${id}${query}`}>{action}</Link>{' '}
-                {action.endsWith('.denied') && (
+                <Link href={hrefOf(filters.with('entry', id))} title={action}>
+                  {actionTitle(action)}
+                </Link>{' '}
+                {isDenied(action) && (
                   <span className="badge bad">{attempts > 1 ? `denied ${attempts} times` : 'denied'}</span>
                 )}
               </>
@@ -129,41 +147,33 @@ export default function AuditPage() {
           },
           { title: 'Reason', cell: ({ reason }) => reason ?? '–' },
           { title: 'Environment', cell: ({ environment }) => environment ?? '–' },
-          {
-            title: 'Target',
-            cell: ({ target }) => (
-              <code className="clip" title={target}>
-                {target}
-              </code>
-            ),
-          },
+          { title: 'Target', cell: (one) => <Target of={one} isClipped /> },
         ]}
       />
-      {entryId !== undefined && <AuditEntry id={entryId} onClose={() => navigate(`/project/audit${query}`)} />}
+      {entry !== undefined && <AuditEntry id={entry} onClose={() => navigate(hrefOf(filters.with('entry', '')))} />}
     </Page>
   )
 }
 
-/** The person behind a change, else the key. A name that the call itself gave is marked. */
-export function Who(entry: {
-  readonly operator: string | null
-  readonly operatorIsClaimed: boolean
-  readonly actor: string
-  readonly actorLabel: string | null
-}) {
-  const { operator, operatorIsClaimed, actor, actorLabel } = entry
-  if (operator === null) return <span title={actor}>{actorLabel ?? shortActor(actor)}</span>
-  return (
-    <span title={actor}>
-      {operator}
-      {operatorIsClaimed && (
-        <span className="badge warn" title="The call itself gave this name. Nobody has verified it.">
-          claimed
-        </span>
-      )}
-    </span>
-  )
+const hrefOf = (query: string): string => `/project/audit${query}`
+
+/** A day of the address as a moment, so many days later. */
+function dayOf(day: string, later = 0): string | undefined {
+  const at = Date.parse(`${day}T00:00:00Z`)
+  return Number.isNaN(at) ? undefined : new Date(at + later * 86_400_000).toISOString()
 }
 
-/** `platform_key:01a2…f3c4`: the ends tell keys apart. */
-const shortActor = (actor: string): string => actor.replace(/:(\w{4})[\w-]+(\w{4})$/, ':$1…$2')
+const DayField = (props: {
+  readonly label: string
+  readonly name: string
+  readonly value: string
+  readonly onChange: (name: string, value: string) => void
+}) => (
+  <TextField
+    label={props.label}
+    name={props.name}
+    type="date"
+    value={props.value}
+    onChange={(day) => props.onChange(props.name, day)}
+  />
+)

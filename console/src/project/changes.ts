@@ -39,8 +39,14 @@ function collect(value: unknown, path: string, depth: number, members: Map<strin
   }
   for (const [name, member] of Object.entries(value)) {
     const isIndex = Array.isArray(value)
-    collect(member, isIndex ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`, depth + 1, members)
+    collect(member, isIndex ? `${path}[${name}]` : path + nameOf(name, path), depth + 1, members)
   }
+}
+
+/** Names that could be taken for a path are quoted, so that no two members have the same path. */
+const nameOf = (name: string, path: string): string => {
+  if (!/^[\w-]+$/.test(name)) return `[${JSON.stringify(name)}]`
+  return path === '' ? name : `.${name}`
 }
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g

@@ -1,20 +1,26 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { type CombinedError, useClient, useQuery } from 'urql'
 import { createClient } from '../session/client.ts'
+import { useOperator } from '../session/permission.tsx'
 import { ROLES, type Role } from '../session/session.ts'
 import { isProduction } from '../shell/environment.tsx'
-import { projectQuery } from '../shell/operations.ts'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
+import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
 import { SelectField, TextField } from '../ui/form.tsx'
 import { Id } from '../ui/text.tsx'
+import { type KeyRow, platformRevocation, sdkRevocation } from './keys.ts'
 import {
   createPlatformKeyMutation,
   createSdkKeyMutation,
+  keyCountsQuery,
   revokePlatformKeyMutation,
   revokeSdkKeyMutation,
 } from './operations.ts'
 
 const LABEL_HINT = 'What the key is for, such as “iOS client”. It cannot be changed.'
+
+const LOST =
+  'The answer was lost, and a key may have been made that nobody has seen. Close this dialog and look at the list: revoke a key that was made just now, then make another.'
 
 /** The key, which no other answer has again. */
 const NewKey = ({ value }: { value: string }) => (
@@ -24,20 +30,24 @@ const NewKey = ({ value }: { value: string }) => (
   </>
 )
 
-export function NewSdkKey({ onClose }: { onClose: () => void }) {
+export function NewSdkKey(props: {
+  readonly environments: readonly string[]
+  readonly environment: string
+  readonly onClose: () => void
+}) {
+  const { environments, onClose } = props
   const client = useClient()
-  const [{ data }] = useQuery({ query: projectQuery })
-  const names = data?.project.environments.map(({ name }) => name) ?? []
-  const [chosen, setChosen] = useState('')
+  const [environment, setEnvironment] = useState(props.environment)
   const [label, setLabel] = useState('')
-  const environment = chosen || (names[0] ?? '')
 
   async function run(reason: string): Promise<ActionResult> {
     const input = { environment, label: label.trim() || undefined, reason }
-    const { data: made, error } = await client.mutation(createSdkKeyMutation, { input })
-    return made
-      ? { done: <NewKey value={made.createSdkKey.key} />, auditEntry: made.createSdkKey.auditEntry }
-      : { error }
+    // The list is read again after a lost answer, too.
+    const context = { additionalTypenames: ['SdkKey'] }
+    const { data, error } = await client.mutation(createSdkKeyMutation, { input }, context)
+    if (!data) return isOutcomeOpen(error) ? { refusal: LOST } : { error }
+    const { key, auditEntry } = data.createSdkKey
+    return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
   }
   return (
     <ActionDialog
@@ -52,8 +62,8 @@ export function NewSdkKey({ onClose }: { onClose: () => void }) {
         label="Environment"
         name="environment"
         value={environment}
-        onChange={setChosen}
-        options={names.map((name) => [name, name])}
+        onChange={setEnvironment}
+        options={environments.map((name) => [name, name])}
       />
       <TextField label="Purpose" name="label" hint={LABEL_HINT} value={label} onChange={setLabel} maxLength={64} />
     </ActionDialog>
@@ -61,20 +71,30 @@ export function NewSdkKey({ onClose }: { onClose: () => void }) {
 }
 
 /** A platform key outlives the session, so only the holder of a platform key can make one. */
-export function NewPlatformKey({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
+export function NewPlatformKey(props: {
+  /** Called when a key was made, or may have been: lists of this session do not know of a call with another key. */
+  readonly onMade: () => void
+  readonly onClose: () => void
+}) {
+  const { onMade, onClose } = props
+  const { projectId } = useOperator()
   const [own, setOwn] = useState('')
   const [role, setRole] = useState<Role>('VIEWER')
   const [label, setLabel] = useState('')
 
   async function run(reason: string): Promise<ActionResult> {
+    const client = createClient(own.trim(), { endsSession: false })
+    // A key of another project would make a key there.
+    const { data: known, error: unknown } = await client.query(keyCountsQuery, {})
+    if (!known) return refusalOf(unknown)
+    if (known.project.projectId !== projectId) return { refusal: 'This platform key belongs to another project.' }
     const input = { role, label: label.trim() || undefined, reason }
-    const { data, error } = await createClient(own.trim(), { endsSession: false }).mutation(createPlatformKeyMutation, {
-      input,
-    })
-    if (!data) return { error }
-    // The lists of this page do not know of a call with another key.
-    onMade()
-    return { done: <NewKey value={data.createPlatformKey.key} />, auditEntry: data.createPlatformKey.auditEntry }
+    const { data, error } = await client.mutation(createPlatformKeyMutation, { input })
+    if (data || isOutcomeOpen(error)) onMade()
+    if (!data) return isOutcomeOpen(error) ? { refusal: LOST } : refusalOf(error)
+    setOwn('')
+    const { key, auditEntry } = data.createPlatformKey
+    return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
   }
   return (
     <ActionDialog
@@ -89,7 +109,7 @@ export function NewPlatformKey({ onMade, onClose }: { onMade: () => void; onClos
         label="Your platform key"
         name="own"
         type="password"
-        hint="A session cannot make keys, since they outlive it. This key is used for the one call, and not kept."
+        hint="A session cannot make keys, since they outlive it. This key, with the role admin, is used for this once and not kept."
         value={own}
         onChange={setOwn}
         autoComplete="off"
@@ -107,37 +127,59 @@ export function NewPlatformKey({ onMade, onClose }: { onMade: () => void; onClos
   )
 }
 
-export function RevokeKey(props: {
-  readonly of: 'sdk' | 'platform'
-  readonly keyId: string
-  readonly prefix: string
-  readonly onClose: () => void
-}) {
-  const { of, keyId, prefix, onClose } = props
+/** Refusals that are about the key that was typed in, not about the session. */
+function refusalOf(error: CombinedError | undefined): ActionResult {
+  switch (codeOf(error)) {
+    case 'INVALID_TOKEN':
+      return { refusal: 'This platform key is unknown or revoked.' }
+    case 'FORBIDDEN':
+      return { refusal: 'This platform key does not have the role admin.' }
+    default:
+      return { error }
+  }
+}
+
+/** A key to revoke, with what its kind alone has. */
+export type Revoked =
+  | { readonly kind: 'sdk'; readonly key: KeyRow; readonly environment: string }
+  | { readonly kind: 'platform'; readonly key: KeyRow; readonly role: Role }
+
+export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void }) {
+  const { keyId, prefix, label } = of.key
   const client = useClient()
+  const session = useOperator()
+  const [{ data: counts }] = useQuery({ query: keyCountsQuery, requestPolicy: 'network-only' })
 
   async function run(reason: string): Promise<ActionResult> {
     const input = { id: keyId, reason }
     const done = `${prefix}… is revoked.`
-    if (of === 'sdk') {
+    if (of.kind === 'sdk') {
       const { data, error } = await client.mutation(revokeSdkKeyMutation, { input })
       return data ? { done, auditEntry: data.revokeSdkKey.auditEntry } : { error }
     }
     const { data, error } = await client.mutation(revokePlatformKeyMutation, { input })
     return data ? { done, auditEntry: data.revokePlatformKey.auditEntry } : { error }
   }
+
+  const effects =
+    of.kind === 'sdk'
+      ? sdkRevocation(of.environment, counts?.project.environments.find(({ name }) => name === of.environment)?.sdkKeys)
+      : platformRevocation(of.role, {
+          valid: counts?.project.platformKeys.find(({ role }) => role === of.role)?.keys,
+          isOwn: keyId === session.keyId,
+        })
   return (
     <ActionDialog
-      title={`Revoke ${prefix}…`}
-      effect={
-        of === 'sdk'
-          ? 'The next call with this key is refused: clients that have it can no longer log in. Players who are logged in go on. This cannot be undone.'
-          : 'The next call with this key is refused. Operator tokens that it made end, too, and open connections close. This cannot be undone.'
-      }
+      title={`Revoke ${label ?? `${prefix}…`}`}
+      effect={effects.map((text) => <p key={text}>{text}</p>)}
       confirm="Revoke"
       tone="danger"
       run={run}
       onClose={onClose}
-    />
+    >
+      <p className="muted">
+        Key <code>{prefix}…</code>
+      </p>
+    </ActionDialog>
   )
 }

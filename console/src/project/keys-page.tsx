@@ -1,141 +1,139 @@
 import { useState } from 'react'
-import { useSearchParams } from 'wouter'
-import { useDenial } from '../session/permission.tsx'
+import { useQuery } from 'urql'
+import { useDenial, useOperator } from '../session/permission.tsx'
+import { ROLES } from '../session/session.ts'
+import { useEnvironment } from '../shell/environment.tsx'
+import { projectQuery } from '../shell/operations.ts'
 import { RoleButton } from '../ui/button.tsx'
-import { CheckField } from '../ui/form.tsx'
+import { useFilters } from '../ui/filters.tsx'
+import { CheckField, SelectField } from '../ui/form.tsx'
 import { Page, Panel } from '../ui/page.tsx'
-import { type Pages, usePages } from '../ui/pages.ts'
-import { Empty, Notice } from '../ui/states.tsx'
-import { PagedTable } from '../ui/table.tsx'
-import { Time } from '../ui/time.tsx'
-import { NewPlatformKey, NewSdkKey, RevokeKey } from './key-dialogs.tsx'
+import { usePages } from '../ui/pages.ts'
+import { Empty } from '../ui/states.tsx'
+import { NewPlatformKey, NewSdkKey, type Revoked, RevokeKey } from './key-dialogs.tsx'
+import { KeyTable } from './key-table.tsx'
 import { platformKeysQuery, sdkKeysQuery } from './operations.ts'
 
-type Opened =
-  | { readonly kind: 'sdk' }
-  | { readonly kind: 'platform' }
-  | { readonly kind: 'revoke'; readonly of: 'sdk' | 'platform'; readonly keyId: string; readonly prefix: string }
-
-interface KeyRow {
-  readonly id: string
-  readonly keyId: string
-  readonly prefix: string
-  readonly label: string | null
-  readonly createdAt: string
-  readonly createdBy: string | null
-  readonly revokedAt: string | null
-  readonly revokedBy: string | null
+export default function KeysPage() {
+  const denial = useDenial('ADMIN')
+  return (
+    <Page title="Keys">
+      {denial === undefined ? (
+        <Keys />
+      ) : (
+        <Empty title="Not allowed">
+          {denial} Game engineers get an SDK key from an admin, and so does a tool its platform key.
+        </Empty>
+      )}
+    </Page>
+  )
 }
 
-export default function KeysPage() {
-  const [opened, setOpened] = useState<Opened>()
-  const [search, setSearch] = useSearchParams()
-  const denial = useDenial('ADMIN')
-  const isAll = search.get('revoked') === 'yes'
+function Keys() {
+  const [opened, setOpened] = useState<'sdk' | 'platform' | Revoked>()
+  const { keyId: ownKeyId } = useOperator()
+  const current = useEnvironment()
+  const filters = useFilters()
+  const [{ data }] = useQuery({ query: projectQuery })
+  const environments = data?.project.environments.map(({ name }) => name) ?? []
+  const environment = filters.value('environment')
+  const role = ROLES.find((one) => one === filters.value('role').toUpperCase())
+  const isAll = filters.value('revoked') === 'yes'
   const sdkKeys = usePages({
     query: sdkKeysQuery,
-    variables: {},
-    connectionOf: (data) => data.sdkKeys,
+    variables: { environment: environment || undefined },
+    connectionOf: (answer) => answer.sdkKeys,
     additionalTypenames: ['SdkKey'],
-    pause: denial !== undefined,
   })
   const platformKeys = usePages({
     query: platformKeysQuery,
-    variables: {},
-    connectionOf: (data) => data.platformKeys,
+    variables: { role },
+    connectionOf: (answer) => answer.platformKeys,
     additionalTypenames: ['PlatformKey'],
-    pause: denial !== undefined,
   })
-  if (denial !== undefined)
-    return (
-      <Page title="Keys">
-        <Empty title="Not allowed">{denial}</Empty>
-      </Page>
-    )
-  const columns = (of: 'sdk' | 'platform') => [
-    { title: 'Key', cell: ({ prefix }: KeyRow) => <code>{prefix}…</code> },
-    { title: 'Purpose', cell: ({ label }: KeyRow) => label ?? '–' },
-    { title: 'Created', cell: ({ createdAt }: KeyRow) => <Time at={createdAt} parts="minute" /> },
-    { title: 'By', cell: ({ createdBy }: KeyRow) => createdBy ?? 'command line' },
-    {
-      title: 'State',
-      cell: ({ revokedAt }: KeyRow) =>
-        revokedAt === null ? (
-          <span className="badge good">valid</span>
-        ) : (
-          <>
-            <span className="badge bad">revoked</span> <Time at={revokedAt} parts="minute" />
-          </>
-        ),
-    },
-    {
-      title: 'Action',
-      cell: ({ keyId, prefix, revokedAt }: KeyRow) =>
-        revokedAt === null && (
-          <RoleButton
-            needs="ADMIN"
-            tone="quiet"
-            label={`Revoke ${prefix}`}
-            onClick={() => setOpened({ kind: 'revoke', of, keyId, prefix })}
-          >
-            Revoke
-          </RoleButton>
-        ),
-    },
-  ]
-  const shown = <Row extends KeyRow>(pages: Pages<Row>): Pages<Row> => ({
-    ...pages,
-    rows: isAll ? pages.rows : pages.rows.filter(({ revokedAt }) => revokedAt === null),
-  })
+  const close = () => setOpened(undefined)
+  const table = { isAll, makers: platformKeys.rows, ownKeyId }
   return (
-    <Page title="Keys">
-      <Notice tone="info">
-        A key is shown once, when it is made. Only its hash is stored. SDK keys are in game clients and are no secret:
+    <>
+      <p className="muted">
+        A key is shown once, when it is made: only its hash is stored. SDK keys are in game clients and are no secret:
         they name the environment. Platform keys are secrets of the studio.
-      </Notice>
+      </p>
       <CheckField
         label="Show revoked keys"
         name="revoked"
         value={isAll}
-        onChange={(isOn) => setSearch(isOn ? { revoked: 'yes' } : {}, { replace: true })}
+        onChange={(isOn) => filters.set('revoked', isOn ? 'yes' : '')}
       />
       <Panel
         title="SDK keys"
         actions={
-          <RoleButton needs="ADMIN" onClick={() => setOpened({ kind: 'sdk' })}>
+          <RoleButton needs="ADMIN" onClick={() => setOpened('sdk')} disabled={environments.length === 0}>
             New SDK key
           </RoleButton>
         }
       >
-        <PagedTable
+        <div className="filters">
+          <SelectField
+            label="Keys of the environment"
+            name="environment"
+            value={environment}
+            onChange={(value) => filters.set('environment', value)}
+            options={[['', 'all'], ...environments.map((name) => [name, name] as const)]}
+          />
+        </div>
+        <KeyTable
+          {...table}
           caption="SDK keys"
-          pages={shown(sdkKeys)}
-          keyOf={({ id }) => id}
-          empty={<Empty title="There is no valid SDK key">Game clients cannot log in without one.</Empty>}
-          columns={[{ title: 'Environment', cell: ({ environment }) => environment }, ...columns('sdk')]}
+          pages={sdkKeys}
+          first={{ title: 'Environment', cell: (key) => key.environment }}
+          empty={{
+            title: environment === '' ? 'There is no valid SDK key' : `${environment} has no valid SDK key`,
+            text: 'Game clients cannot log in without one.',
+          }}
+          onRevoke={(key) => setOpened({ kind: 'sdk', key, environment: key.environment })}
         />
       </Panel>
       <Panel
         title="Platform keys"
         actions={
-          <RoleButton needs="ADMIN" onClick={() => setOpened({ kind: 'platform' })}>
+          <RoleButton needs="ADMIN" onClick={() => setOpened('platform')}>
             New platform key
           </RoleButton>
         }
       >
-        <PagedTable
+        <div className="filters">
+          <SelectField
+            label="Keys with the role"
+            name="role"
+            value={role ?? ''}
+            onChange={(value) => filters.set('role', value.toLowerCase())}
+            options={[['', 'all'], ...ROLES.map((one) => [one, one.toLowerCase()] as const)]}
+          />
+        </div>
+        <KeyTable
+          {...table}
           caption="Platform keys"
-          pages={shown(platformKeys)}
-          keyOf={({ id }) => id}
-          empty={<Empty title="There is no valid platform key" />}
-          columns={[{ title: 'Role', cell: ({ role }) => role.toLowerCase() }, ...columns('platform')]}
+          pages={platformKeys}
+          first={{ title: 'Role', cell: (key) => key.role.toLowerCase() }}
+          empty={{
+            title: role
+              ? `There is no valid key with the role ${role.toLowerCase()}`
+              : 'There is no valid platform key',
+            text: 'Tools and people need one to work with the project.',
+          }}
+          onRevoke={(key) => setOpened({ kind: 'platform', key, role: key.role })}
         />
       </Panel>
-      {opened?.kind === 'sdk' && <NewSdkKey onClose={() => setOpened(undefined)} />}
-      {opened?.kind === 'platform' && (
-        <NewPlatformKey onMade={platformKeys.reload} onClose={() => setOpened(undefined)} />
+      {opened === 'sdk' && (
+        <NewSdkKey
+          environments={environments}
+          environment={environment || (environments.includes(current) ? current : (environments[0] ?? ''))}
+          onClose={close}
+        />
       )}
-      {opened?.kind === 'revoke' && <RevokeKey {...opened} onClose={() => setOpened(undefined)} />}
-    </Page>
+      {opened === 'platform' && <NewPlatformKey onMade={platformKeys.reload} onClose={close} />}
+      {typeof opened === 'object' && <RevokeKey of={opened} onClose={close} />}
+    </>
   )
 }

@@ -112,6 +112,25 @@ export const platformKeysQuery = graphql(`
   }
 `)
 
+/** How many keys are valid, and the project that a key belongs to. */
+export const keyCountsQuery = graphql(`
+  query ConsoleKeyCounts {
+    project {
+      id
+      projectId
+      environments {
+        id
+        name
+        sdkKeys
+      }
+      platformKeys {
+        role
+        keys
+      }
+    }
+  }
+`)
+
 export const createSdkKeyMutation = graphql(`
   mutation ConsoleCreateSdkKey($input: CreateSdkKeyInput!) {
     createSdkKey(input: $input) {
@@ -195,6 +214,7 @@ export const environmentStepsQuery = graphql(`
       environment
       custom {
         name
+        enabled
       }
     }
     scenarios(environment: $environment, first: 1) {

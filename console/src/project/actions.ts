@@ -1,0 +1,96 @@
+/** Actions of the audit log, in words. docs/access.md lists them with their targets. */
+const TITLES: Readonly<Record<string, string>> = {
+  'player.ban': 'Ban a player',
+  'player.unban': 'Unban a player',
+  'player.delete': 'Delete a player',
+  'player.end_sessions': 'End a player’s sessions',
+  'player.unlink_identity': 'Unlink an identity',
+  'player.credit_wallet': 'Credit a wallet',
+  'player.debit_wallet': 'Debit a wallet',
+  'player.grant_xp': 'Grant xp',
+  'player.grant_tier': 'Grant a tier',
+  'player.reset_tier': 'Reset a tier',
+  'player.reset_reward': 'Reset a reward',
+  'player.grant_premium': 'Grant premium',
+  'player.revoke_premium': 'Revoke premium',
+  'player.reset_pass': 'Reset a pass',
+  'player.cancel_run': 'Cancel a run',
+  'player.set_storage': 'Write a player’s storage',
+  'player.delete_storage': 'Delete from a player’s storage',
+  'players.export': 'Export players',
+  'scenario.publish': 'Publish a scenario',
+  'scenario.clone': 'Clone a scenario',
+  'auth_providers.set': 'Set login providers',
+  'auth_providers.rotate_secret': 'Rotate a provider’s secret',
+  'sdk_key.create': 'Make an SDK key',
+  'sdk_key.revoke': 'Revoke an SDK key',
+  'platform_key.create': 'Make a platform key',
+  'platform_key.revoke': 'Revoke a platform key',
+  'operator_token.create': 'Sign in',
+  'environment.create': 'Create an environment',
+  'project.rename': 'Rename the project',
+  'currency.add': 'Add a currency',
+  'currency.remove': 'Remove a currency',
+  'currency.set_credit_limit': 'Limit credits of a currency',
+}
+
+/** Actions that the log has only when they were denied. */
+const DENIED_TITLES: Readonly<Record<string, string>> = {
+  'auth_providers.test': 'Test a provider',
+  'audit_log.read': 'Read the audit log',
+  'sdk_key.read': 'List SDK keys',
+  'platform_key.read': 'List platform keys',
+  'battle_pass.add_xp': 'Add xp as a player',
+  'battle_pass.claim_tier': 'Claim a tier as a player',
+  'battle_pass.claim_all': 'Claim all tiers as a player',
+  'battle_pass.purchase_premium': 'Buy premium as a player',
+  'run.start': 'Start a run as a player',
+  'run.cross_handle': 'Cross a handle as a player',
+  'storage.set': 'Write storage as a player',
+  'storage.delete': 'Delete storage as a player',
+  'identity.link': 'Link an identity as a player',
+}
+
+const DENIED = '.denied'
+
+export const isDenied = (action: string): boolean => action.endsWith(DENIED)
+
+/** The action that was carried out or attempted. */
+const attempted = (action: string): string => (isDenied(action) ? action.slice(0, -DENIED.length) : action)
+
+/** What somebody did or attempted, in words. The action itself where a newer service has others. */
+export function actionTitle(action: string): string {
+  const known = attempted(action)
+  return TITLES[known] ?? DENIED_TITLES[known] ?? known
+}
+
+/** The choices of a filter: each action, then each with its attempts that were denied. Keeps an unknown one of the address. */
+export function actionChoices(current: string): readonly (readonly [value: string, text: string])[] {
+  const done = Object.entries(TITLES)
+  const denied = [...done, ...Object.entries(DENIED_TITLES)].map(
+    ([action, title]) => [`${action}${DENIED}`, `Denied: ${title}`] as const,
+  )
+  const choices = [['', 'all'] as const, ...done, ...denied]
+  return choices.some(([action]) => action === current) ? choices : [...choices, [current, current]]
+}
+
+/** The address of what an action was done to; undefined where no page shows it. */
+export function targetHref(entry: {
+  readonly action: string
+  readonly target: string
+  readonly environment: string | null
+}): string | undefined {
+  const { target, environment } = entry
+  const action = attempted(entry.action)
+  const [kind] = action.split('.')
+  if (target === '') return undefined
+  if (kind === 'sdk_key' || kind === 'platform_key' || kind === 'operator_token') return '/project/keys?revoked=yes'
+  if (kind === 'environment' || kind === 'project') return '/project/environments'
+  if (environment === null) return undefined
+  const place = `/env/${encodeURIComponent(environment)}`
+  if (kind === 'player') return `${place}/players/${encodeURIComponent(target)}`
+  if (kind === 'players') return `${place}/players`
+  if (kind === 'scenario') return `${place}/scenarios/${encodeURIComponent(target)}`
+  if (kind === 'auth_providers') return `${place}/providers`
+  return undefined
+}

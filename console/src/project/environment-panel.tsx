@@ -1,0 +1,84 @@
+import { useQuery } from 'urql'
+import { Link } from 'wouter'
+import { isProduction } from '../shell/environment.tsx'
+import { Button } from '../ui/button.tsx'
+import { textOf } from '../ui/errors.ts'
+import { Panel } from '../ui/page.tsx'
+import { Loading, Notice } from '../ui/states.tsx'
+import { number } from '../ui/text.tsx'
+import { Time } from '../ui/time.tsx'
+import { environmentStepsQuery } from './operations.ts'
+
+interface EnvironmentProps {
+  readonly name: string
+  readonly createdAt: string
+  readonly sdkKeys: number
+}
+
+/** One environment: its pages, and what it still needs before players can play. */
+export const EnvironmentPanel = ({ name, createdAt, sdkKeys }: EnvironmentProps) => (
+  <Panel title={name} actions={isProduction(name) ? <span className="badge production">production</span> : undefined}>
+    <p className="muted">
+      Created <Time at={createdAt} parts="minute" />, {number(sdkKeys)} valid SDK {sdkKeys === 1 ? 'key' : 'keys'}
+    </p>
+    <Steps name={name} sdkKeys={sdkKeys} />
+    <nav className="actions" aria-label={`Pages of ${name}`}>
+      <Link href={`/env/${name}/live`}>Live</Link>
+      <Link href={`/env/${name}/battle-pass`}>Battle pass</Link>
+      <Link href={`/env/${name}/players`}>Players</Link>
+      <Link href={`/env/${name}/scenarios`}>Designer</Link>
+      <Link href={`/env/${name}/providers`}>Providers</Link>
+      <Link href={`/project/audit?environment=${name}`}>Audit log</Link>
+    </nav>
+  </Panel>
+)
+
+/** What an environment needs, in the order in which it is done. */
+function Steps({ name, sdkKeys }: { name: string; sdkKeys: number }) {
+  const [{ data, error, fetching }, read] = useQuery({
+    query: environmentStepsQuery,
+    variables: { environment: name },
+    requestPolicy: 'cache-and-network',
+  })
+  if (!data) {
+    if (fetching || !error) return <Loading />
+    return (
+      <Notice tone="error">
+        What {name} needs could not be read. {textOf(error)}{' '}
+        <Button onClick={() => read({ requestPolicy: 'network-only' })}>Try again</Button>
+      </Notice>
+    )
+  }
+  const steps = [
+    [data.scenarios.nodes.length > 0, 'Publish a scenario', `/env/${name}/scenarios`],
+    [
+      data.authProviders[0]?.custom.some(({ enabled }) => enabled) === true,
+      'Set a login provider, and enable it',
+      `/env/${name}/providers`,
+    ],
+    [sdkKeys > 0, 'Make an SDK key for the game client', `/project/keys?environment=${name}`],
+    [data.players.nodes.length > 0, 'Log a first player in', `/env/${name}/players`],
+  ] as const
+  const done = steps.filter(([isDone]) => isDone).length
+  if (done === steps.length)
+    return (
+      <p>
+        <span className="badge good">ready</span> Players can play.
+      </p>
+    )
+  return (
+    <>
+      <p>
+        {done} of {steps.length} steps are done.
+      </p>
+      <ol className="steps">
+        {steps.map(([isDone, what, href]) => (
+          <li key={what}>
+            <span className={isDone ? 'badge good' : 'badge warn'}>{isDone ? 'done' : 'to do'}</span>{' '}
+            <Link href={href}>{what}</Link>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

@@ -1,0 +1,76 @@
+import { Link } from 'wouter'
+import { RoleButton } from '../ui/button.tsx'
+import type { Pages } from '../ui/pages.ts'
+import { Empty } from '../ui/states.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { type KeyRow, keyName } from './keys.ts'
+
+/** Keys of one kind: whose they are, whether they are valid, and what can be done. */
+export function KeyTable<Row extends KeyRow>(props: {
+  readonly caption: string
+  readonly pages: Pages<Row>
+  /** What keys of the kind belong to. */
+  readonly first: Column<Row>
+  /** Whether revoked keys are shown. */
+  readonly isAll: boolean
+  readonly empty: { readonly title: string; readonly text: string }
+  /** Keys that made or revoked others, as far as they are known. */
+  readonly makers: readonly KeyRow[]
+  /** The key that made this session. */
+  readonly ownKeyId: string
+  readonly onRevoke: (key: Row) => void
+}) {
+  const { caption, first, isAll, empty, makers, ownKeyId, onRevoke } = props
+  const rows = isAll ? props.pages.rows : props.pages.rows.filter(({ revokedAt }) => revokedAt === null)
+  return (
+    <PagedTable
+      caption={caption}
+      pages={{ ...props.pages, rows }}
+      keyOf={({ id }) => id}
+      empty={<Empty title={empty.title}>{empty.text}</Empty>}
+      columns={[
+        first,
+        {
+          title: 'Key',
+          cell: ({ keyId, prefix }) => (
+            <>
+              <code>{prefix}…</code> {keyId === ownKeyId && <span className="badge">your session</span>}
+            </>
+          ),
+        },
+        { title: 'Purpose', cell: ({ label }) => label ?? '–' },
+        { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} parts="minute" /> },
+        {
+          title: 'With the key',
+          cell: ({ createdBy }) => <span title={createdBy ?? ''}>{keyName(createdBy, makers)}</span>,
+        },
+        {
+          title: 'State',
+          cell: ({ revokedAt, revokedBy }) =>
+            revokedAt === null ? (
+              <span className="badge good">valid</span>
+            ) : (
+              <>
+                <span className="badge bad">revoked</span> <Time at={revokedAt} parts="minute" />{' '}
+                <span title={revokedBy ?? ''}>{keyName(revokedBy, makers)}</span>
+              </>
+            ),
+        },
+        {
+          title: 'Actions',
+          cell: (key) => (
+            <span className="actions">
+              <Link href={`/project/audit?target=${key.keyId}`}>History</Link>
+              {key.revokedAt === null && (
+                <RoleButton needs="ADMIN" tone="quiet" label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
+                  Revoke
+                </RoleButton>
+              )}
+            </span>
+          ),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,71 @@
+import { useRef, useState } from 'react'
+import { useClient } from 'urql'
+import { isProduction } from '../shell/environment.tsx'
+import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
+import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
+import { TextField } from '../ui/form.tsx'
+import { createEnvironmentMutation, renameProjectMutation } from './operations.ts'
+
+export function CreateEnvironment({ onClose }: { onClose: () => void }) {
+  const client = useClient()
+  const [name, setName] = useState('')
+  /** The name of a press whose answer was lost. */
+  const lost = useRef<string>(undefined)
+
+  async function run(reason: string): Promise<ActionResult> {
+    const done = `${name} is there. Next, publish a scenario, set a provider and make an SDK key.`
+    // Queries that list no environment yet do not name the type of the answer.
+    const context = { additionalTypenames: ['Project'] }
+    const { data, error } = await client.mutation(createEnvironmentMutation, { input: { name, reason } }, context)
+    if (data) return { done, auditEntry: data.createEnvironment.auditEntry }
+    if (isOutcomeOpen(error)) lost.current = name
+    if (codeOf(error) !== 'ENVIRONMENT_ALREADY_EXISTS') return { error }
+    return lost.current === name
+      ? { done: `${done} The audit log has the earlier press, whose answer was lost.` }
+      : { refusal: `There is an environment ${name} already.` }
+  }
+  return (
+    <ActionDialog
+      title="New environment"
+      effect={`Makes ${name || 'an environment'} without keys, providers, scenarios and players. ${isProduction(name) ? 'Its name marks it as one of real players, in red. ' : ''}Environments cannot be removed or renamed.`}
+      confirm="Create"
+      disabled={name === ''}
+      run={run}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        name="name"
+        hint="Letters a to z, digits, _ and -, at most 32. Names that begin with prod or live are marked in red."
+        value={name}
+        onChange={(value) => setName(value.trim())}
+        required
+      />
+    </ActionDialog>
+  )
+}
+
+export function RenameProject({ name: before, onClose }: { name: string; onClose: () => void }) {
+  const client = useClient()
+  const [name, setName] = useState(before)
+  async function run(reason: string): Promise<ActionResult> {
+    const { data, error } = await client.mutation(renameProjectMutation, { input: { name: name.trim(), reason } })
+    return data
+      ? { done: `The project is called ${name.trim()}.`, auditEntry: data.renameProject.auditEntry }
+      : { error }
+  }
+  return (
+    <ActionDialog
+      title="Rename the project"
+      effect={
+        name.trim() === before ? 'Enter another name.' : `${before} becomes ${name.trim()}. Keys, links and ids stay.`
+      }
+      confirm="Rename"
+      disabled={name.trim() === '' || name.trim() === before}
+      run={run}
+      onClose={onClose}
+    >
+      <TextField label="Name" name="name" value={name} onChange={setName} maxLength={128} required />
+    </ActionDialog>
+  )
+}
