@@ -9,11 +9,11 @@ import { describe, expect, test } from 'vitest'
 const LEVELS = {
   /** What studios and games run, too: it rests on nothing of ours. */
   sdk: /^(sdk|client)\//,
-  ground: /^(errors|json|app\/metrics)\.ts$|^(request|rate-limits)\//,
+  ground: /^(errors|json)\.ts$|^(request|rate-limits)\//,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
   features:
     /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql|key-ring\.ts)/,
-  startUp: /^(config|app\/log|db\/open|auth\/key-ring)\.ts$/,
+  startUp: /^(config|app\/(log|metrics)|db\/open|auth\/key-ring)\.ts$/,
   service: /^app\/service\.ts$/,
   mechanics: /^http\/(?!health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,
   edges: /^(?!http\/)[a-z]+\/(rest|graphql)(-[a-z]+)*\.ts$/,

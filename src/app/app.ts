@@ -1,10 +1,12 @@
 import type { Pool } from 'pg'
+import { createAuditDenied } from '../audit/denied.ts'
 import { createAccessWatch } from '../auth/access-watch.ts'
 import { createEndedAccess } from '../auth/ended-access.ts'
 import { createTokens, type TokenKey, type Tokens } from '../auth/tokens.ts'
 import { createWebhook } from '../auth/webhook.ts'
+import { createPreview } from '../battlepass/preview.ts'
 import type { Lane } from '../commit/command.ts'
-import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../commit/group-commit.ts'
+import { createGroupCommit, type GroupCommit } from '../commit/group-commit.ts'
 import { createMemory } from '../commit/memory.ts'
 import type { Config } from '../config.ts'
 import { databaseNow, followDatabaseClock } from '../db/ids.ts'
@@ -26,6 +28,7 @@ import { openServer, serveCalls } from '../http/server.ts'
 import { createWayIn } from '../http/way-in.ts'
 import { createCallCounts } from '../insight/calls.ts'
 import { createFolding } from '../insight/fold.ts'
+import { createStorageAnswers } from '../players/storage-answers.ts'
 import { createSecrets, type SecretsKey } from '../providers/secrets.ts'
 import { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { createRateLimits } from '../rate-limits/rate-limits.ts'
@@ -35,7 +38,7 @@ import { addGauges } from './gauges.ts'
 import { createHousekeeping } from './housekeeping.ts'
 import { type Logger, rateLimited } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { createService, type Service } from './service.ts'
+import type { Service } from './service.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -130,35 +133,22 @@ export async function createApp({
     onExpired: (environmentId) =>
       log.warn({ environmentId }, 'the database has lost events that were delivered: subscriptions ended as expired'),
   })
-  const observe = (kind: string): GroupCommitOptions['observe'] => {
-    const [sizes, durations, waits] = [metrics.groupSize, metrics.groupSeconds, metrics.groupWait].map((histogram) =>
-      histogram.labels(kind),
-    )
-    const counts = metrics.commandsOf(kind)
-    return ({ size, seconds, waitSeconds, isFromMemory, unproven }) => {
-      sizes?.observe(size)
-      durations?.observe(seconds)
-      waits?.observe(waitSeconds)
-      counts[isFromMemory ? 'memory' : 'postgres'] += size - unproven
-      counts.unproven += unproven
-    }
-  }
   const committed = publishTo(bus)
   const memory = createMemory()
   const groups = { pool: groupPool }
   const engines: Readonly<Record<Lane, GroupCommit>> = {
-    game: createGroupCommit({ ...groups, memory, connections: 3, observe: observe('write'), committed }),
-    reads: createGroupCommit({ ...groups, memory, readOnly: true, observe: observe('read') }),
+    game: createGroupCommit({ ...groups, memory, connections: 3, observe: metrics.observerOf('write'), committed }),
+    reads: createGroupCommit({ ...groups, memory, readOnly: true, observe: metrics.observerOf('read') }),
     // Answers can be long, so few are made at once.
     storage: createGroupCommit({
       ...groups,
       readOnly: true,
       connections: 1,
       maxBatch: 16,
-      observe: observe('storage'),
+      observe: metrics.observerOf('storage'),
     }),
     // Separate from the game's writes: both lock players, each in its own order.
-    logins: createGroupCommit({ ...groups, observe: observe('login'), committed }),
+    logins: createGroupCommit({ ...groups, observe: metrics.observerOf('login'), committed }),
   }
   const ended = createEndedAccess({
     pool,
@@ -192,19 +182,22 @@ export async function createApp({
     onLimited: (limit) => metrics.connectionLimited.inc({ limit }),
   })
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
-  const service = createService({
+  const run: Service['run'] = (command) => engines[command.lane ?? 'game'].run(command)
+  const service: Service = {
+    run,
     pool,
     operatorPool,
-    engines,
     webhook,
     secrets,
     tokens,
     rateLimits,
-    log,
+    warn: (message, detail) => log.warn({ err: String(detail) }, message),
     countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
     countCall: callCounts.count,
-    onDenied: (action) => metrics.denied.inc({ action }),
-  })
+    auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),
+    beginStorageAnswer: createStorageAnswers(run),
+    previewScenario: createPreview(operatorPool),
+  }
 
   let stopping = false
   const health = createHealth({

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { ObservedGroup } from '../commit/group-commit.ts'
 
 /** The metrics for the person on call. Labels come from our own tables, never from a request. */
 export function createMetrics() {
@@ -22,6 +23,27 @@ export function createMetrics() {
     name: 'tierway_graphql_operation_seconds',
     help: 'Time that a GraphQL operation ran, by its name. Of a subscription, the time until it begins.',
     labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers,
+  })
+  const groupSize = new Histogram({
+    name: 'tierway_group_commands',
+    help: 'Commands per group commit.',
+    labelNames: ['kind'],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    registers,
+  })
+  const groupSeconds = new Histogram({
+    name: 'tierway_group_seconds',
+    help: 'Duration of a group commit.',
+    labelNames: ['kind'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  })
+  const groupWait = new Histogram({
+    name: 'tierway_group_wait_seconds',
+    help: 'Time from the oldest call of a group to the start of its group commit.',
+    labelNames: ['kind'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
   })
@@ -71,27 +93,6 @@ export function createMetrics() {
       labelNames: ['operation', 'code'],
       registers,
     }),
-    groupSize: new Histogram({
-      name: 'tierway_group_commands',
-      help: 'Commands per group commit.',
-      labelNames: ['kind'],
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-      registers,
-    }),
-    groupSeconds: new Histogram({
-      name: 'tierway_group_seconds',
-      help: 'Duration of a group commit.',
-      labelNames: ['kind'],
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
-      registers,
-    }),
-    groupWait: new Histogram({
-      name: 'tierway_group_wait_seconds',
-      help: 'Time from the oldest call of a group to the start of its group commit.',
-      labelNames: ['kind'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-      registers,
-    }),
     commands: new Counter({
       name: 'tierway_commands_total',
       help: 'Commands in group commits, by where their rows came from: memory or Postgres.',
@@ -115,11 +116,20 @@ export function createMetrics() {
         for (const [kind, { unproven }] of commands) this.inc({ kind }, unproven)
       },
     }),
-    /** The counts of an engine's commands, for the same reason. The engine adds to them. */
-    commandsOf(kind: string) {
+    /** Observes an engine's groups. Commands are counted in plain numbers, for the same reason. */
+    observerOf(kind: string): (group: ObservedGroup) => void {
+      const sizes = groupSize.labels(kind)
+      const durations = groupSeconds.labels(kind)
+      const waits = groupWait.labels(kind)
       const counts = { memory: 0, postgres: 0, unproven: 0 }
       commands.set(kind, counts)
-      return counts
+      return ({ size, seconds, waitSeconds, isFromMemory, unproven }) => {
+        sizes.observe(size)
+        durations.observe(seconds)
+        waits.observe(waitSeconds)
+        counts[isFromMemory ? 'memory' : 'postgres'] += size - unproven
+        counts.unproven += unproven
+      }
     },
     logins: new Counter({
       name: 'tierway_logins_total',

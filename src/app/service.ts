@@ -1,15 +1,13 @@
 import type { Pool } from 'pg'
-import { type AuditDenied, createAuditDenied } from '../audit/denied.ts'
+import type { AuditDenied } from '../audit/denied.ts'
 import type { LoginDesk } from '../auth/custom-login.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Webhook } from '../auth/webhook.ts'
-import { createPreview, type PreviewScenario } from '../battlepass/preview.ts'
-import type { Lane } from '../commit/command.ts'
+import type { PreviewScenario } from '../battlepass/preview.ts'
 import type { GroupCommit } from '../commit/group-commit.ts'
-import { type BeginStorageAnswer, createStorageAnswers } from '../players/storage-answers.ts'
+import type { BeginStorageAnswer } from '../players/storage-answers.ts'
 import type { Secrets } from '../providers/secrets.ts'
 import type { RateLimits } from '../rate-limits/rate-limits.ts'
-import type { Logger } from './log.ts'
 
 /**
  * What every call works with. An edge runs a command: `service.run(addXp(player, input))`. To any other function of a
@@ -39,25 +37,4 @@ export interface Service {
   /** Begins an answer that carries storage: all of a player's, or some keys. */
   readonly beginStorageAnswer: BeginStorageAnswer
   readonly previewScenario: PreviewScenario
-}
-
-export interface ServiceOptions
-  extends Omit<Service, 'run' | 'warn' | 'auditDenied' | 'beginStorageAnswer' | 'previewScenario'> {
-  readonly engines: Readonly<Record<Lane, GroupCommit>>
-  readonly log: Logger
-  /** Called with the action of each attempt without access. */
-  readonly onDenied: (action: string) => void
-}
-
-export function createService({ engines, log, onDenied, ...parts }: ServiceOptions): Service {
-  const { operatorPool } = parts
-  const run: Service['run'] = (command) => engines[command.lane ?? 'game'].run(command)
-  return {
-    ...parts,
-    run,
-    warn: (message, detail) => log.warn({ err: String(detail) }, message),
-    auditDenied: createAuditDenied(operatorPool, onDenied),
-    beginStorageAnswer: createStorageAnswers(run),
-    previewScenario: createPreview(operatorPool),
-  }
 }
