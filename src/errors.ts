@@ -128,11 +128,6 @@ export function causeOf({ cause }: Refusal): string | undefined {
   return cause.message || String((cause as { code?: unknown }).code ?? cause.name)
 }
 
-/** Refuses a request with faults, naming all of them. */
-export function refuseFaults(faults: readonly Fault[]): void {
-  if (faults.length > 0) throw invalidRequest(...faults)
-}
-
 /** A 400 that names every fault at once. */
 export function invalidRequest(...faults: Fault[]): Refusal {
   return new Refusal('invalidRequest', { faults })

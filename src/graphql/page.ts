@@ -1,7 +1,15 @@
-import { type Fault, invalidRequest, refuseFaults } from '../errors.ts'
+import { type Fault, invalidRequest } from '../errors.ts'
 import { isCleanText } from '../json.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
-import { type Check, type Fields, InputSource, isUuid, type RequestOf, type Shape } from '../request/shape.ts'
+import {
+  type Check,
+  type Fields,
+  InputSource,
+  isUuid,
+  type RequestOf,
+  refuseFaults,
+  type Shape,
+} from '../request/shape.ts'
 
 export const DEFAULT_SIZE = 20
 export const MAX_SIZE = 200

@@ -2,11 +2,19 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Service } from '../app/service.ts'
 import { type Access, accessOf, requireClient, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
-import { type Fault, refuseFaults } from '../errors.ts'
+import type { Fault } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { PlayerCall } from '../players/player-call.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
-import { type Fields, type JsonSource, type RequestOf, type Shape, type Source, withMember } from '../request/shape.ts'
+import {
+  type Fields,
+  type JsonSource,
+  type RequestOf,
+  refuseFaults,
+  type Shape,
+  type Source,
+  withMember,
+} from '../request/shape.ts'
 import { operatorHeader, readBody, readJson } from './request.ts'
 import { closedOf, json, NO_STORE, noContent, type Reply } from './respond.ts'
 

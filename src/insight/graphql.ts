@@ -1,12 +1,11 @@
 import { requirePlatform } from '../auth/access.ts'
 import { TrackType } from '../battlepass/graphql.ts'
-import { refuseFaults } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { argsOf, enumType } from '../graphql/shapes.ts'
 import { MAX_INT64, MIN_INT64 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, nodeId, scenarioId } from '../request/common.ts'
-import { described, moment, optional, shape } from '../request/shape.ts'
+import { described, moment, optional, refuseFaults, shape } from '../request/shape.ts'
 import { HOURS_KEPT_DAYS, readRanged, STEPS, stepFaults } from './range.ts'
 import {
   type CompletionInsight,

@@ -1,10 +1,10 @@
-import { type Fault, refuseFaults } from '../errors.ts'
+import type { Fault } from '../errors.ts'
 import type { PlatformStream } from '../http/route.ts'
 import type { Json } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { reason } from '../request/common.ts'
 import { parseMoment } from '../request/moment.ts'
-import { InputSource, optional, shape } from '../request/shape.ts'
+import { InputSource, optional, refuseFaults, shape } from '../request/shape.ts'
 import { exportPlayers } from './export-players.ts'
 import { checkFilter, filterRequest, searchOf } from './requests.ts'
 

@@ -1,4 +1,4 @@
-import { type Fault, refuseFaults } from '../errors.ts'
+import { type Fault, invalidRequest } from '../errors.ts'
 import { isCleanText, type Json, kindOf, MAX_INT32, MAX_INT64, members, RawJson, readInt } from '../json.ts'
 
 // Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
@@ -88,6 +88,11 @@ export class Shape<F extends Fields> {
 }
 
 export const shape = <F extends Fields>(fields: F): Shape<F> => new Shape(fields)
+
+/** Refuses a request with faults, naming all of them. */
+export function refuseFaults(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw invalidRequest(...faults)
+}
 
 /** Reads a present field. Reports a fault in words. */
 type Read<T> = (source: Source, name: string, fault: (message: string, path?: string) => void) => T

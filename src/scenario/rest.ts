@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Fault, refuseFaults } from '../errors.ts'
+import type { Fault } from '../errors.ts'
 import type { PlatformHandler, PlatformRequest } from '../http/route.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { InputSource } from '../request/shape.ts'
+import { InputSource, refuseFaults } from '../request/shape.ts'
 import { type ExpectedVersion, publishScenario, readScenario } from './publish.ts'
 import { putRequest, versionRequest } from './requests.ts'
 
