@@ -54,7 +54,7 @@ export interface Config {
   readonly logLevel: LogLevel
 }
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Thrown by `readConfig`; its message names every fault and what to set instead. */

@@ -9,7 +9,7 @@ import { Refusal } from '../errors.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
-export const REFRESH_TOKEN_SECONDS = 604_800
+const REFRESH_TOKEN_SECONDS = 604_800
 /** For this long after its use a token answers the same pair again, since the client may have lost the answer. */
 const REPLAY_MS = 10_000
 const PREFIX = 'twrt_'

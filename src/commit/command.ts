@@ -46,10 +46,10 @@ export interface Once<Outcome> {
 }
 
 /** Keys live seven days: longer than any client keeps retrying. */
-export const KEY_LIFETIME_DAYS = 7
+const KEY_LIFETIME_DAYS = 7
 
 /** Stored answers, by player, operation and key. Written in the transaction whose answer they hold. */
-export const idempotencyKeys = table('idempotency_keys', {
+const idempotencyKeys = table('idempotency_keys', {
   key: { operation: text, key: text },
   columns: { request: text, response: text },
   kind: 'state',

@@ -9,7 +9,7 @@ export const LATER = Symbol('later')
  * When a part's statements run. Parts that lock do so before the players are locked. New rows are written before rows
  * that refer to them. Numbers of the stream are taken last, as their row keeps every other group waiting.
  */
-export const STAGES = ['creates', 'locks', 'changes', 'erases', 'records', 'numbers'] as const
+const STAGES = ['creates', 'locks', 'changes', 'erases', 'records', 'numbers'] as const
 export type Stage = (typeof STAGES)[number]
 
 /**

@@ -421,4 +421,4 @@ export class Read<Row> {
   }
 }
 
-export const match = (keys: readonly Field[]): string => keys.map(({ name }) => `t.${name} = r.${name}`).join(' AND ')
+const match = (keys: readonly Field[]): string => keys.map(({ name }) => `t.${name} = r.${name}`).join(' AND ')

@@ -10,7 +10,7 @@ import SchemaBuilder, {
  * Words of the schema that mean the same wherever they stand, described once. A field, an argument or a value of an
  * input that has a description of its own keeps it.
  */
-export const DESCRIPTIONS: Readonly<Record<string, string>> = {
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   amount: 'The number of units.',
   avatarUrl: "The URL of the player's picture, from the webhook.",
   claimedAt: 'The time of the claim.',
@@ -73,7 +73,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
 }
 
 /** What is part of every connection. */
-export const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
+const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
   cursor: 'The place of the entry, for `after` and `before`.',
   edges: 'The entries of the page.',
   endCursor: 'The place of the last entry. Pass it as `after` for the next page.',
@@ -86,7 +86,7 @@ export const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
 }
 
 /** What arguments that may be left out ask for. */
-export const ARGUMENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
+const ARGUMENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   after: 'A cursor: the page begins after it.',
   before: 'A cursor: the page ends before it.',
   environment: 'Only this environment.',

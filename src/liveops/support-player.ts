@@ -114,7 +114,7 @@ export function deletePlayerStorage(call: SupportCall, keys: readonly string[]):
 }
 
 /** The players of a group whose personal data is erased: profile, storage, and their traces in logs and events. */
-export class Erasures implements Part {
+class Erasures implements Part {
   static readonly stage = 'erases'
   private readonly players: PlayerRef[] = []
 

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts'
 
 const RUN_ID = '019aa4c5-7a53-7c1e-a8d2-0d9bd0b3e5f1'
-export const pass = { scenarioId: 'season-1', nodeId: 'pass' }
+const pass = { scenarioId: 'season-1', nodeId: 'pass' }
 const inPass = { ...pass, runId: RUN_ID }
 const leveledPlan = {
   runId: RUN_ID,
@@ -25,7 +25,7 @@ const providersAnswer = {
     apple: null,
   },
 }
-export const definition = {
+const definition = {
   name: 'Season 1',
   start: 'start',
   nodes: [

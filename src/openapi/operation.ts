@@ -79,7 +79,7 @@ export const query = (
   description,
   schema,
 })
-export const path = (name: string, description: string): Schema => ({
+const path = (name: string, description: string): Schema => ({
   in: 'path',
   name,
   required: true,

@@ -45,7 +45,7 @@ const IdentityType = builder.prismaObject('Identity', {
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-export const PlayerStatus = enumType('PlayerStatus', STATUSES, {
+const PlayerStatus = enumType('PlayerStatus', STATUSES, {
   description: 'Whether a player can play.',
   values: {
     active: 'The player can play.',

@@ -95,7 +95,7 @@ export function setStorage(ref: PlayerRef, values: StorageValues): Command<void>
 }
 
 /** Asks for a player and the keys of its storage. */
-export function askWithKeys(group: Group, ref: PlayerRef): Player {
+function askWithKeys(group: Group, ref: PlayerRef): Player {
   const player = group.player(ref)
   askStatus(player)
   askKeys(player)

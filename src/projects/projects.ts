@@ -42,7 +42,7 @@ export const isProjectName = (name: string): boolean => name !== '' && [...name]
 export const isEnvironmentName = isSlug
 
 /** Lists of environments are complete, never paged. */
-export const MAX_ENVIRONMENTS = 100
+const MAX_ENVIRONMENTS = 100
 
 export const createEnvironmentRequest = shape({
   name: newSlug('As in `production`: a-z, 0-9, _ and -, at most 32.'),

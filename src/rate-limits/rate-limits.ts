@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts'
 import { readLimits } from './read-limits.ts'
 
 /** The limits by name: the counted calls, and who is counted. */
-export const RATE_LIMITS = {
+const RATE_LIMITS = {
   login: 'logins, links, refreshes and logouts of a client address',
   sdk_key: 'logins, links, refreshes and logouts of an SDK key',
   player: 'calls of a player',
@@ -24,7 +24,7 @@ export interface RateLimit {
 export type RateLimitSettings = Readonly<Record<RateLimitName, RateLimit | null>>
 
 /** High enough for a whole school behind one address, and for a game that calls with each shot. */
-export const DEFAULT_RATE_LIMITS: RateLimitSettings = {
+const DEFAULT_RATE_LIMITS: RateLimitSettings = {
   login: { calls: 1_200, seconds: 60 },
   sdk_key: { calls: 120_000, seconds: 60 },
   player: { calls: 3_000, seconds: 60 },

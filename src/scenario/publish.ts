@@ -121,7 +121,7 @@ function nameVersion({ version, definition }: VersionRow): { version: number; sh
 }
 
 /** SHA-256 of a definition's text, in hex. */
-export function hashOf(definition: string): string {
+function hashOf(definition: string): string {
   return createHash('sha256').update(definition).digest('hex')
 }
 

@@ -66,7 +66,7 @@ export function askPlan(player: Player, runId: string): One<{ readonly plan: Exe
 }
 
 /** Writes a run after a call, with the plan of the call's answer. */
-export function setRun(player: Player, run: Run, plan: ExecutionPlan | null): void {
+function setRun(player: Player, run: Run, plan: ExecutionPlan | null): void {
   const written = { ...run, plan }
   player.slot(byId, run.runId).set(written)
   player.slot(planOf, run.runId).note({ plan })
