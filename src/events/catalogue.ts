@@ -21,16 +21,8 @@ export interface NewEvent {
 }
 
 /** An event at its place in the stream: positions are gapless and in commit order. */
-export interface StreamEvent {
-  readonly environmentId: string
+export interface StreamEvent extends Omit<NewEvent, 'data'> {
   readonly position: bigint
-  readonly type: EventType
-  readonly handle: string | null
-  readonly playerId: string
-  readonly scenarioId: string | null
-  readonly nodeId: string | null
-  readonly runId: string | null
-  readonly byClient: boolean
   /** JSON text. */
   readonly data: string
   readonly occurredAt: Date

@@ -91,7 +91,7 @@ export function createEnvironment(
 export function renameProject(
   pool: Pool,
   caller: PlatformCaller,
-  { name, reason }: RequestOf<typeof createEnvironmentRequest>,
+  { name, reason }: RequestOf<typeof renameProjectRequest>,
 ): Promise<Written> {
   return inTransaction(pool, async (client) => {
     const { projectId } = caller
