@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
@@ -17,7 +17,7 @@ const PLATFORM_PREFIX = 'twplat_'
 /** Enough to tell keys apart in a list, and of no use to an attacker. */
 export const SHOWN_CHARACTERS = 12
 
-const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest()
+const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer')
 
 function newKey(kind: string): NewKey & { hash: Buffer } {
   const key = kind + randomBytes(32).toString('base64url')

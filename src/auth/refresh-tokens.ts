@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHmac, hash, randomBytes } from 'node:crypto'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
 import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
@@ -55,7 +55,7 @@ interface RefreshToken extends TokenRef, PlayerRef {
   readonly isRevoked: boolean
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
+const hashOf = (token: string): string => hash('sha256', token, 'base64url')
 const newToken = (secret: Buffer): string => PREFIX + secret.toString('base64url')
 
 /**

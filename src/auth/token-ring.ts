@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   type CryptoKey,
   exportJWK,
@@ -117,6 +117,6 @@ export async function generateTokenKey(): Promise<TokenKey> {
   const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true })
   const { x, d } = await exportJWK(privateKey)
   if (x === undefined || d === undefined) throw new Error('the key could not be exported')
-  const kid = createHash('sha256').update(x).digest('base64url').slice(0, 16)
+  const kid = hash('sha256', x, 'base64url').slice(0, 16)
   return { kty: 'OKP', crv: 'Ed25519', kid, x, d }
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
 import { type Group, LATER } from './group.ts'
@@ -73,7 +73,7 @@ export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Ou
   // The command asks for its rows in any case, so that all are read together.
   if (group.waits) return command.decide(group)
   const stored = slot.value
-  const request = createHash('sha256').update(freeze(once.request)).digest('base64url')
+  const request = hash('sha256', freeze(once.request), 'base64url')
   if (stored) {
     if (once.admit?.(group) === LATER) return LATER
     if (stored.request === request) return thaw(stored.response) as Outcome

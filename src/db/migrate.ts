@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -95,7 +95,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(`${directory}/${name}/migration.sql`)
-      return { name, sql: sql.toString(), checksum: createHash('sha256').update(sql).digest('hex') }
+      return { name, sql: sql.toString(), checksum: hash('sha256', sql) }
     }),
   )
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
 import { Prisma, PrismaClient } from './generated/prisma/client.ts'
@@ -20,7 +20,7 @@ class Adapter extends PrismaPg {
   constructor(pool: Pool) {
     super(pool, {
       // Without a name every statement would be parsed and planned each time.
-      statementNameGenerator: ({ sql }) => createHash('sha1').update(sql).digest('base64url'),
+      statementNameGenerator: ({ sql }) => hash('sha1', sql, 'base64url'),
     })
     this.pool = pool
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -44,7 +44,7 @@ export async function toPageFile(name: string, plain: Buffer): Promise<PageFile>
   }
 }
 
-export const hashOf = (plain: Buffer): string => createHash('sha256').update(plain).digest('hex').slice(0, 16)
+export const hashOf = (plain: Buffer): string => hash('sha256', plain).slice(0, 16)
 
 /**
  * Browsers revalidate their copy, unless they asked by its hash: in the query, or in the name of the file. A page itself

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
@@ -117,12 +117,7 @@ function checkVersion(current: number, expected: ExpectedVersion | null): void {
 
 /** A version and the hash of its text. Texts stay readable, so the log need not repeat them. */
 function nameVersion({ version, definition }: VersionRow): { version: number; sha256: string } {
-  return { version, sha256: hashOf(definition) }
-}
-
-/** SHA-256 of a definition's text, in hex. */
-function hashOf(definition: string): string {
-  return createHash('sha256').update(definition).digest('hex')
+  return { version, sha256: hash('sha256', definition) }
 }
 
 /** Reads the current version, or an older one by its number. */
