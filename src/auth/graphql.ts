@@ -4,9 +4,8 @@ import { inputOf } from '../graphql/shapes.ts'
 import { requireClient, requireLink } from './access.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
-import { endSession } from './refresh-tokens.ts'
+import { endSession, refreshTokens, type TokenPair } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
-import { refreshTokens, type TokenPair } from './token-pair.ts'
 
 const TokenPairType = builder.objectRef<TokenPair>('TokenPairPayload').implement({
   description: 'The tokens of a login (spec 4.2).',

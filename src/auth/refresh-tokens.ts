@@ -1,12 +1,15 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER, type Part } from '../commit/group.ts'
+import type { GroupCommit } from '../commit/group-commit.ts'
 import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, moment, nullable, readOnly, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
+import type { ClientRef } from './callers.ts'
+import type { Tokens } from './tokens.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
 const REFRESH_TOKEN_SECONDS = 604_800
@@ -14,7 +17,7 @@ const REFRESH_TOKEN_SECONDS = 604_800
 const REPLAY_MS = 10_000
 const PREFIX = 'twrt_'
 
-const refreshTokens = table('refresh_tokens', {
+const storedTokens = table('refresh_tokens', {
   owner: null,
   key: { environmentId: uuid, hash: text },
   columns: {
@@ -29,8 +32,8 @@ const refreshTokens = table('refresh_tokens', {
   computed: { expires_at: `now() + interval '${REFRESH_TOKEN_SECONDS} seconds'` },
   expired: 'expires_at < now()',
 })
-const ownerOf = refreshTokens.one({ columns: ['playerId'] })
-const tokenByHash = refreshTokens.one()
+const ownerOf = storedTokens.one({ columns: ['playerId'] })
+const tokenByHash = storedTokens.one()
 const REVOCATION = { name: 'revoke', set: 'revoked_at = now()', where: 't.revoked_at IS NULL' }
 
 /** From this a pair of tokens is made once the transaction is committed. */
@@ -146,14 +149,14 @@ export class RefreshTokens implements Part {
   save(): Statement[] {
     return [
       // First, so that families that began later in this group live on.
-      ...refreshTokens.update([...this.ended.values()], ['environmentId', 'playerId'], REVOCATION),
-      ...refreshTokens.save(this.added),
-      ...refreshTokens.update(this.rotated, ['environmentId', 'hash'], {
+      ...storedTokens.update([...this.ended.values()], ['environmentId', 'playerId'], REVOCATION),
+      ...storedTokens.save(this.added),
+      ...storedTokens.update(this.rotated, ['environmentId', 'hash'], {
         name: 'rotate',
         set: 'rotated_at = to_timestamp(r.rotated_at / 1000), child_nonce = r.child_nonce',
         further: ['rotatedAt', 'childNonce'],
       }),
-      ...refreshTokens.update([...this.revoked.values()], ['environmentId', 'playerId', 'familyId'], REVOCATION),
+      ...storedTokens.update([...this.revoked.values()], ['environmentId', 'playerId', 'familyId'], REVOCATION),
     ]
   }
 }
@@ -216,4 +219,36 @@ export function endSession(environmentId: string, text: string): Command<void> {
       if (token) group.of(RefreshTokens).revoke(token)
     },
   }
+}
+
+/** What a login and a refresh answer (spec 4.2). */
+export type TokenPair = {
+  readonly accessToken: string
+  readonly refreshToken: string
+}
+
+/** What tokens are issued with. */
+export interface TokenDesk {
+  readonly run: GroupCommit['run']
+  readonly tokens: Tokens
+}
+
+/** Makes the pair of a session that is committed. */
+export async function issueTokenPair(
+  tokens: Tokens,
+  { projectId }: ClientRef,
+  { refreshToken, ...session }: Session,
+): Promise<TokenPair> {
+  return { accessToken: await tokens.issueAccessToken({ projectId, ...session }), refreshToken }
+}
+
+/** Exchanges a refresh token for a new pair. Refuses any other token with `invalid token`. */
+export async function refreshTokens(
+  { run, tokens }: TokenDesk,
+  client: ClientRef,
+  refreshToken: string,
+): Promise<TokenPair> {
+  const session = await run(refresh(client.environmentId, refreshToken))
+  if (!session) throw new Refusal('invalidToken')
+  return issueTokenPair(tokens, client, session)
 }
