@@ -15,9 +15,13 @@ export interface CommandLine {
   readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>
 }
 
-export function startCommandLine(args: readonly string[], env: Readonly<Record<string, string>>): CommandLine {
+export function startCommandLine(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  root = ROOT,
+): CommandLine {
   const child = spawn(process.execPath, ['dist/cli.js', ...args], {
-    cwd: ROOT,
+    cwd: root,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

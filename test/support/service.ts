@@ -103,10 +103,10 @@ async function lock(link: string): Promise<() => Promise<void>> {
   return () => rm(link, { force: true })
 }
 
-/** Starts the process, and waits for nothing. */
-export function spawnService(env: Readonly<Record<string, string>>): Service {
+/** Starts the process, and waits for nothing. `root` is the folder of another version. */
+export function spawnService(env: Readonly<Record<string, string>>, root = ROOT): Service {
   const child = spawn(process.execPath, [...NODE_OPTIONS, 'dist/server.js'], {
-    cwd: ROOT,
+    cwd: root,
     // The Postgres of the tests runs without fsync.
     env: {
       ...{ PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0' },
@@ -151,8 +151,8 @@ export function spawnService(env: Readonly<Record<string, string>>): Service {
 }
 
 /** Starts the process and waits until it serves. */
-export async function startService(env: Readonly<Record<string, string>>): Promise<Service> {
-  const service = spawnService(env)
+export async function startService(env: Readonly<Record<string, string>>, root = ROOT): Promise<Service> {
+  const service = spawnService(env, root)
   await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined, {
     deadlineMs: START_DEADLINE_MS,
   })

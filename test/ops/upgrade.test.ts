@@ -1,0 +1,181 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startCommandLine } from '../support/command-line.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { season } from '../support/definitions.ts'
+import { createNextVersion, type NextVersion } from '../support/next-version.ts'
+import {
+  createWorld,
+  post,
+  type Service,
+  startService,
+  stopService,
+  type World,
+  type WorldPlayer,
+} from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+/** What a later release may do to tables that this one reads and writes all the time. */
+const SQL = `
+ALTER TABLE "passes" ADD COLUMN "streak" INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE "players" ADD COLUMN "clan" TEXT;
+ALTER TABLE "wallets" ADD COLUMN "held" BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE "streams" ADD COLUMN "shard" INTEGER;
+CREATE INDEX "players_clan_idx" ON "players" ("environment_id", "clan");
+CREATE TABLE "clans" ("environment_id" UUID NOT NULL, "name" TEXT NOT NULL, PRIMARY KEY ("environment_id", "name"));
+`
+const PLAYERS = 4
+const place = { scenarioId: 'season', nodeId: 'pass' }
+
+let database: TestDatabase
+let world: World
+let next: NextVersion
+/** The instances that a balancer sends calls to. */
+let instances: Service[] = []
+const started: Service[] = []
+
+beforeAll(async () => {
+  database = await createDatabase()
+  world = await createWorld(database.url)
+  await world.publish('season', season({ levels: [0, 100, 200, 100_000] }))
+  next = await createNextVersion(SQL)
+})
+afterAll(async () => {
+  for (const service of started) await stopService(service)
+  await next?.remove()
+  await world?.close()
+  await database?.drop()
+})
+
+async function start(env: Readonly<Record<string, string>> = {}, root?: string): Promise<Service> {
+  const service = await startService({ ...world.env, ...env }, root)
+  started.push(service)
+  return service
+}
+
+const isReady = async ({ baseUrl }: Service): Promise<boolean> => (await fetch(`${baseUrl}/readyz`)).status === 200
+
+/** Takes an instance out of the balancer's list, and ends it as an orchestrator does. */
+async function replace(service: Service): Promise<void> {
+  instances = instances.filter((one) => one !== service)
+  service.kill('SIGTERM')
+  expect(await service.exited).toEqual({ code: 0, signal: null })
+}
+
+/** A game that is played until it is told to stop. Each call goes to the instances in turn. */
+function play(player: WorldPlayer) {
+  let isOver = false
+  let count = 0
+  const answers: { status: number; body: unknown }[] = []
+  async function call(path: string, body: Record<string, string | number>) {
+    const service = instances[count++ % instances.length] as Service
+    const { status, body: answer } = await post(service, `/sdk/v1/battlepass/${path}`, player.token, {
+      ...place,
+      runId: player.runId,
+      ...body,
+    })
+    answers.push({ status, body: answer })
+    return answer
+  }
+  const played = (async () => {
+    while (!isOver) {
+      const { level } = await call('xp', { amount: 7, source: 'match' })
+      for (const reached of [2, 3]) if (level >= reached) await call('claim', { level: reached, track: 'free' })
+      await call('progress', {})
+    }
+  })()
+  // A test that fails early does not wait for it.
+  played.catch(() => undefined)
+  return {
+    player,
+    answers,
+    get calls() {
+      return answers.length
+    },
+    async stop() {
+      isOver = true
+      await played
+    },
+  }
+}
+
+describe('an update, instance by instance (docs/operations.md, Updates)', () => {
+  it('fails no call while a later version migrates, serves beside this one, and is taken back again', async () => {
+    const before = await start()
+    instances = [before]
+    const games = await Promise.all(
+      Array.from({ length: PLAYERS }, async () => play(await world.player('season', { gems: 1_000n }))),
+    )
+    /** Every game has made calls since. */
+    const goesOn = async () => {
+      const then = games.map(({ calls }) => calls)
+      await until('every game goes on', () => games.every(({ calls }, index) => calls > (then[index] ?? 0) + 20))
+    }
+    await goesOn()
+
+    const after = await start({}, next.root)
+    expect(after.output).toContain(`migrated ${next.migration}`)
+    instances = [before, after]
+    await goesOn()
+    expect(await Promise.all(instances.map(isReady))).toEqual([true, true])
+    await replace(before)
+    await goesOn()
+
+    const back = await start()
+    expect(back.output).not.toContain('migrated')
+    instances = [after, back]
+    await goesOn()
+    await replace(after)
+    await goesOn()
+    expect(await isReady(back)).toBe(true)
+    for (const game of games) await game.stop()
+
+    for (const { answers, player } of games) {
+      expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+      const granted = answers.filter(({ body }) => 'leveledUp' in (body as object)).length
+      const { body } = await post(back, '/sdk/v1/battlepass/progress', player.token, place)
+      expect(body).toMatchObject({ xp: granted * 7, level: 3 })
+    }
+    // Each tier was paid once, and each wallet is the sum of its ledger.
+    const { rows } = await world.pool.query(
+      `SELECT w.balance::int, sum(l.amount)::int AS ledger FROM wallets w
+       JOIN wallet_ledger l USING (environment_id, player_id, currency)
+       WHERE w.currency = 'gold' GROUP BY w.environment_id, w.player_id, w.currency, w.balance`,
+    )
+    expect(rows).toEqual(Array.from({ length: PLAYERS }, () => ({ balance: 50, ledger: 50 })))
+  })
+
+  it('waits for `npx tierway migrate` where MIGRATE_ON_START is false: not ready before, ready without a restart', async () => {
+    const later = await createNextVersion('CREATE TABLE "guilds" ("id" UUID PRIMARY KEY);')
+    try {
+      await world.pool.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [later.migration])
+      const service = await start({ MIGRATE_ON_START: 'false' }, later.root)
+      expect(await isReady(service)).toBe(false)
+      const migrations = [1, 2].map(() => startCommandLine(['migrate'], world.env, later.root))
+      expect(await Promise.all(migrations.map(({ exited }) => exited))).toEqual([
+        [0, null],
+        [0, null],
+      ])
+      expect(migrations.map(({ output }) => output.out).join('')).toContain(later.migration)
+      await until('it is ready', () => isReady(service))
+      await stopService(service)
+    } finally {
+      await later.remove()
+    }
+  })
+})
+
+describe('migrations', () => {
+  it('take away no table and no column, and rename none, so that earlier versions go on', async () => {
+    const directory = new URL('../../prisma/migrations/', import.meta.url)
+    const names = (await readdir(directory)).filter((name) => !name.endsWith('.toml'))
+    expect(names.length).toBeGreaterThan(20)
+    for (const name of names) {
+      const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8')
+      expect([name, /\b(DROP\s+(TABLE|COLUMN)|RENAME\s)/i.exec(sql.replace(/--.*$/gm, ''))?.[0]]).toEqual([
+        name,
+        undefined,
+      ])
+    }
+  })
+})
