@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { createFleet, type Fleet, graphql } from './events/fleet.ts'
 import { times } from './support/game.ts'
 import { approve, type Operator, startOperator } from './support/operator.ts'
@@ -18,6 +20,7 @@ interface SentSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
+  readonly traceState?: string
   readonly kind: number
   readonly status: { readonly code?: number; readonly message?: string }
   readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[]
@@ -114,6 +117,41 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     expect([span.name, attributesOf(span)['graphql.operation.type']]).toEqual(['POST /graphql', 'query'])
   })
 
+  it('of operations over a WebSocket continue the trace in the extensions of the message, and begin one without', async () => {
+    const client = createClient({
+      url: `${service.baseUrl.replace('http', 'ws')}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: `Bearer ${fleet.platformKey}` },
+      retryAttempts: 0,
+    })
+    const traceId = '4'.repeat(32)
+    const extensions = { traceparent: `00-${traceId}-${'5'.repeat(16)}-01`, tracestate: 'vendor=a' }
+    try {
+      const query = 'query Head { streamCursor(environment: "production") }'
+      for await (const { errors } of client.iterate({ query, extensions })) expect(errors).toBeUndefined()
+      const feed = client.iterate({ query: 'subscription Feed { events(environment: "production") { cursor } }' })
+      const first = feed.next()
+      const [span] = await spansOf(traceId, 1)
+      expect([span?.name, span?.parentSpanId, span?.kind, span?.traceState]).toEqual([
+        'WebSocket /graphql',
+        '5'.repeat(16),
+        2,
+        'vendor=a',
+      ])
+      expect(attributesOf(span as SentSpan)).toEqual({
+        'graphql.operation.name': 'Head',
+        'graphql.operation.type': 'query',
+      })
+      const isFeed = (one: SentSpan) => attributesOf(one)['graphql.operation.name'] === 'Feed'
+      await until('the start of the subscription is sent', () => collector.spans.some(isFeed))
+      expect(attributesOf(collector.spans.find(isFeed) as SentSpan)['graphql.operation.type']).toBe('subscription')
+      await feed.return?.()
+      await first.catch(() => undefined)
+    } finally {
+      await client.dispose()
+    }
+  })
+
   it("reach the studio's webhook, with nothing of secrets, credentials or customData", async () => {
     const { projectId, platformKey, environmentId, world } = fleet
     const settings = { custom: { default: { enabled: true, url: webhook.url, secret: webhook.secret } } }
@@ -132,7 +170,11 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     const traceId = '1'.repeat(32)
     const login = await fetch(`${service.baseUrl}/sdk/v1/authorization/custom`, {
       method: 'POST',
-      headers: { 'x-sdk-key': key.data.createSdkKey.key, traceparent: `00-${traceId}-${'2'.repeat(16)}-01` },
+      headers: {
+        'x-sdk-key': key.data.createSdkKey.key,
+        traceparent: `00-${traceId}-${'2'.repeat(16)}-01`,
+        tracestate: 'vendor=b,other=c',
+      },
       body: JSON.stringify({ customData: { ticket: 'the-ticket-of-the-player' } }),
     })
     expect(login.status).toBe(200)
@@ -142,7 +184,8 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     const client = spans.find(({ kind }) => kind === 3)
     expect([client?.name, client?.parentSpanId]).toEqual(['POST login webhook', server?.spanId])
     expect(attributesOf(client as SentSpan)).toEqual({ 'http.response.status_code': 200 })
-    expect(webhook.hits[0]?.headers.traceparent).toBe(`00-${traceId}-${client?.spanId}-01`)
+    const { traceparent: sent, tracestate } = webhook.hits[0]?.headers ?? {}
+    expect([sent, tracestate]).toEqual([`00-${traceId}-${client?.spanId}-01`, 'vendor=b,other=c'])
     for (const secret of [webhook.secret, platformKey, 'the-ticket', accessToken, webhook.url])
       expect(collector.bodies).not.toContain(secret)
   })

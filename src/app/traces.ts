@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Span as OtelSpan, Context as TraceContext } from '@opentelemetry/api'
-import type { Span, Tracing } from '../request/tracing.ts'
+import type { Span, TraceHeaders, Tracing } from '../request/tracing.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -58,9 +58,13 @@ export async function createTraces({ onError }: TracesOptions): Promise<Tracing>
       return this.own.spanContext().traceId
     }
 
-    get traceparent(): string {
-      const { traceId, spanId, traceFlags } = this.own.spanContext()
-      return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+    get headers(): TraceHeaders {
+      const { traceId, spanId, traceFlags, traceState } = this.own.spanContext()
+      const tracestate = traceState?.serialize()
+      return {
+        traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+        ...(tracestate && { tracestate }),
+      }
     }
 
     set(name: string, value: string | number): void {
@@ -73,14 +77,16 @@ export async function createTraces({ onError }: TracesOptions): Promise<Tracing>
     }
   }
 
-  function contextOf(traceparent: string | undefined): TraceContext {
+  function contextOf({ traceparent, tracestate }: TraceHeaders): TraceContext {
     const parent = traceparent === undefined ? null : core.parseTraceParent(traceparent)
-    return parent ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true }) : api.ROOT_CONTEXT
+    if (!parent) return api.ROOT_CONTEXT
+    const traceState = tracestate === undefined ? undefined : new core.TraceState(tracestate)
+    return api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, ...(traceState && { traceState }), isRemote: true })
   }
 
   return {
-    call(name, traceparent, work) {
-      const span = new CallSpan(tracer.startSpan(name, { kind: api.SpanKind.SERVER }, contextOf(traceparent)))
+    call(name, caller, work) {
+      const span = new CallSpan(tracer.startSpan(name, { kind: api.SpanKind.SERVER }, contextOf(caller)))
       return storage.run(span, work, span)
     },
     active: () => storage.getStore(),

@@ -154,7 +154,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
           accept: 'application/json',
           'accept-encoding': 'gzip, deflate, br',
           'user-agent': 'tierway',
-          ...(span && { traceparent: span.traceparent }),
+          ...span?.headers,
           'x-signature': signature,
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),

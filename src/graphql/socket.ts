@@ -22,6 +22,7 @@ import type { CountRefused } from './operation-metrics.ts'
 import { Outlet } from './outlet.ts'
 import type { SentOperation } from './persisted-operations.ts'
 import { type FrameSink, LiveResults, type Subscribe } from './shared-results.ts'
+import { inSpan } from './socket-span.ts'
 
 export interface SocketOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
@@ -56,7 +57,12 @@ const COUNTED_CODES: ReadonlySet<number> = new Set([
 const CLOSE_TIMEOUT_MS = 2_000
 
 type Params = { authorization?: unknown; sdkKey?: unknown; operator?: unknown }
-type Execute = (args: ExecutionArgs) => never
+
+/** What graphql-ws hands from a message to its operation, in place of a root value. */
+interface Message {
+  readonly execute: (args: ExecutionArgs) => never
+  readonly extensions: unknown
+}
 
 /** The state of one socket. */
 class Connection implements Beating {
@@ -172,12 +178,16 @@ export function createSocketServer(options: SocketOptions) {
         operationName: params.operationName,
         variableValues: params.variables,
         contextValue: await contextFactory(),
-        rootValue: execute,
+        rootValue: { execute: execute as Message['execute'], extensions: params.extensions },
       }
     },
-    execute: (args) => (args.rootValue as Execute)(args),
+    execute(args) {
+      const { execute, extensions } = args.rootValue as Message
+      return inSpan(args, extensions, () => execute(args))
+    },
     async subscribe(args) {
-      const results = await subscribe({ ...args, rootValue: undefined })
+      const { extensions } = args.rootValue as Message
+      const results = await inSpan(args, extensions, () => subscribe({ ...args, rootValue: undefined }))
       // graphql-ws keeps the arguments for the whole subscription.
       Object.assign(args, { contextValue: undefined, rootValue: undefined, variableValues: undefined })
       return results as AsyncGenerator<never>

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { networkOf } from '../rate-limits/client-address.ts'
 import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
-import { type Tracing, tracing } from '../request/tracing.ts'
+import { type Tracing, traceHeadersOf, tracing } from '../request/tracing.ts'
 import { lacksHost, type WayIn } from './way-in.ts'
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
@@ -125,8 +125,7 @@ function serveTraced(
   serve: () => Promise<void>,
 ): void {
   const { method = '', headers } = request
-  const { traceparent } = headers
-  void traces.call(`${method} ${route}`, typeof traceparent === 'string' ? traceparent : undefined, (span) => {
+  void traces.call(`${method} ${route}`, traceHeadersOf(headers), (span) => {
     span.set('http.request.method', method)
     span.set('http.route', route)
     response.once('close', () => {

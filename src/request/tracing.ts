@@ -1,15 +1,21 @@
 /** The span of a call or of work for it, as far as the service needs to know it. */
 export interface Span {
-  /** W3C Trace Context, for calls that this one makes. */
-  readonly traceparent: string
   readonly traceId: string
+  /** For calls that this one makes. */
+  readonly headers: TraceHeaders
   set(name: string, value: string | number): void
   end(error?: string): void
 }
 
+/** W3C Trace Context: the span of the caller, and what the systems before it pass on. */
+export interface TraceHeaders {
+  readonly traceparent?: string
+  readonly tracestate?: string
+}
+
 export interface Tracing {
-  /** Runs a call in a span of its own: the child of a `traceparent` header, or the root of a trace. */
-  call<T>(name: string, traceparent: string | undefined, work: (span: Span) => T): T
+  /** Runs a call in a span of its own: the child of the caller's, or the root of a trace. */
+  call<T>(name: string, caller: TraceHeaders, work: (span: Span) => T): T
   /** The span of the call that is being served. */
   active(): Span | undefined
   /** Begins a call of another service for the active call. */
@@ -27,4 +33,13 @@ export const tracing = (): Tracing | null => current
 
 export function setTracing(next: Tracing | null): void {
   current = next
+}
+
+/** The headers among a caller's members, which may have any type. */
+export function traceHeadersOf(members: unknown): TraceHeaders {
+  const { traceparent, tracestate } = (members ?? {}) as Readonly<Record<string, unknown>>
+  return {
+    ...(typeof traceparent === 'string' && { traceparent }),
+    ...(typeof tracestate === 'string' && { tracestate }),
+  }
 }
