@@ -55,7 +55,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'no check of idempotency keys',
-    file: 'src/commit/idempotency.ts',
+    file: 'src/commit/command.ts',
     changes: [['const stored = slot.value', 'const stored = Math.random() < 0 ? slot.value : undefined']],
     tests: [
       {
