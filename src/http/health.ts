@@ -68,17 +68,19 @@ export function createHealth({ metrics, tokens, config, isReady, refusesWrites, 
     return { status: 200, body: await registry.metrics(), headers: ['content-type', registry.contentType] }
   }
 
-  let schemaText: string | undefined
+  let schemaText: Buffer | undefined
 
   /** Open where introspection is allowed; elsewhere it requires a platform key. */
   const respondSchema: Route['respond'] = async (context, request) => {
     if (!config.introspection) await requirePlatform(accessFor(context, request), 'viewer')
-    schemaText ??= printedSchema()
+    schemaText ??= Buffer.from(printedSchema())
     return { status: 200, body: schemaText, headers: ['content-type', 'text/plain; charset=utf-8'] }
   }
 
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
-  const document = JSON.stringify(openapi)
+  // Bytes, since a text of this length would be encoded for each answer.
+  const document = Buffer.from(JSON.stringify(openapi))
+  const definitionSchema = Buffer.from(definitionSchemaText)
   const jwks = JSON.stringify(tokens.jwks)
   const hasMetrics = config.metricsPort === null && (config.metricsToken !== null || !config.production)
   return {
@@ -88,7 +90,7 @@ export function createHealth({ metrics, tokens, config, isReady, refusesWrites, 
       ...(hasMetrics ? [get('/metrics', respondMetrics)] : []),
       get('/.well-known/jwks.json', () => text(jwks)),
       get('/openapi.json', () => text(document)),
-      get('/schemas/scenario.json', () => text(definitionSchemaText)),
+      get('/schemas/scenario.json', () => text(definitionSchema)),
       get('/schema.graphql', respondSchema),
     ],
     /** The answer of `/readyz`. */
@@ -98,7 +100,7 @@ export function createHealth({ metrics, tokens, config, isReady, refusesWrites, 
   }
 }
 
-const text = (body: string, status = 200): Reply => ({ status, body, headers: JSON_TYPE })
+const text = (body: string | Buffer, status = 200): Reply => ({ status, body, headers: JSON_TYPE })
 
 function hasToken({ authorization }: IncomingHttpHeaders, token: string): boolean {
   const sent = Buffer.from(authorization?.replace(/^Bearer +/i, '') ?? '')
