@@ -226,6 +226,9 @@ export class ScenarioSession {
       const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, options, CLAIM_RESPONSE_INT64)
       const claim = answer as ClaimResponse
       if (claim.success && !claim.alreadyClaimed) await this.#afterClaim(claim.granted)
+      // A level node is completed also by a tier that was claimed on its pass before.
+      else if (claim.success && this.#active.get(body.nodeId)?.type === 'battle-pass-level')
+        await this.#afterClaim(null)
       return claim
     })
   }
@@ -269,9 +272,9 @@ export class ScenarioSession {
     if (plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
   }
 
-  /** A claim's answer has no plan. Its consequences are read. */
-  async #afterClaim(rewards: readonly Reward[]): Promise<void> {
-    if (rewards.length > 0) this.#listeners.tell('granted', { rewards })
+  /** A claim's answer has no plan. Its consequences are read. `rewards` is null for a repeat, which grants no tier. */
+  async #afterClaim(rewards: readonly Reward[] | null): Promise<void> {
+    if (rewards !== null && rewards.length > 0) this.#listeners.tell('granted', { rewards })
     const before = this.#active
     const known = print(this.#plan)
     await this.refresh().catch(() => undefined)
@@ -279,6 +282,7 @@ export class ScenarioSession {
     // A claim crosses `onComplete`, of level nodes or of the whole pass, and the plan continues from there.
     const isNew = plan !== null && plan.crossed[0]?.handle === 'onComplete' && print(plan) !== known
     const crossed: Crossing[] = isNew ? [...plan.crossed] : []
+    if (rewards === null && isNew && plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
     // Several claims have a plan each, of which the run keeps the last. A claimed level node is no longer active.
     for (const { nodeId, type } of before.values()) {
       if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue

@@ -139,6 +139,21 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect(heard).toEqual(['level-2'])
   })
 
+  it('hears onComplete of a level node also for a tier that was claimed on its pass before, once (spec 6)', async () => {
+    const tour = await (await signedIn()).scenario('tour').start()
+    const heard: string[] = []
+    const level = tour.level('level-2')
+    level.onComplete(({ nodeId }) => heard.push(nodeId))
+    await tour.battlePass('pass').addXp(100)
+    expect(await tour.battlePass('pass').claim(2, 'free')).toMatchObject({ success: true, alreadyClaimed: false })
+    expect(heard).toEqual([])
+    for (const _ of ['first', 'again']) {
+      expect(await level.claim('free')).toMatchObject({ success: true, alreadyClaimed: true })
+      expect(heard).toEqual(['level-2'])
+    }
+    expect(tour.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'hello', 'pass'])
+  })
+
   it('hears of each crossing once while it follows, whichever device caused it', async () => {
     const tierway = await signedIn()
     const here = await tierway.scenario('season-1').start()
