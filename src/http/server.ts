@@ -146,7 +146,7 @@ function takePath(request: IncomingMessage): void {
 }
 
 /** Requests of one connection that wait for earlier answers. Clients that use pipelining send a few ahead. */
-const MAX_WAITING = 32
+const MAX_WAITING = 8
 /** The time for waiting requests in one turn of the event loop. Then all other work has its turn. */
 const TURN_MS = 5
 
