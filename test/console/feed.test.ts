@@ -61,7 +61,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
   async function open(script = ''): Promise<{ page: Page; keyId: string }> {
     const { key, id } = await createPlatformKey(world.pool, projectId, 'admin')
     const context = await browser.newContext()
-    opened = watch(context, await context.newPage())
+    opened = watch(await context.newPage())
     const { page } = opened
     page.setDefaultTimeout(30_000)
     // The clock of this computer is ten minutes ahead of the service's.

@@ -13,7 +13,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
   it('signs a person in with a platform key and a name, forgets the key, and keeps the token for the tab', async () => {
     const { game, browser } = stage
     const context = await browser.newContext()
-    const opened = watch(context, await context.newPage())
+    const opened = watch(await context.newPage())
     const { page } = opened
     await page.goto(`${game.baseUrl}/`, { waitUntil: 'networkidle' })
     expect(page.url()).toBe(`${game.baseUrl}/console`)
