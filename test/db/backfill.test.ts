@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrate } from '../../src/db/migrate.ts'
 import { nicknameSearchOf, searchPlayers } from '../../src/listing/search-players.ts'
 import { createMigrations, type Migrations } from '../support/migrations.ts'
+import { openPool } from '../support/sql.ts'
 
 // Migrations that have to do with rows that were there before them.
 
@@ -31,7 +32,7 @@ async function createRole(): Promise<Role> {
   const url = new URL(migrations.url)
   url.username = name
   url.password = password
-  const own = new pg.Pool({ connectionString: url.href })
+  const own = openPool(url.href)
   return {
     name,
     pool: own,

@@ -6,6 +6,7 @@ import type { SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { openPool } from '../support/sql.ts'
 
 const NO_DIFFERENCE = '-- This is an empty migration.'
 
@@ -173,7 +174,7 @@ let pool: pg.Pool
 
 beforeAll(async () => {
   database = await createDatabase()
-  pool = new pg.Pool({ connectionString: database.url, max: 2 })
+  pool = openPool(database.url, { max: 2 })
   await insert(pool, 'projects', { id: PROJECT, name: 'drift' })
   await insert(pool, 'environments', { id: ENVIRONMENT, project_id: PROJECT, name: 'production' })
   await insert(pool, 'players', { environment_id: ENVIRONMENT, id: PLAYER })

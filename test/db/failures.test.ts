@@ -1,11 +1,12 @@
 import { createServer } from 'node:net'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sqlState, toRefusal } from '../../src/db/failures.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { Refusal } from '../../src/errors.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
+import { openPool } from '../support/sql.ts'
 
 let database: TestDatabase
 
@@ -16,9 +17,7 @@ afterAll(() => database.drop())
 
 /** What a statement, or the way to it, fails with. */
 async function failureOf(url: string, sql: string, options: pg.PoolConfig = {}): Promise<unknown> {
-  const pool = new pg.Pool({ connectionString: url, ...options })
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  pool.on('error', () => undefined)
+  const pool = openPool(url, options)
   try {
     return await pool.query(sql).catch((error) => error)
   } finally {

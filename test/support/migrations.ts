@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { createDatabase } from './database.ts'
+import { openPool } from './sql.ts'
 
 /** A database, and an empty directory for migrations of the test's own. */
 export interface Migrations {
@@ -14,9 +15,7 @@ export interface Migrations {
 
 export async function createMigrations(): Promise<Migrations> {
   const database = await createDatabase()
-  const pool = new pg.Pool({ connectionString: database.url })
-  // The database may be dropped before a connection that was ended has said goodbye.
-  pool.on('connect', (client) => client.on('error', () => undefined))
+  const pool = openPool(database.url)
   const directory = await mkdtemp(join(tmpdir(), 'tierway-migrations-'))
   return {
     url: database.url,
