@@ -1,4 +1,5 @@
-import { type ComponentType, lazy } from 'react'
+import type { ComponentType } from 'react'
+import { onDemand } from './ui/on-demand.tsx'
 
 /** One page of the console. */
 export interface PageRoute {
@@ -11,38 +12,46 @@ export interface PageRoute {
 
 /** Contents page of the console. Each page is loaded when it is opened. */
 export const routes: readonly PageRoute[] = [
-  { path: '/env/:environment/live', name: 'Live', component: lazy(() => import('./live/live-page.tsx')) },
+  { path: '/env/:environment/live', name: 'Live', component: onDemand(() => import('./live/live-page.tsx')) },
   {
     path: '/env/:environment/battle-pass/:scenarioId?/:nodeId?',
     name: 'Battle pass',
-    component: lazy(() => import('./battlepass/battle-pass-page.tsx')),
+    component: onDemand(() => import('./battlepass/battle-pass-page.tsx')),
   },
-  { path: '/env/:environment/players', name: 'Players', component: lazy(() => import('./players/players-page.tsx')) },
+  {
+    path: '/env/:environment/players',
+    name: 'Players',
+    component: onDemand(() => import('./players/players-page.tsx')),
+  },
   {
     path: '/env/:environment/players/:playerId/:tab?',
-    component: lazy(() => import('./players/player-page.tsx')),
+    component: onDemand(() => import('./players/player-page.tsx')),
   },
   {
     path: '/env/:environment/scenarios',
     name: 'Designer',
-    component: lazy(() => import('./designer/scenarios-page.tsx')),
+    component: onDemand(() => import('./designer/scenarios-page.tsx')),
   },
   {
     path: '/env/:environment/scenarios/:scenarioId/:tab?',
-    component: lazy(() => import('./designer/scenario-page.tsx')),
+    component: onDemand(() => import('./designer/scenario-page.tsx')),
   },
   {
     path: '/env/:environment/providers',
     name: 'Providers',
-    component: lazy(() => import('./providers/providers-page.tsx')),
+    component: onDemand(() => import('./providers/providers-page.tsx')),
   },
   {
     path: '/project/environments',
     name: 'Environments',
-    component: lazy(() => import('./project/environments-page.tsx')),
+    component: onDemand(() => import('./project/environments-page.tsx')),
   },
-  { path: '/project/keys', name: 'Keys', component: lazy(() => import('./project/keys-page.tsx')) },
-  { path: '/project/audit/:entryId?', name: 'Audit log', component: lazy(() => import('./project/audit-page.tsx')) },
+  { path: '/project/keys', name: 'Keys', component: onDemand(() => import('./project/keys-page.tsx')) },
+  {
+    path: '/project/audit/:entryId?',
+    name: 'Audit log',
+    component: onDemand(() => import('./project/audit-page.tsx')),
+  },
 ]
 
 /** The address of a page, from its path and the values of its parameters. */

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Link, Redirect, useLocation, useParams, useSearchParams } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button, RoleButton } from '../ui/button.tsx'
+import { onDemand } from '../ui/on-demand.tsx'
 import { Page } from '../ui/page.tsx'
 import { usePreferences } from '../ui/preferences.ts'
 import { Empty, Failed, Loading, Notice } from '../ui/states.tsx'
@@ -18,8 +19,8 @@ import { printPath, readPath } from './text/json-path.ts'
 import { CloneDialog } from './versions/clone-dialog.tsx'
 import { VersionsView } from './versions/versions-view.tsx'
 
-const GraphView = lazy(() => import('./graph/graph-view.tsx'))
-const JsonView = lazy(() => import('./json/json-view.tsx'))
+const GraphView = onDemand(() => import('./graph/graph-view.tsx'))
+const JsonView = onDemand(() => import('./json/json-view.tsx'))
 
 const TABS = [
   ['graph', 'Graph'],
@@ -136,9 +137,7 @@ function Designer(props: {
                 <Link href={`${address}/json`}>JSON</Link> view. {read.fault.message}
               </Notice>
             )}
-            <Suspense fallback={<Loading />}>
-              <View draft={draft} tab={tab} address={address} problems={check.problems} />
-            </Suspense>
+            <View draft={draft} tab={tab} address={address} problems={check.problems} />
             <Problems check={check} tab={tab} address={address} />
           </>
         )}
@@ -208,13 +207,7 @@ function View(props: {
       }}
       onOpenTable={(id) => navigate(`${address}/table?at=nodes[${idOf(id)}]`)}
       onOpenJson={(to) => navigate(`${address}/json?at=${encodeURIComponent(to)}`)}
-      json={
-        besideGraph === 'json' ? (
-          <Suspense fallback={<Loading />}>
-            <JsonView {...text} isBeside />
-          </Suspense>
-        ) : undefined
-      }
+      json={besideGraph === 'json' ? <JsonView {...text} isBeside /> : undefined}
     />
   )
 }

@@ -1,9 +1,9 @@
-import { lazy, Suspense } from 'react'
 import { useQuery } from 'urql'
 import { definitionQuery } from '../battlepass/operations.ts'
 import { latestEventsQuery } from '../events/operations.ts'
 import type { ResultOf } from '../graphql.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
+import { onDemand } from '../ui/on-demand.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Empty, Failed, Loading } from '../ui/states.tsx'
 import { Id } from '../ui/text.tsx'
@@ -14,7 +14,7 @@ import css from './run-graph.module.css'
 import { type NodeState, type RunNode, readRun } from './run-nodes.ts'
 import type { TabProps } from './tabs/tab.ts'
 
-const RunGraph = lazy(() => import('./run-graph.tsx'))
+const RunGraph = onDemand(() => import('./run-graph.tsx'), 'Drawing')
 
 export type Run = NonNullable<ResultOf<typeof runsQuery>['player']>['runs']['nodes'][number]
 
@@ -77,9 +77,7 @@ export function RunPanel({ player, open, run }: TabProps & { readonly run: Run }
       </p>
       {scenario.data?.scenario ? (
         <div className={css.run}>
-          <Suspense fallback={<Loading what="Drawing" />}>
-            <RunGraph nodes={nodes} edges={definition.edges} isCrossed={isCrossed} />
-          </Suspense>
+          <RunGraph nodes={nodes} edges={definition.edges} isCrossed={isCrossed} />
           <NodeList nodes={nodes} />
         </div>
       ) : scenario.fetching ? (

@@ -1,4 +1,4 @@
-import { Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter'
 import { addressOf, routes } from '../routes.tsx'
@@ -7,7 +7,7 @@ import { endSession, type Session } from '../session/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { prefer, usePreferences } from '../ui/preferences.ts'
-import { Answer, Empty, Loading } from '../ui/states.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
 import { CommandMenu } from './command-menu.tsx'
 import { EnvironmentProvider, isProduction } from './environment.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
@@ -130,9 +130,7 @@ function Frame(props: {
       <main id="page">
         <EnvironmentProvider value={environment}>
           <ErrorBoundary key={location}>
-            <Suspense fallback={<Loading />}>
-              <Pages environment={environment} environments={environments} />
-            </Suspense>
+            <Pages environment={environment} environments={environments} />
           </ErrorBoundary>
         </EnvironmentProvider>
       </main>
