@@ -15,7 +15,6 @@ import { createPool, refusesWrites } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
 import { publishTo } from '../events/append.ts'
 import { createLocalBus } from '../events/bus.ts'
-import { createRedisBus } from '../events/redis-bus.ts'
 import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
 import { readPersistedOperations } from '../graphql/persisted-operations.ts'
 import { createGraphql } from '../graphql/yoga.ts'
@@ -113,10 +112,11 @@ export async function createApp({
   const groupPool = connect(forGroups, true)
   const pool = connect(config.databaseConnections - forOperators - forGroups)
   const operatorPool = connect(forOperators)
+  // Loading the client of Redis takes a tenth of the start, so it is loaded only where there is a Redis.
   const bus =
     config.redisUrl === null
       ? createLocalBus()
-      : createRedisBus({
+      : (await import('../events/redis-bus.ts')).createRedisBus({
           url: config.redisUrl,
           onError: (error) => failed('redis')(error, 'Redis cannot be used'),
           onChange: (isConnected) =>
@@ -170,7 +170,7 @@ export async function createApp({
     },
   })
   const secrets = createSecrets(secretsKeys)
-  const rateLimits = createRateLimits({
+  const rateLimits = await createRateLimits({
     settings: config.rateLimits,
     redisUrl: config.redisUrl,
     onLimited: (limit) => metrics.rateLimited.inc({ limit }),

@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { Refusal } from '../errors.ts'
 import { readLimits } from './read-limits.ts'
@@ -78,22 +78,26 @@ const PREFIX = 'tierway:limits'
 /** A login does not wait longer for Redis. */
 const REDIS_TIMEOUT_MS = 250
 
-export function createRateLimits({
+async function openRedis(url: string): Promise<Redis> {
+  // Loaded only where there is a Redis, as in `createApp`.
+  const { Redis } = await import('ioredis')
+  return new Redis(url, {
+    connectTimeout: 2_000,
+    commandTimeout: REDIS_TIMEOUT_MS,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1_000),
+  })
+}
+
+export async function createRateLimits({
   settings,
   redisUrl,
   onLimited = () => {},
   onError = () => {},
-}: RateLimitsOptions): RateLimits {
+}: RateLimitsOptions): Promise<RateLimits> {
   const isShared = redisUrl !== null && (settings.login !== null || settings.sdk_key !== null)
-  const redis = isShared
-    ? new Redis(redisUrl, {
-        connectTimeout: 2_000,
-        commandTimeout: REDIS_TIMEOUT_MS,
-        enableOfflineQueue: false,
-        maxRetriesPerRequest: 0,
-        retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1_000),
-      })
-    : undefined
+  const redis = isShared ? await openRedis(redisUrl) : undefined
   redis?.on('error', onError)
 
   function refuse(name: RateLimitName, { calls, seconds }: RateLimit, waitMs: number): never {

@@ -171,7 +171,7 @@ describe.skipIf(withoutRedis)(`${withoutRedis}two instances with Redis`, () => {
 
   it('go on with logins while Redis does not answer', async () => {
     const errors: unknown[] = []
-    const limits = createRateLimits({
+    const limits = await createRateLimits({
       settings: readRateLimits('login=2/h', []),
       redisUrl: redis.url,
       onError: (error) => errors.push(error),
