@@ -7,7 +7,8 @@ import type { Metrics } from '../app/metrics.ts'
 import type { Config } from '../config.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { letBy, readBody, requestIdOf } from '../http/request.ts'
-import { endWith } from '../http/respond.ts'
+import { closedOf, endWith } from '../http/respond.ts'
+import type { Incoming, WholeRequest } from '../http/whole-requests.ts'
 import type { Context, ServerContext } from './context.ts'
 import type { KeptDocuments } from './documents.ts'
 import { mask, type TidyErrors } from './failures.ts'
@@ -26,8 +27,8 @@ export interface ServeOptions {
   readonly countRefused: CountRefused
   readonly tidy: TidyErrors
   /** The context of queries and mutations. */
-  readonly addressOf: (request: IncomingMessage) => () => string
-  readonly contextOf: (request: IncomingMessage, response: ServerResponse, requestId: string) => Context
+  readonly addressOf: (request: Incoming) => () => string
+  readonly contextOf: (request: Incoming, closed: () => AbortSignal, requestId: string) => Context
 }
 
 const ROUTE = '/graphql'
@@ -76,18 +77,40 @@ export function createServe(options: ServeOptions) {
     }
   }
 
+  /** Runs a body that can run at once. Undefined for one that Yoga must answer. */
+  function answerTo(
+    body: Buffer,
+    request: Incoming,
+    closed: () => AbortSignal,
+    call: HttpCall,
+  ): Promise<Answer> | undefined {
+    const mediaType = isJson(request) ? mediaTypeOf(request) : undefined
+    if (mediaType === undefined) return undefined
+    const operation = operationOf(body)
+    return operation && answerOf(operation, mediaType, () => contextOf(request, closed, call.requestId), call)
+  }
+
+  async function answerOf(
+    operation: Operation,
+    mediaType: string,
+    context: () => Context,
+    call: HttpCall,
+  ): Promise<Answer> {
+    const result = await run(operation, context())
+    if (result.errors) tidy(result.errors)
+    const { text, init } = processRegularResult(result, { Response: Printed } as never, mediaType) as never as Printed
+    const { 'Content-Type': type = JSON_TYPE, ...others } = init.headers
+    const headers = headed(call, text, 'content-type', type, ...Object.entries(others).flat())
+    return { status: init.status, headers, text }
+  }
+
   /** Reads the body as REST does: up to a limit, also without a `Content-Length`. */
   async function post(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     const body = await readBody(request, config.maxBodyBytes)
     if (!isUtf8(body)) throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
-    const mediaType = isJson(request) ? mediaTypeOf(request) : undefined
-    const operation = mediaType && operationOf(body)
-    if (!operation) return handOver(Object.assign(request, { body: new Read(body) }), response, call)
-    const result = await run(operation, contextOf(request, response, call.requestId))
-    if (result.errors) tidy(result.errors)
-    const { text, init } = processRegularResult(result, { Response: Printed } as never, mediaType) as never as Printed
-    const { 'Content-Type': type = JSON_TYPE, ...others } = init.headers
-    write(response, init.status, [...call.headers, 'content-type', type, ...Object.entries(others).flat()], text)
+    const answer = await answerTo(body, request, () => closedOf(response), call)
+    if (answer) write(response, answer)
+    else await handOver(Object.assign(request, { body: new Read(body) }), response, call)
   }
 
   async function handOver(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
@@ -99,39 +122,66 @@ export function createServe(options: ServeOptions) {
   /** The host of the last request, which could be parsed: mostly, that of the next one. */
   let knownHost = ''
 
-  async function answer(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
+  /** Yoga builds a URL from the host, and would answer with a stack for one that is no URL. */
+  function hasHost({ headers: { host = 'localhost' } }: Incoming): boolean {
+    if (host !== knownHost && !URL.canParse(`http://${host}`)) return false
+    knownHost = host
+    return true
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     try {
-      // Yoga builds a URL from the host, and would answer with a stack for one that is no URL.
-      const { host = 'localhost' } = request.headers
-      if (host !== knownHost && !URL.canParse(`http://${host}`)) throw new Refusal('invalidRequest')
-      knownHost = host
-      if (request.method === 'OPTIONS') write(response, 204, call.headers, '')
+      if (!hasHost(request)) throw new Refusal('invalidRequest')
+      if (request.method === 'OPTIONS') write(response, { status: 204, headers: headed(call, ''), text: '' })
       else if (request.method === 'POST') await post(request, response, call)
       else await handOver(request, response, call)
     } catch (error) {
-      const refusal = error instanceof Refusal ? error : new Refusal('internalError')
-      if (refusal !== error) log.error({ path: ROUTE, requestId: call.requestId, err: error }, refusal.message)
-      const type = `${JSON_TYPE}; charset=utf-8`
-      options.countRefused([{ extensions: { code: refusal.code.toUpperCase() } }])
       letBy(request, response)
-      write(response, refusal.status, [...call.headers, 'content-type', type], textOf(refusal, call.requestId))
+      write(response, refuse(error, call))
     }
   }
 
-  /** By origin: no answer allows another origin to read it. */
-  function headersOf({ headers: { origin } }: IncomingMessage, requestId: string): readonly string[] {
-    const headers = ['x-request-id', requestId]
-    return origin !== undefined && config.allowedOrigins.includes(origin)
-      ? [...headers, 'access-control-allow-origin', origin, ...ALLOWED]
-      : headers
+  function refuse(error: unknown, call: HttpCall): Answer {
+    const refusal = error instanceof Refusal ? error : new Refusal('internalError')
+    if (refusal !== error) log.error({ path: ROUTE, requestId: call.requestId, err: error }, refusal.message)
+    options.countRefused([{ extensions: { code: refusal.code.toUpperCase() } }])
+    const text = textOf(refusal, call.requestId)
+    return { status: refusal.status, headers: headed(call, text, 'content-type', `${JSON_TYPE}; charset=utf-8`), text }
   }
 
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const started = performance.now()
+  /** The headers depend on the origin: no answer allows another origin to read it. */
+  function callOf(request: Incoming): HttpCall {
+    const { origin } = request.headers
     const requestId = requestIdOf(request)
-    await answer(request, response, { requestId, headers: headersOf(request, requestId) })
-    // A stream of events counts when it begins.
-    count(response.statusCode, performance.now() - started)
+    const headers = ['x-request-id', requestId]
+    if (origin !== undefined && config.allowedOrigins.includes(origin))
+      headers.push('access-control-allow-origin', origin, ...ALLOWED)
+    return { requestId, headers }
+  }
+
+  return {
+    async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      const started = performance.now()
+      await serve(request, response, callOf(request))
+      // A stream of events counts when it begins.
+      count(response.statusCode, performance.now() - started)
+    },
+
+    /** The same for a request that came whole. Null unless it can run at once; nothing was done then. */
+    serveWhole(request: WholeRequest): Promise<void> | null {
+      const started = performance.now()
+      const { body } = request
+      if (body.length > config.maxBodyBytes || !isUtf8(body) || !hasHost(request)) return null
+      const call = callOf(request)
+      const answering = answerTo(body, request, () => request.closed(), call)
+      if (!answering) return null
+      return answering
+        .catch((error: unknown) => refuse(error, call))
+        .then(({ status, headers, text }) => {
+          request.answer(status, headers, text)
+          count(status, performance.now() - started)
+        })
+    },
   }
 }
 
@@ -139,6 +189,13 @@ export function createServe(options: ServeOptions) {
 interface HttpCall {
   readonly requestId: string
   readonly headers: readonly string[]
+}
+
+interface Answer {
+  readonly status: number
+  /** Names and values in turn. */
+  readonly headers: readonly string[]
+  readonly text: string
 }
 
 interface Operation {
@@ -166,12 +223,12 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Web pages can post forms and plain text without a preflight, but not JSON. */
-const isJson = ({ headers }: IncomingMessage): boolean => /^application\/json(;|$)/.test(headers['content-type'] ?? '')
+const isJson = ({ headers }: Incoming): boolean => /^application\/json(;|$)/.test(headers['content-type'] ?? '')
 
 /**
  * The media type that Yoga would choose for an answer that is no stream, when that is clear: the first accepted one.
  */
-function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
+function mediaTypeOf({ headers }: Incoming): string | undefined {
   const [first = ''] = (headers.accept || '*/*').split(',', 1)
   return MEDIA_TYPES[first.trim()]
 }
@@ -213,7 +270,15 @@ function textOf({ status, message, code, faults }: Refusal, requestId: string): 
   return JSON.stringify({ errors: [{ message, extensions: { code: code.toUpperCase(), ...told } }] })
 }
 
-function write(response: ServerResponse, status: number, headers: readonly string[], text: string): void {
-  response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(text))])
+/** The headers of a call's answer, with those of its text. */
+const headed = ({ headers }: HttpCall, text: string, ...others: string[]): readonly string[] => [
+  ...headers,
+  ...others,
+  'content-length',
+  String(Buffer.byteLength(text)),
+]
+
+function write(response: ServerResponse, { status, headers, text }: Answer): void {
+  response.writeHead(status, headers as string[])
   endWith(response, text)
 }

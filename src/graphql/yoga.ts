@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
 import type { Logger } from '../app/log.ts'
@@ -12,6 +12,7 @@ import { Refusal } from '../errors.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/request.ts'
 import { closedOf } from '../http/respond.ts'
+import type { Incoming } from '../http/whole-requests.ts'
 import { isJson } from '../json.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
 import { CONNECTION_LIMITS, type ConnectionLimitName, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
@@ -178,8 +179,8 @@ export async function createGraphql(options: GraphqlOptions) {
     connectionLimits,
   })
 
-  const addressOf = (request: IncomingMessage) => () => clientAddress(request, config.trustedProxies)
-  const contextOf = (request: IncomingMessage, response: ServerResponse, requestId: string) => {
+  const addressOf = (request: Incoming) => () => clientAddress(request, config.trustedProxies)
+  const contextOf = (request: Incoming, closed: () => AbortSignal, requestId: string) => {
     const { headers } = request
     return createContext({
       authorization: headers.authorization ?? null,
@@ -189,11 +190,11 @@ export async function createGraphql(options: GraphqlOptions) {
       lastEventId: null,
       requestId,
       isSocket: false,
-      closed: () => closedOf(response),
+      closed,
     })
   }
   const { countRefused } = operations
-  const serve = createServe({
+  const { serve, serveWhole } = createServe({
     yoga,
     config,
     log,
@@ -209,6 +210,7 @@ export async function createGraphql(options: GraphqlOptions) {
 
   return {
     serve,
+    serveWhole,
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
     /** Ends every socket with 1001 and every stream of events. */
     async stop() {

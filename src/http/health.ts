@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Metrics } from '../app/metrics.ts'
 import { requirePlatform } from '../auth/access.ts'
 import type { Tokens } from '../auth/tokens.ts'
@@ -11,6 +11,7 @@ import { definitionSchemaText } from '../scenario/definition-schema.ts'
 import { printedSchema } from '../schema.ts'
 import { JSON_TYPE, type Reply } from './respond.ts'
 import { accessFor, type Route } from './route.ts'
+import type { Incoming } from './whole-requests.ts'
 
 export interface HealthOptions {
   readonly metrics: Metrics
@@ -60,7 +61,7 @@ export function createHealth({ metrics, tokens, config, isReady, refusesWrites, 
     return text(print({ status: isUp ? status : 'unavailable', ...writes }), isUp ? 200 : 503)
   }
 
-  async function respondMetrics(_context: unknown, { headers }: IncomingMessage): Promise<Reply> {
+  async function respondMetrics(_context: unknown, { headers }: Incoming): Promise<Reply> {
     const { metricsPort, metricsToken } = config
     if (metricsPort === null && metricsToken !== null && !hasToken(headers, metricsToken))
       throw new Refusal('invalidToken')

@@ -6,6 +6,7 @@ import { depthExceeds, kindOf } from '../json.ts'
 import { MAX_DEPTH } from '../request/limits.ts'
 import { createSemaphore } from '../request/semaphore.ts'
 import { JsonSource } from '../request/shape.ts'
+import { type Incoming, WholeRequest } from './whole-requests.ts'
 
 // A byte order mark is kept, and refused like any other text that is not JSON.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -16,7 +17,11 @@ const LONG_BYTES = 64 * 1024
 const turns = createSemaphore(1)
 
 /** Reads a request's body up to a limit. Beyond it nothing more is read. */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export async function readBody(request: Incoming, maxBytes: number): Promise<Buffer> {
+  if (request instanceof WholeRequest) {
+    if (request.body.length > maxBytes) throw new Refusal('payloadTooLarge')
+    return request.body
+  }
   return new Promise((resolve, reject) => {
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal('payloadTooLarge')
     let body: Buffer = Buffer.of()
@@ -104,7 +109,7 @@ const unreadable = (message: string): Refusal => invalidRequest({ path: '', mess
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /** The caller's id for its request if it is allowed, otherwise a new one. */
-export function requestIdOf({ headers }: IncomingMessage): string {
+export function requestIdOf({ headers }: Incoming): string {
   const sent = headers['x-request-id']
   return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
 }

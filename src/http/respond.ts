@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 
@@ -32,6 +32,13 @@ export function endWith(response: ServerResponse, body: Reply['body']): void {
     response.socket?.uncork()
   }
   response.end()
+}
+
+/** The first lines of an answer that is written without Node's `ServerResponse`. `headers` are names and values in turn. */
+export function headOf(status: number, headers: readonly string[]): string {
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
+  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+  return text
 }
 
 /** Aborts when the answer was sent, or the client is gone. */

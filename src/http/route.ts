@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Service } from '../app/service.ts'
 import { type Access, accessOf, requireClient, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
@@ -16,7 +16,8 @@ import {
   withMember,
 } from '../request/shape.ts'
 import { operatorHeader, readBody, readJson } from './request.ts'
-import { closedOf, json, NO_STORE, noContent, type Reply } from './respond.ts'
+import { json, NO_STORE, noContent, type Reply } from './respond.ts'
+import type { Incoming } from './whole-requests.ts'
 
 /** What every handler needs. */
 export interface RestContext {
@@ -35,9 +36,10 @@ export interface Route {
   readonly isPage?: boolean
   readonly respond: (
     context: RestContext,
-    request: IncomingMessage,
+    request: Incoming,
     params: Readonly<Record<string, string>>,
-    response: ServerResponse,
+    /** Aborts when the answer was sent, or the client is gone. */
+    closed: () => AbortSignal,
   ) => Reply | Promise<Reply>
 }
 
@@ -45,7 +47,7 @@ export interface Route {
  * A call's credentials. A value that is no string was sent several times; of these headers Node allows that for the SDK
  * key alone.
  */
-export function accessFor({ service, trustedProxies }: RestContext, request: IncomingMessage): Access {
+export function accessFor({ service, trustedProxies }: RestContext, request: Incoming): Access {
   const { headers } = request
   const { authorization, 'x-sdk-key': sdkKey } = headers
   const credentials = {
@@ -83,7 +85,7 @@ export function playerRead<F extends Fields>(
   return {
     method: 'POST',
     path,
-    async respond(context, request, _params, response) {
+    async respond(context, request, _params, closed) {
       const { service } = context
       const found = requirePlayer(accessFor(context, request), action)
       const caller = found instanceof Promise ? await found : found
@@ -92,7 +94,7 @@ export function playerRead<F extends Fields>(
       const source = isKeyed ? withKey(body, request.headers['idempotency-key'], faults) : body
       const input = shape.gather(source, faults)
       refuseFaults(faults)
-      return reply(await handler({ caller, input, service, closed: () => closedOf(response) }))
+      return reply(await handler({ caller, input, service, closed }))
     },
   }
 }
@@ -151,7 +153,7 @@ export function linkPost<F extends Fields>(
   }
 }
 
-async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {
+async function readSource({ maxBodyBytes }: RestContext, request: Incoming): Promise<JsonSource> {
   return readJson(await readBody(request, maxBodyBytes))
 }
 

@@ -6,6 +6,7 @@ import { networkOf } from '../rate-limits/client-address.ts'
 import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { type Tracing, traceHeadersOf, tracing } from '../request/tracing.ts'
 import { lacksHost, type WayIn } from './way-in.ts'
+import { KEEP_ALIVE_MS, takeWholeRequests, type WholeRequest } from './whole-requests.ts'
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -14,6 +15,8 @@ export interface ServerOptions {
   readonly wayIn: WayIn
   /** Default: the way in. */
   readonly serve?: Serve
+  /** Answers requests that came whole, in place of `serve`. Null where it cannot answer one. */
+  readonly serveWhole?: (request: WholeRequest) => Promise<void> | null
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Limits the connections of an address. Null behind proxies, where all connections have the address of a proxy. */
   readonly connectionLimits?: ConnectionLimits | null
@@ -34,10 +37,16 @@ const DRAIN_MS = 10_000
 export function openServer({
   wayIn,
   serve = wayIn.serve,
+  serveWhole,
   upgrade,
   connectionLimits = null,
 }: ServerOptions): HttpServer {
-  const limits = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false }
+  const limits = {
+    requestTimeout: 30_000,
+    headersTimeout: 10_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requireHostHeader: false,
+  }
   const connections = new Set<Socket>()
   const inTurn = createTurns()
   let isDraining = false
@@ -53,20 +62,29 @@ export function openServer({
   const server = createServer(limits, inTurn(prepared(serve)))
     .on('clientError', wayIn.serveError)
     .on('checkExpectation', inTurn(prepared(wayIn.serveExpectation)))
-    .on('connection', (socket: Socket) => {
-      stopParsingOnceDestroyed(socket)
-      connections.add(socket)
-      socket.once('close', () => connections.delete(socket))
-      if (connectionLimits === null) return
-      const release = connectionLimits.hold('connections', networkOf(socket.remoteAddress ?? ''))
-      if (release) socket.once('close', release)
-      else socket.destroy()
-    })
+  // While it drains, Node reads all requests, and closes their connections.
+  const whole =
+    serveWhole &&
+    takeWholeRequests(server, (request) => (isDraining ? null : serveWhole(request)), stopParsingOnceDestroyed)
+  server.on('connection', (socket: Socket) => {
+    stopParsingOnceDestroyed(socket)
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+    if (connectionLimits === null) return
+    const release = connectionLimits.hold('connections', networkOf(socket.remoteAddress ?? ''))
+    if (release) socket.once('close', release)
+    else socket.destroy()
+  })
   if (upgrade)
     server.on('upgrade', (request, socket, head) => {
       takePath(request)
       upgrade(request, socket, head)
     })
+
+  function closeIdle(): void {
+    server.closeIdleConnections()
+    whole?.closeIdle()
+  }
 
   return {
     listen: (port, host) =>
@@ -85,12 +103,15 @@ export function openServer({
 
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
+      closeIdle()
       // Browsers and balancers open connections ahead. Node counts only those as idle that have had an answer.
       for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
-      const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+      const timer = setTimeout(() => {
+        server.closeAllConnections()
+        whole?.closeAll()
+      }, DRAIN_MS)
       // A connection that was answering a call when the stop began becomes idle with its answer.
-      const idle = setInterval(() => server.closeIdleConnections(), 50)
+      const idle = setInterval(closeIdle, 50)
       await closed
       clearInterval(idle)
       clearTimeout(timer)
@@ -109,6 +130,17 @@ export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve
       const route = isGraphql ? '/graphql' : wayIn.routeOf(request.url ?? '')
       serveTraced(traces, route, request, response, () => way.serve(request, response))
     }
+  }
+}
+
+/** The same for requests that came whole. Where calls are traced, Node reads all requests. */
+export function serveWholeCalls(
+  wayIn: WayIn,
+  graphql: { readonly serveWhole: (request: WholeRequest) => Promise<void> | null },
+): (request: WholeRequest) => Promise<void> | null {
+  return (request) => {
+    if (tracing() !== null) return null
+    return request.url === '/graphql' ? graphql.serveWhole(request) : wayIn.serveWhole(request)
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
@@ -8,8 +8,9 @@ import type { Metrics } from '../app/metrics.ts'
 import { toRefusal } from '../db/failures.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import { LINGER_MS, letBy, requestIdOf } from './request.ts'
-import { endWith, type Reply, refusalReply } from './respond.ts'
+import { closedOf, endWith, headOf, type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
+import type { Incoming, WholeRequest } from './whole-requests.ts'
 
 export interface WayInOptions {
   readonly routes: readonly Route[]
@@ -36,6 +37,11 @@ interface Endpoint {
 
 type Params = Readonly<Record<string, string>>
 
+interface Found {
+  readonly endpoint: Endpoint
+  readonly params: Params
+}
+
 /** The one way in over HTTP: finds the route, runs it, renders errors, and sends the answer in one write. */
 export function createWayIn({ routes, context, log, metrics, allowedOrigins }: WayInOptions) {
   const router = findMyWay({
@@ -48,8 +54,9 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     router.on('GET', path, () => undefined, endpointOf(path, metrics, routes))
   }
   const nowhere = endpointOf('*', metrics, [])
+  const NOWHERE: Found = { endpoint: nowhere, params: {} }
 
-  function find(url: string): { readonly endpoint: Endpoint; readonly params: Params } {
+  function find(url: string): Found {
     // Text that is not valid percent-encoding is taken literally.
     const found = router.find('GET', url) ?? (url.includes('%') ? router.find('GET', url.replaceAll('%', '%25')) : null)
     const params = (found?.params ?? {}) as Params
@@ -61,28 +68,55 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   async function serve(request: IncomingMessage, response: ServerResponse, fault: Refusal | undefined): Promise<void> {
     const started = performance.now()
     const requestId = requestIdOf(request)
-    const { endpoint, params } = fault ? { endpoint: nowhere, params: {} } : find(request.url ?? '')
-    let reply: Reply
-    try {
-      if (fault) throw fault
-      const replying = respond(endpoint, params, request, response)
-      reply = replying instanceof Promise ? await replying : replying
-    } catch (error) {
-      reply = refuse(endpoint, error, requestId)
-    }
+    const found = fault ? NOWHERE : find(request.url ?? '')
+    const { endpoint } = found
+    const replying = replyTo(found, request, requestId, () => closedOf(response), fault)
+    const reply = replying instanceof Promise ? await replying : replying
     const { status, body } = reply
-    const headers = [...reply.headers, 'x-request-id', requestId]
-    if (body !== null) headers.push('content-length', String(Buffer.byteLength(body)))
-    const { origin } = request.headers
-    if (isAllowed(origin)) {
-      headers.push('access-control-allow-origin', origin)
-      headers.push('access-control-expose-headers', EXPOSED_HEADERS, 'vary', 'origin')
-    }
     letBy(request, response)
-    response.writeHead(status, headers)
+    response.writeHead(status, headersOf(reply, request, requestId))
     if (reply.pages && request.method !== 'HEAD') await send(endpoint, reply.pages, response, requestId)
     else endWith(response, body)
     endpoint.count(status, performance.now() - started)
+  }
+
+  /** The same for a request that came whole. No POST is answered in pages. */
+  async function serveWhole(request: WholeRequest): Promise<void> {
+    const started = performance.now()
+    const requestId = requestIdOf(request)
+    const fault = faultOf(request)
+    const found = fault ? NOWHERE : find(request.url)
+    const reply = await replyTo(found, request, requestId, () => request.closed(), fault)
+    request.answer(reply.status, headersOf(reply, request, requestId), reply.body)
+    found.endpoint.count(reply.status, performance.now() - started)
+  }
+
+  function replyTo(
+    { endpoint, params }: Found,
+    request: Incoming,
+    requestId: string,
+    closed: () => AbortSignal,
+    fault: Refusal | undefined,
+  ): Reply | Promise<Reply> {
+    const refused = (error: unknown) => refuse(endpoint, error, requestId)
+    try {
+      if (fault) throw fault
+      const reply = respond(endpoint, params, request, closed)
+      return reply instanceof Promise ? reply.catch(refused) : reply
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  /** The headers of an answer but those of the connection: names and values in turn. */
+  function headersOf({ headers, body }: Reply, { headers: { origin } }: Incoming, requestId: string): string[] {
+    const all = [...headers, 'x-request-id', requestId]
+    if (body !== null) all.push('content-length', String(Buffer.byteLength(body)))
+    if (isAllowed(origin)) {
+      all.push('access-control-allow-origin', origin)
+      all.push('access-control-expose-headers', EXPOSED_HEADERS, 'vary', 'origin')
+    }
+    return all
   }
 
   /**
@@ -108,12 +142,12 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   function respond(
     endpoint: Endpoint,
     params: Params,
-    request: IncomingMessage,
-    response: ServerResponse,
+    request: Incoming,
+    closed: () => AbortSignal,
   ): Reply | Promise<Reply> {
     const { method = '' } = request
     const found = endpoint.respond.get(method)
-    if (found) return found(context, request, params, response)
+    if (found) return found(context, request, params, closed)
     if (endpoint === nowhere) throw new Refusal('notFound')
     if (method !== 'OPTIONS' || endpoint.allow === null) throw new Refusal('methodNotAllowed')
     const headers = ['allow', endpoint.allow]
@@ -154,14 +188,13 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
       const requestId = randomUUID()
       const { status, headers, body } = refuse(nowhere, refusalOf(error), requestId)
       const all = [...headers, 'x-request-id', requestId, 'content-length', String(Buffer.byteLength(body ?? ''))]
-      const lines = all.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
       const date = new Date().toUTCString()
       nowhere.count(status, 0)
       // After a parse error the rest is discarded for a moment; a request that was only late may still arrive.
       const isOver = error.code?.startsWith('HPE_')
       if (isOver) setTimeout(() => socket.destroy(), LINGER_MS).unref()
       socket.end(
-        `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}date: ${date}\r\nconnection: close\r\n\r\n${body}`,
+        `${headOf(status, all)}date: ${date}\r\nconnection: close\r\n\r\n${body}`,
         () => isOver || socket.destroy(),
       )
     }
@@ -173,6 +206,8 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     /** Never fails. */
     serve: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, faultOf(request)),
+    /** Never fails. */
+    serveWhole,
     /** Handles Node's `checkExpectation`: expectations other than `100-continue`. */
     serveExpectation: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, new Refusal('expectationFailed')),
@@ -201,7 +236,7 @@ function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): E
 let goodHost: string | undefined
 
 /** What is wrong with a request before it is looked for: its target is no path, or its host none. */
-function faultOf(request: IncomingMessage): Refusal | undefined {
+function faultOf(request: Incoming): Refusal | undefined {
   const { url = '', headers } = request
   if (url[0] !== '/') return invalidRequest({ path: 'target', message: 'must be a path' })
   const { host } = headers
@@ -214,7 +249,7 @@ function faultOf(request: IncomingMessage): Refusal | undefined {
 }
 
 /** Whether a request lacks the host that every version but HTTP/1.0 requires. */
-export function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+export function lacksHost({ headers, httpVersion }: Incoming): boolean {
   return headers.host === undefined && httpVersion !== '1.0'
 }
 

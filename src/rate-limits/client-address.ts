@@ -6,7 +6,10 @@ import { isIP } from 'node:net'
  * client to `X-Forwarded-For`, so entries further left, which anyone can send, do not count. Addresses of IPv6 are given
  * as their /64 network, since one client has all of it.
  */
-export function clientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
+export function clientAddress(
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
+  trustedProxies: number,
+): string {
   const peer = socket.remoteAddress ?? ''
   if (trustedProxies === 0) return networkOf(peer)
   const entries = String(headers['x-forwarded-for'] ?? '').split(',')

@@ -133,7 +133,7 @@ describe('pipelined requests', () => {
 
   it('end the connection when there are thousands: few are answered, and nobody else waits for them', async () => {
     const { socket, heard } = await open()
-    const closed = once(socket, 'close')
+    const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write(request('GET', '/livez').repeat(10_000))
     await isAlive()
     await closed
@@ -143,7 +143,7 @@ describe('pipelined requests', () => {
 
   it('with bodies end it, too, where each is refused at once', async () => {
     const { socket, heard } = await open()
-    const closed = once(socket, 'close')
+    const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write(request('POST', PROGRESS, { 'Content-Type': 'application/json' }, '{"a":1}').repeat(10_000))
     await isAlive()
     await closed

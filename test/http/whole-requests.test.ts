@@ -1,0 +1,438 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, Socket } from 'node:net'
+import fc from 'fast-check'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createReader } from '../../src/http/whole-requests.ts'
+import { season } from '../support/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { until } from '../support/until.ts'
+
+const ORIGIN = 'https://dashboard.example.com'
+const PROGRESS = '/sdk/v1/battlepass/progress'
+const PLACE = '{"scenarioId":"season","nodeId":"pass"}'
+
+const read = (text: string) => createReader(new Socket())(Buffer.from(text, 'latin1'))
+
+const head = (...lines: string[]): string => `${lines.join('\r\n')}\r\n\r\n`
+
+describe('a request is read here', () => {
+  it('that came whole and is plain, with the fields that Node reads', () => {
+    const text = `${head(
+      'POST /sdk/v1/player/get HTTP/1.1',
+      'Host: game.example',
+      'Connection: Keep-Alive',
+      'X-Request-Id: a b  c',
+      'content-length: 2',
+    )}{}`
+    const { method, httpVersion, url, headers, body } = read(text) ?? expect.fail('was not read')
+    expect({ method, httpVersion, url, headers, body: body.toString() }).toEqual({
+      method: 'POST',
+      httpVersion: '1.1',
+      url: '/sdk/v1/player/get',
+      headers: { host: 'game.example', connection: 'Keep-Alive', 'x-request-id': 'a b  c', 'content-length': '2' },
+      body: '{}',
+    })
+  })
+
+  it('after others on its connection, each with its own head and body', () => {
+    const next = createReader(new Socket())
+    const seen = ['a {}', 'a []', 'b []', 'a {}', 'b {}'].map((call) => {
+      const [id, sent] = call.split(' ')
+      const text = head('POST / HTTP/1.1', 'Host: game.example', `X-Request-Id: ${id}`, 'Content-Length: 2') + sent
+      const { headers, body } = next(Buffer.from(text)) ?? expect.fail('was not read')
+      return `${headers['x-request-id']} ${body}`
+    })
+    expect(seen).toEqual(['a {}', 'a []', 'b []', 'a {}', 'b {}'])
+  })
+
+  const host = 'Host: game.example'
+  const two = 'Content-Length: 2'
+  it.each([
+    ['has no end of its head', `POST / HTTP/1.1\r\n${host}\r\n${two}\r\n{}`],
+    ['lacks a part of its body', `${head('POST / HTTP/1.1', host, two)}{`],
+    ['is followed by another', `${head('POST / HTTP/1.1', host, two)}{}P`],
+    ['is no POST', `${head('PUT / HTTP/1.1', host, two)}{}`],
+    ['has a lower-case method', `${head('post / HTTP/1.1', host, two)}{}`],
+    ['is of another version', `${head('POST / HTTP/1.0', host, two)}{}`],
+    ['names a whole address', `${head('POST http://game.example/ HTTP/1.1', host, two)}{}`],
+    ['has a query', `${head('POST /a?b=c HTTP/1.1', host, two)}{}`],
+    ['has an escape in its path', `${head('POST /%61 HTTP/1.1', host, two)}{}`],
+    ['has two spaces in its first line', `${head('POST  / HTTP/1.1', host, two)}{}`],
+    ['begins with an empty line', `\r\n${head('POST / HTTP/1.1', host, two)}{}`],
+    ['has no host', `${head('POST / HTTP/1.1', two)}{}`],
+    ['has two hosts', `${head('POST / HTTP/1.1', host, 'host: other.example', two)}{}`],
+    ['has no length', head('POST / HTTP/1.1', host)],
+    ['has two lengths', `${head('POST / HTTP/1.1', host, two, two)}{}`],
+    ['has a signed length', `${head('POST / HTTP/1.1', host, 'Content-Length: +2')}{}`],
+    ['has a length that begins with zero', `${head('POST / HTTP/1.1', host, 'Content-Length: 02')}{}`],
+    ['has a length in hexadecimal', `${head('POST / HTTP/1.1', host, 'Content-Length: 0x2')}{}`],
+    ['has a list as its length', `${head('POST / HTTP/1.1', host, 'Content-Length: 2, 2')}{}`],
+    ['has a coding', `${head('POST / HTTP/1.1', host, two, 'Transfer-Encoding: identity')}{}`],
+    ['has chunks', `${head('POST / HTTP/1.1', host, 'Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`],
+    ['expects an answer before its body', `${head('POST / HTTP/1.1', host, two, 'Expect: 100-continue')}{}`],
+    ['asks for another protocol', `${head('POST / HTTP/1.1', host, two, 'Upgrade: h2c')}{}`],
+    ['closes its connection', `${head('POST / HTTP/1.1', host, two, 'Connection: close')}{}`],
+    ['has options of its connection', `${head('POST / HTTP/1.1', host, two, 'Connection: keep-alive, te')}{}`],
+    ['closes its connection to a proxy', `${head('POST / HTTP/1.1', host, two, 'Proxy-Connection: close')}{}`],
+    ['has a space before a colon', `${head('POST / HTTP/1.1', `${host}`, 'A : b', two)}{}`],
+    ['has a space before a name', `${head('POST / HTTP/1.1', host, ' A: b', two)}{}`],
+    ['has a value over two lines', `${head('POST / HTTP/1.1', host, 'A: b\r\n c', two)}{}`],
+    ['has a line that ends without a carriage return', `${head('POST / HTTP/1.1', host, 'A: b\nC: d', two)}{}`],
+    ['has a value that begins with two spaces', `${head('POST / HTTP/1.1', host, 'A:  b', two)}{}`],
+    ['has a value that ends with a space', `${head('POST / HTTP/1.1', host, 'A: b ', two)}{}`],
+    ['has a tab in a value', `${head('POST / HTTP/1.1', host, 'A: b\tc', two)}{}`],
+    ['has a value beyond ASCII', `${head('POST / HTTP/1.1', host, 'A: é', two)}{}`],
+    ['has no value', `${head('POST / HTTP/1.1', host, 'A: ', two)}{}`],
+    ['has a header that is a list', `${head('POST / HTTP/1.1', host, 'Set-Cookie: a', two)}{}`],
+    ['has a name that all objects have', `${head('POST / HTTP/1.1', host, '__proto__: a', two)}{}`],
+    ['has a long head', `${head('POST / HTTP/1.1', host, `A: ${'a'.repeat(9000)}`, two)}{}`],
+  ])('but not one that %s', (_what, text) => {
+    expect(read(text)).toBeNull()
+  })
+
+  it('only where Node reads the very same one, and nothing after it', async () => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    /** What Node reads of these bytes, before they end. */
+    const readByNode = (bytes: Buffer): Promise<object[]> =>
+      new Promise((resolve) => {
+        const found: object[] = []
+        const take = (request: IncomingMessage): void => {
+          const { method, url, headers } = request
+          let body = ''
+          request.setEncoding('latin1').on('data', (chunk: string) => {
+            body += chunk
+          })
+          request.on('end', () => found.push({ method, url, headers: { ...headers }, body }))
+        }
+        const refuse = (error: NodeJS.ErrnoException) => found.push({ error: error.code })
+        server.on('request', take).on('clientError', refuse)
+        const client = connect(port, '127.0.0.1', () => client.end(bytes))
+        server.once('connection', (served: Socket) =>
+          served.once('end', () => {
+            setImmediate(() => {
+              served.destroy()
+              server.off('request', take).off('clientError', refuse)
+              resolve(found)
+            })
+          }),
+        )
+      })
+    const name = fc.oneof(
+      fc.constantFrom('Host', 'Content-Length', 'Connection', 'Accept', 'Cookie', 'Set-Cookie', 'Age', 'TE', 'Date'),
+      fc.stringMatching(/^[\w-]{1,12}$/),
+    )
+    const value = fc.oneof(
+      fc.constantFrom('0', '2', '3', '02', 'keep-alive', 'close', 'Keep-Alive', 'chunked', 'game.example'),
+      fc.stringMatching(/^[ -~]{0,20}$/),
+    )
+    const separator = fc.constantFrom(...times(20, () => ': '), ':', ':  ', ' : ')
+    const end = fc.constantFrom(...times(20, () => '\r\n'), '\n', '\r', ' \r\n')
+    const line = fc.tuple(name, separator, value, end).map((parts) => parts.join(''))
+    const request = fc
+      .tuple(
+        fc.constantFrom(...times(9, () => 'POST'), 'GET', 'PUT'),
+        fc.oneof(fc.constant(PROGRESS), fc.stringMatching(/^\/[!-~]{0,9}$/)),
+        fc.array(line, { maxLength: 4 }),
+        fc.constantFrom(...times(9, () => 'Host: a\r\nContent-Length: 2\r\n'), 'Host: b\r\n', ''),
+        fc.constantFrom(...times(9, () => '{}'), '', '{', '{}POST'),
+      )
+      .map(
+        ([method, path, lines, framing, body]) =>
+          `${method} ${path} HTTP/1.1\r\n${lines.join('')}${framing}\r\n${body}`,
+      )
+    let readHere = 0
+    await fc.assert(
+      fc.asyncProperty(request, async (text) => {
+        const here = read(text)
+        if (!here) return
+        readHere += 1
+        const { method, url, headers, body } = here
+        expect(await readByNode(Buffer.from(text, 'latin1'))).toEqual([
+          { method, url, headers, body: body.toString('latin1') },
+        ])
+      }),
+      { numRuns: 2000 },
+    )
+    server.close()
+    expect(readHere).toBeGreaterThan(200)
+  })
+})
+
+let game: Game
+let player: TestPlayer
+let bare: TestPlayer
+
+beforeAll(async () => {
+  game = await startGame({ ALLOWED_ORIGINS: ORIGIN })
+  await game.publish('season', season())
+  player = await game.player()
+  bare = await game.player()
+})
+afterAll(() => game?.stop())
+
+interface Client {
+  readonly socket: Socket
+  /** The next answer, as it came. */
+  answer(): Promise<string>
+  ask(bytes: string): Promise<string>
+}
+
+/** A client that sends bytes as they stand. */
+async function open(baseUrl = game.baseUrl): Promise<Client> {
+  const { hostname, port } = new URL(baseUrl)
+  const client = connect(Number(port), hostname).setNoDelay(true)
+  await once(client, 'connect')
+  let come = ''
+  let wake = (): void => undefined
+  client
+    .setEncoding('latin1')
+    .on('data', (chunk: string) => {
+      come += chunk
+      wake()
+    })
+    .on('error', () => undefined)
+    .on('close', () => wake())
+  async function answer(): Promise<string> {
+    for (;;) {
+      const end = come.indexOf('\r\n\r\n')
+      const [, length = '0'] = /^content-length: (\d+)\r$/im.exec(come.slice(0, end + 2)) ?? []
+      const whole = end + 4 + Number(length)
+      if (end >= 0 && come.length >= whole) {
+        const text = come.slice(0, whole)
+        come = come.slice(whole)
+        return text
+      }
+      if (client.closed) expect.fail(`closed after ${come}`)
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+  return {
+    socket: client,
+    answer,
+    ask(bytes) {
+      client.write(bytes, 'latin1')
+      return answer()
+    },
+  }
+}
+
+/** A request with more headers, one of which may be another host, as bytes. */
+function post(path: string, body: string, ...headers: string[]): string {
+  const bytes = Buffer.from(body).toString('latin1')
+  const host = headers.some((header) => header.startsWith('Host: ')) ? [] : ['Host: game.example']
+  return `${head(`POST ${path} HTTP/1.1`, ...host, ...headers, `Content-Length: ${bytes.length}`)}${bytes}`
+}
+
+/** Node ignores this header. Here it means that Node reads the request. */
+const BY_NODE = 'TE: trailers'
+
+/** An answer without what differs between two answers to one request. */
+const comparable = (answer: string): string =>
+  answer.replace(/^Date: .*\r$/m, 'Date').replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'id')
+
+describe('an answer has the same bytes, whoever read the request', () => {
+  const json = 'Content-Type: application/json'
+  const bearer = () => `Authorization: Bearer ${bare.token}`
+  const query = (document: string, variables: object = {}) => JSON.stringify({ query: document, variables })
+  const READ = 'query ($id: String!) { battlePass(scenarioId: "season", nodeId: $id) { level xp } }'
+  const read = (id: string, ...headers: string[]) => ['/graphql', query(READ, { id }), bearer(), json, ...headers]
+  /** The requests, and a part of each answer. */
+  const cases: Record<string, readonly [part: string, request: () => string[]]> = {
+    'a success': ['200 OK', () => [PROGRESS, PLACE, bearer()]],
+    'a success under an id': ['x-request-id: mine', () => [PROGRESS, PLACE, bearer(), 'X-Request-Id: mine']],
+    'a success for a page of an allowed origin': [
+      `access-control-allow-origin: ${ORIGIN}`,
+      () => [PROGRESS, PLACE, bearer(), `Origin: ${ORIGIN}`],
+    ],
+    'a success for a page of another origin': [
+      '200 OK',
+      () => [PROGRESS, PLACE, bearer(), 'Origin: https://else.example'],
+    ],
+    'text beyond ASCII': [
+      Buffer.from('{"ключ":"🎮"}').toString('latin1'),
+      () => ['/sdk/v1/storage/get', '{"keys":["ключ"]}', bearer()],
+    ],
+    'a success without a body': ['204 No Content', () => ['/sdk/v1/storage/delete', '{"keys":["none"]}', bearer()]],
+    'every fault of a body': [
+      '"path":"nodeId","message":"is required"',
+      () => ['/sdk/v1/battlepass/xp', '{"amount":-1}', bearer()],
+    ],
+    'a body that is no JSON': ['the body must be JSON', () => [PROGRESS, '{', bearer()]],
+    'an empty body': ['the body must be JSON', () => [PROGRESS, '', bearer()]],
+    'a call without a token': ['"invalid token"', () => [PROGRESS, PLACE]],
+    'a token that is none': ['"invalid token"', () => [PROGRESS, PLACE, 'Authorization: Bearer x']],
+    'a path that is nowhere': ['404 Not Found', () => ['/nowhere', '{}']],
+    'a path that takes no POST': ['allow: GET', () => ['/livez', '{}']],
+    'a host that is none': ['"path":"host"', () => [PROGRESS, PLACE, bearer(), 'Host: a/b']],
+    'a login without a key': ['"invalid sdk key"', () => ['/sdk/v1/authorization/custom', '{"customData":"x"}']],
+    'a query': ['"data":{"battlePass":{"level":1', () => read('pass')],
+    'a query for a page of an allowed origin': [
+      `access-control-allow-origin: ${ORIGIN}`,
+      () => read('pass', `Origin: ${ORIGIN}`),
+    ],
+    'a query with another media type': [
+      'application/graphql-response+json',
+      () => read('pass', 'Accept: application/graphql-response+json'),
+    ],
+    'a query with a fault': ['"path":"nodeId"', () => read('')],
+    'a query without a variable': ['of required type', () => ['/graphql', query(READ), bearer(), json]],
+    'a query without a token': ['INVALID_TOKEN', () => ['/graphql', query(READ, { id: 'pass' }), json]],
+    'a query to a host that is none': ['INVALID_REQUEST', () => read('pass', 'Host: [')],
+    'a document with a fault': ['Cannot query field', () => ['/graphql', query('{ nothing }'), bearer(), json]],
+    'a document that is no JSON': ['SyntaxError', () => ['/graphql', '{', bearer(), json]],
+  }
+
+  beforeAll(async () => {
+    const values = { values: { ключ: '🎮' } }
+    expect((await bare.post('/sdk/v1/storage/set', values)).status).toBe(204)
+    // Yoga answers the first operation of a document, which Node reads, and has found it valid then.
+    const [path = '', body = '', ...headers] = read('pass')
+    const client = await open()
+    expect(await client.ask(post(path, body, ...headers))).toContain('200 OK')
+    client.socket.destroy()
+  })
+
+  it.each(Object.keys(cases))('%s', async (name) => {
+    const [part, request] = cases[name] ?? expect.fail()
+    const [path = '', body = '', ...headers] = request()
+    const here = await open()
+    const byNode = await open()
+    // A connection whose request was handed over is Node's, the next time, too.
+    for (const _ of [1, 2]) {
+      const expected = comparable(await byNode.ask(post(path, body, ...headers, BY_NODE)))
+      expect(expected).toContain(part)
+      expect(comparable(await here.ask(post(path, body, ...headers)))).toBe(expected)
+    }
+    here.socket.destroy()
+    byNode.socket.destroy()
+  })
+
+  it('a body above the limit that is whole', async () => {
+    const strict = await startGame({ MAX_BODY_BYTES: '1024' })
+    const { token } = await strict.player()
+    for (const path of [PROGRESS, '/graphql']) {
+      const here = await open(strict.baseUrl)
+      const byNode = await open(strict.baseUrl)
+      const sent = [path, ' '.repeat(2000), `Authorization: Bearer ${token}`] as const
+      const expected = comparable(await byNode.ask(post(...sent, BY_NODE)))
+      expect(expected).toMatch(/^HTTP\/1\.1 413 /)
+      expect(comparable(await here.ask(post(...sent)))).toBe(expected)
+    }
+    await strict.stop()
+  })
+})
+
+describe('a connection', () => {
+  const call = (...headers: string[]) => post(PROGRESS, PLACE, `Authorization: Bearer ${player.token}`, ...headers)
+  const SUCCESS = /^HTTP\/1\.1 200 OK\r\n/
+
+  it('carries calls of every form in turn', async () => {
+    const client = await open()
+    for (const text of [call(), call(), call(BY_NODE), call(), call('X-Tabbed: a\tb'), call()])
+      expect(await client.ask(text)).toMatch(SUCCESS)
+    client.socket.destroy()
+  })
+
+  it('keeps nothing of the calls that it has carried', async () => {
+    const warnings: Error[] = []
+    const warn = (warning: Error) => warnings.push(warning)
+    process.on('warning', warn)
+    const client = await open()
+    for (const index of times(12, Number))
+      await client.ask(post('/sdk/v1/storage/get', `{"keys":["${index}"]}`, `Authorization: Bearer ${player.token}`))
+    client.socket.destroy()
+    process.off('warning', warn)
+    expect(warnings).toEqual([])
+  })
+
+  it('may send calls ahead, and has their answers in order', async () => {
+    for (const before of [0, 1, 3]) {
+      const client = await open()
+      for (const _ of times(before, () => 0)) await client.ask(call())
+      const id = (index: number) => call(`X-Request-Id: call-${index}`)
+      // One that is read at once, then two in one write, while it is answered.
+      client.socket.write(id(0))
+      client.socket.write(id(1) + id(2))
+      for (const index of [0, 1, 2]) expect(await client.answer()).toContain(`x-request-id: call-${index}`)
+      expect(await client.ask(id(3))).toContain('call-3')
+      client.socket.destroy()
+    }
+  })
+
+  it('may send a call in two parts, wherever it is cut', async () => {
+    const text = call()
+    const cuts = [1, 5, 30, text.indexOf('\r\n\r\n') + 2, text.indexOf('\r\n\r\n') + 4, text.length - 1]
+    await Promise.all(
+      cuts.map(async (cut) => {
+        const client = await open()
+        expect(await client.ask(call())).toMatch(SUCCESS)
+        client.socket.write(text.slice(0, cut))
+        await new Promise(setImmediate)
+        expect(await client.ask(text.slice(cut))).toMatch(SUCCESS)
+        expect(await client.ask(call())).toMatch(SUCCESS)
+        client.socket.destroy()
+      }),
+    )
+  })
+
+  it('that asks to be closed is closed with its answer', async () => {
+    const client = await open()
+    expect(await client.ask(call())).toMatch(SUCCESS)
+    const closed = once(client.socket, 'close')
+    expect(await client.ask(call('Connection: close'))).toMatch(/^Connection: close\r$/m)
+    await closed
+  })
+
+  it('that its client ends is closed', async () => {
+    const client = await open()
+    expect(await client.ask(call())).toMatch(SUCCESS)
+    const closed = once(client.socket, 'close')
+    client.socket.end()
+    await closed
+  })
+
+  it('takes bytes that are no request as Node does', async () => {
+    for (const before of [0, 1]) {
+      const client = await open()
+      for (const _ of times(before, () => 0)) await client.ask(call())
+      expect(await client.ask('no request\r\n\r\n')).toContain('the request must be HTTP')
+      await once(client.socket, 'close')
+    }
+  })
+
+  it('that is idle when the service stops is closed, and one with a call has its answer first', async () => {
+    const stopping = await startGame()
+    const { token } = await stopping.player()
+    const pool = new Pool({ connectionString: stopping.databaseUrl })
+    const bearer = `Authorization: Bearer ${token}`
+    const [idle, silent, busy] = [
+      await open(stopping.baseUrl),
+      await open(stopping.baseUrl),
+      await open(stopping.baseUrl),
+    ]
+    const closed = Promise.all([once(idle.socket, 'close'), once(silent.socket, 'close')])
+    expect(await idle.ask(post('/sdk/v1/player/get', '{}', bearer))).toContain('200 OK')
+    const lock = await pool.connect()
+    await lock.query('BEGIN; LOCK TABLE player_storage IN ACCESS EXCLUSIVE MODE')
+    const answer = busy.ask(post('/sdk/v1/storage/set', '{"values":{"a":1}}', bearer))
+    await until('the call waits', async () => {
+      const { rows } = await pool.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+      return rows.length > 0
+    })
+    const stopped = stopping.app.stop()
+    await closed
+    await lock.query('COMMIT')
+    lock.release()
+    expect(await answer).toMatch(/^HTTP\/1\.1 204 /)
+    await once(busy.socket, 'close')
+    await stopped
+    await pool.end()
+  })
+})
