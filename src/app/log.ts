@@ -1,5 +1,4 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
-import pretty from 'pino-pretty'
 import type { LogLevel } from '../config.ts'
 import { tracing } from '../request/tracing.ts'
 
@@ -49,7 +48,7 @@ export function causeText(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(String).join('; ') : String(error)
 }
 
-/** Readable lines in a terminal; elsewhere, and for a given destination, one JSON object a line. */
+/** One JSON object a line, to standard output if no destination is given. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,
@@ -63,7 +62,12 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       censor: '[redacted]',
     },
   }
-  if (destination) return pino(options, destination)
-  if (!process.stdout.isTTY) return pino(options)
-  return pino(options, pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true }))
+  return destination ? pino(options, destination) : pino(options)
+}
+
+/** A destination that writes readable lines to a terminal. Undefined where standard output is none. */
+export async function terminalLines(): Promise<DestinationStream | undefined> {
+  if (!process.stdout.isTTY) return undefined
+  const { default: pretty } = await import('pino-pretty')
+  return pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true })
 }

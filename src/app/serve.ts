@@ -11,7 +11,7 @@ import { print } from '../json.ts'
 import { createSecrets } from '../providers/secrets.ts'
 import { setTracing, tracing } from '../request/tracing.ts'
 import { type App, createApp } from './app.ts'
-import { causeText, createLog, type Logger, rateLimited } from './log.ts'
+import { causeText, createLog, type Logger, rateLimited, terminalLines } from './log.ts'
 import { createTraces, wantsTraces } from './traces.ts'
 
 /** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
@@ -36,7 +36,7 @@ export async function serve(
   }
   // The reader of stdout may be gone (`npm start | head`). An unhandled EPIPE would end the process.
   process.stdout.on('error', () => undefined)
-  const log = createLog(config.logLevel, json ? process.stderr : undefined)
+  const log = createLog(config.logLevel, json ? process.stderr : await terminalLines())
   try {
     await start(config, log, json, env)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { decodeProtectedHeader } from 'jose'
+import { decodeProtectedHeader } from 'jose/decode/protected_header'
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../errors.ts'
 import { type PlatformCaller, ROLES, type Role } from './callers.ts'

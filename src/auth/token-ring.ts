@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto'
-import {
-  type CryptoKey,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  type JWTPayload,
-  jwtVerify,
-  SignJWT,
-} from 'jose'
+import type { CryptoKey, JWK, JWTPayload } from 'jose'
+// By their paths: the whole library is 46 modules, most of them for encryption, and each start would load them.
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
+import { exportJWK } from 'jose/key/export'
+import { generateKeyPair } from 'jose/key/generate/keypair'
+import { importJWK } from 'jose/key/import'
 import { Refusal } from '../errors.ts'
 
 const ALGORITHM = 'EdDSA'

@@ -48,6 +48,9 @@ interface AboutList {
   readonly nicknameSearch: () => Promise<NicknameSearch | null>
 }
 
+/** Not by `toLocaleString`: its first use loads data of languages, which would cost each start 20 ms. */
+const inThousands = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+
 const aboutOf = (connection: unknown): AboutList => (connection as { about: AboutList }).about
 
 const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
@@ -71,7 +74,7 @@ builder.queryFields((t) => ({
   players: t.connection(
     {
       type: PlayerType,
-      description: `The players of an environment, by default the newest first. A page continues behind a position, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. A page ends early when ${MAX_ROWS.toLocaleString('en')} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
+      description: `The players of an environment, by default the newest first. A page continues behind a position, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. A page ends early when ${inThousands(MAX_ROWS)} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')
@@ -118,7 +121,7 @@ builder.queryFields((t) => ({
       fields: (t) => ({
         totalCount: t.field({
           type: 'Count',
-          description: `The number of players in the whole list, counted up to ${MAX_COUNT.toLocaleString('en')}. When \`totalCountIsExact\` is false, there may be more.`,
+          description: `The number of players in the whole list, counted up to ${inThousands(MAX_COUNT)}. When \`totalCountIsExact\` is false, there may be more.`,
           resolve: async (connection) => (await aboutOf(connection).count()).count,
         }),
         totalCountIsExact: t.boolean({

@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis'
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { Refusal } from '../errors.ts'
 import { readLimits } from './read-limits.ts'
 
@@ -118,9 +117,10 @@ export async function createRateLimits({
   }
 
   /** Counts in Redis, and in this process while Redis cannot. */
-  function shared(name: RateLimitName): (key: string) => Promise<void> {
+  async function shared(name: RateLimitName): Promise<(key: string) => Promise<void>> {
     const limit = settings[name]
     if (limit === null) return async () => {}
+    const { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } = await import('rate-limiter-flexible')
     const options = { keyPrefix: `${PREFIX}:${name}`, points: limit.calls, duration: limit.seconds }
     const insurance = new RateLimiterMemory(options)
     const limiter = redis && new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
@@ -141,8 +141,8 @@ export async function createRateLimits({
   }
 
   return {
-    countLogin: shared('login'),
-    countLoginOf: shared('sdk_key'),
+    countLogin: await shared('login'),
+    countLoginOf: await shared('sdk_key'),
     countPlayer: local('player'),
     countOperator: local('operator'),
     countCost: local('graphql'),
