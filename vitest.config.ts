@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import Order from './test/support/order.ts'
 
 // One seed for all that is random in a run: workers inherit it, and the command that repeats a failure names it.
 process.env.SEED ??= String(Math.floor(Math.random() * 2 ** 31))
@@ -22,7 +23,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     // Many files wait for clocks, so there are more workers than cores. All share one Postgres, and each file may have
     // several instances of the service, with ten connections and more.
-    maxWorkers: Math.min(4, availableParallelism() + 1),
+    maxWorkers: Math.min(4, 2 * availableParallelism()),
+    sequence: { sequencer: Order },
     reporters: ['default', './test/support/run-again.ts', './test/support/closing-line.ts'],
   },
 })

@@ -200,16 +200,17 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
 
   it('a storm on few players over two services: no outcome that is not described, no second owner', async () => {
     const subjects = times(6, newSubject)
-    const first = await Promise.all(subjects.map((subject) => game.login(by(subject, { data: keys(0, 900) }))))
-    const players = first.map(({ body }): { token: string; refreshToken: string } => ({
-      token: body.accessToken,
-      refreshToken: body.refreshToken,
-    }))
+    const loginAll = () =>
+      Promise.all(subjects.map((subject) => game.login(by(subject, { data: keys(0, 900) })).then(({ body }) => body)))
+    const tokens = (await loginAll()).map(({ accessToken }) => accessToken)
+    // Of other logins: a refresh token that comes again too late ends its login, with its access tokens.
+    const refreshTokens = (await loginAll()).map(({ refreshToken }) => refreshToken)
     const free = times(6, newSubject)
     const sdkKey = { 'x-sdk-key': game.sdkKey }
     const call = (n: number) => {
       const instance = n % 2 === 0 ? game : other
-      const { token, refreshToken } = players[n % 5] ?? expect.fail()
+      const token = tokens[n % 5]
+      const refreshToken = refreshTokens[n % 5]
       const said = { nickname: `name ${n}`, data: { ...keys(n, n + 30, n), [`storm ${n}`]: n } }
       const bearer = { authorization: `Bearer ${token}` }
       switch (n % 7) {
@@ -237,7 +238,6 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
     for (const wave of times(8, (index) => index * 70)) {
       const answers = await Promise.all(times(70, (index) => call(wave + index)))
       for (const [index, { status: answered, body }] of answers.entries()) {
-        // A refresh token that comes again too late ends its family.
         const expected = index % 7 === 5 ? [200, 'invalid_token'] : described
         expect(expected).toContain(body?.code ?? answered)
       }

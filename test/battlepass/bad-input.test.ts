@@ -34,10 +34,12 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** How many rows each table has. */
+/** How many rows each table has. `call_minutes` counts refused calls too, and is written as each minute ends. */
 async function countRows(): Promise<Record<string, string>> {
   const { pool } = game.app
-  const tables = await pool.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+  const tables = await pool.query(
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'call_minutes'",
+  )
   const counts = tables.rows.map(({ tablename }) => `SELECT '${tablename}' AS name, count(*)::text FROM "${tablename}"`)
   const { rows } = await pool.query(counts.join(' UNION ALL '))
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]))

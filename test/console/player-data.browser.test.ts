@@ -118,6 +118,34 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
+  it('is a list that, while it is read again, takes no press of Show more that it would lose', async () => {
+    const player = await newPlayer()
+    const values = times(150, (at) => `"key-${String(at).padStart(3, '0')}":${at}`).join(',')
+    await player.post('/sdk/v1/storage/set', `{"values":{${values}}}`)
+    const opened = await open(player, '/storage')
+    const { page } = opened
+    const parts = page.getByRole('navigation', { name: 'Parts of the player' })
+    const button = page.getByRole('button', { name: 'Show more' })
+    const table = page.getByRole('table', { name: 'Keys of the storage' })
+    await button.waitFor()
+    await parts.getByRole('link', { name: 'Wallet' }).click()
+    await table.waitFor({ state: 'detached' })
+    const held: (() => Promise<void>)[] = []
+    await page.route('**/graphql', async (route) => {
+      const isFirstPage = /ConsoleStorageKeys/.test(route.request().postData() ?? '') && held.length === 0
+      if (isFirstPage) held.push(() => route.continue())
+      else await route.continue()
+    })
+    await parts.getByRole('link', { name: 'Storage' }).click()
+    await until('the first page is asked for again', () => held.length === 1)
+    await table.waitFor()
+    expect(await button.isDisabled()).toBe(true)
+    await held[0]?.()
+    await button.click()
+    await until('all keys are known', async () => (await table.getAttribute('aria-rowcount')) === '151')
+    await opened.close()
+  })
+
   it('is changed key by key: a fault of the value is told with its line, what is stored is what was typed', async () => {
     const player = await newPlayer()
     await player.post('/sdk/v1/storage/set', '{"values":{"a":{"10":1.0,"9":12345678901234567890},"b":1,"c":2,"d":3}}')

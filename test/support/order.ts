@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+import { BaseSequencer, type TestSpecification, type Vitest } from 'vitest/node'
+
+/** They wait for clocks, at no cost. Last, they would run alone while the cores have nothing to do. */
+const FIRST = ['test/faults/slow-sockets.test.ts', 'test/faults/frozen-postgres.test.ts']
+
+/** The files that wait for long come first, the others in vitest's own order. */
+export default class Order extends BaseSequencer {
+  constructor(vitest: Vitest) {
+    super(vitest)
+    const missing = FIRST.filter((name) => !existsSync(name))
+    if (missing.length > 0) throw new Error(`test/support/order.ts names files that are not there: ${missing}`)
+  }
+
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isFirst = ({ moduleId }: TestSpecification) => FIRST.some((name) => moduleId.endsWith(name))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isFirst), ...sorted.filter((file) => !isFirst(file))]
+  }
+}
