@@ -12,6 +12,8 @@ export interface Pages<Node> {
   readonly rows: readonly Node[]
   readonly error: CombinedError | undefined
   readonly isLoading: boolean
+  /** The list is read again and then begins anew. A next page would be one of the list before. */
+  readonly isStale: boolean
   readonly hasMore: boolean
   /** Reads the next page. */
   readonly more: () => void
@@ -51,7 +53,7 @@ export function usePages<Data, Variables extends AnyVariables & { after?: string
   const last = connections.at(-1)?.pageInfo
 
   const more = useCallback(async () => {
-    if (isReading || !last?.hasNextPage) return
+    if (isReading || first.stale || !last?.hasNextPage) return
     setReading(true)
     const result = await client.query(query, { ...variables, after: last.endCursor } as Variables, {
       requestPolicy: 'network-only',
@@ -65,12 +67,13 @@ export function usePages<Data, Variables extends AnyVariables & { after?: string
         error: result.error,
       }
     })
-  }, [client, query, variables, first.data, last, isReading])
+  }, [client, query, variables, first.data, first.stale, last, isReading])
 
   return {
     rows: connections.flatMap(({ nodes }) => nodes),
     error: first.error ?? later?.error,
     isLoading: first.fetching || isReading,
+    isStale: first.stale,
     hasMore: last?.hasNextPage ?? false,
     more: () => void more(),
     reload: () => readFirst({ requestPolicy: 'network-only' }),

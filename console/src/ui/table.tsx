@@ -103,9 +103,9 @@ export function PagedTable<Row>({
   empty,
   ...table
 }: Omit<TableProps<Row>, 'rows' | 'children'> & { readonly pages: Pages<Row>; readonly empty: ReactNode }) {
-  const { rows, error, isLoading, hasMore, more, reload } = pages
+  const { rows, error, isLoading, isStale, hasMore, more, reload } = pages
   // A page may end before it has found anything.
-  const isFruitless = rows.length === 0 && hasMore && !isLoading && !error
+  const isFruitless = rows.length === 0 && hasMore && !isLoading && !isStale && !error
   const followed = useRef(0)
   useEffect(() => {
     if (!isFruitless || followed.current >= MAX_FOLLOWED) return
@@ -119,7 +119,7 @@ export function PagedTable<Row>({
       {error && <Failed error={error} onRetry={more} />}
       {hasMore && (
         <div className="more">
-          <Button onClick={more} busy={isLoading}>
+          <Button onClick={more} busy={isLoading || isStale}>
             {isLoading ? 'Loading…' : 'Show more'}
           </Button>
           <span className="muted">
