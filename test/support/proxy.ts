@@ -29,10 +29,11 @@ export interface PostgresProxy {
   /** Texts that the saboteur has changed so far. */
   readonly sabotaged: number
   /**
-   * Local ports of connections that broke. Postgres may still work for them: it knows them as `client_port`. Whoever
-   * has seen that it does not may clear them.
+   * Connections that broke: the local port, which Postgres shows as `client_port`, and when it broke, in milliseconds
+   * since 1970. Postgres may still work for them. Another connection can get the port later. The reader of the map clears
+   * it.
    */
-  readonly broken: Set<number>
+  readonly broken: Map<number, number>
   close(): Promise<void>
 }
 
@@ -86,7 +87,7 @@ export async function startProxy(databaseUrl: string, { saboteur }: ProxyOptions
   let writesToSwallow = 0
   let fuse: { left: number; readonly direction: Direction } | undefined
   let sabotaged = 0
-  const broken = new Set<number>()
+  const broken = new Map<number, number>()
 
   const server = createServer((client) => {
     if (refusing) return void client.destroy()
@@ -106,7 +107,6 @@ export async function startProxy(databaseUrl: string, { saboteur }: ProxyOptions
     links.add(link)
     upstream.on('connect', () => {
       link.port = upstream.localPort ?? 0
-      broken.delete(link.port)
     })
     for (const socket of [client, upstream]) {
       socket.setNoDelay(true)
@@ -179,7 +179,7 @@ export async function startProxy(databaseUrl: string, { saboteur }: ProxyOptions
   }
 
   function sever(link: Link): void {
-    if (links.delete(link) && link.port > 0) broken.add(link.port)
+    if (links.delete(link) && link.port > 0) broken.set(link.port, Date.now())
     link.client.destroy()
     link.server.destroy()
   }

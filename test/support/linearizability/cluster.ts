@@ -97,16 +97,24 @@ export async function startCluster({ saboteur, env = {} }: ClusterOptions = {}):
     },
     async quiet() {
       const broken = instances.flatMap(({ proxy }) => [...proxy.broken])
+      const values = [broken.map(([port]) => port), broken.map(([, at]) => at)]
       let calm = 0
+      let busy: unknown[] = []
       await until('the database has done all that it was sent', async () => {
-        const { rows } = await pool.query<{ busy: number }>(
-          `SELECT count(*)::int AS busy FROM pg_stat_activity
+        const { rows } = await pool.query(
+          `SELECT state, wait_event, client_port, left(query, 60) AS query FROM pg_stat_activity
            WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-             AND (state <> 'idle' OR client_port = ANY ($1))`,
-          [broken],
+             AND (state <> 'idle' OR EXISTS (
+               SELECT FROM unnest($1::int[], $2::float8[]) AS b (port, at)
+               WHERE b.port = client_port AND backend_start <= to_timestamp(b.at / 1000)
+             ))`,
+          values,
         )
-        calm = rows[0]?.busy === 0 ? calm + 1 : 0
+        busy = rows
+        calm = busy.length === 0 ? calm + 1 : 0
         return calm > 1
+      }).catch((error: Error) => {
+        throw new Error(`${error.message}: ${JSON.stringify(busy)}`)
       })
       for (const { proxy } of instances) proxy.broken.clear()
     },
