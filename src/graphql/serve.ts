@@ -119,7 +119,7 @@ export function createServe(options: ServeOptions) {
     await yoga.handle(request, response, { requestId: call.requestId, address: options.addressOf(request) })
   }
 
-  /** The host of the last request, which could be parsed: mostly, that of the next one. */
+  /** The last host that could be parsed. The next request mostly has the same. */
   let knownHost = ''
 
   /** Yoga builds a URL from the host, and would answer with a stack for one that is no URL. */
@@ -167,7 +167,7 @@ export function createServe(options: ServeOptions) {
       count(response.statusCode, performance.now() - started)
     },
 
-    /** The same for a request that came whole. Null unless it can run at once; nothing was done then. */
+    /** The same for a request that arrived in one read. Null, without any effect, for a request that Yoga must answer. */
     serveWhole(request: WholeRequest): Promise<void> | null {
       const started = performance.now()
       const { body } = request
@@ -230,16 +230,16 @@ const isJson = ({ headers }: Incoming): boolean => /^application\/json(;|$)/.tes
  */
 function mediaTypeOf({ headers }: Incoming): string | undefined {
   const [first = ''] = (headers.accept || '*/*').split(',', 1)
-  return MEDIA_TYPES[first.trim()]
+  return MEDIA_TYPES.get(first.trim())
 }
 
 const JSON_TYPE = 'application/json'
 const RESPONSE_TYPE = 'application/graphql-response+json'
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
-  '*/*': JSON_TYPE,
-  [JSON_TYPE]: JSON_TYPE,
-  [RESPONSE_TYPE]: RESPONSE_TYPE,
-}
+const MEDIA_TYPES: ReadonlyMap<string, string> = new Map([
+  ['*/*', JSON_TYPE],
+  [JSON_TYPE, JSON_TYPE],
+  [RESPONSE_TYPE, RESPONSE_TYPE],
+])
 
 /** A printed result, which Yoga would turn into a `Response`. */
 class Printed {

@@ -15,7 +15,7 @@ export interface ServerOptions {
   readonly wayIn: WayIn
   /** Default: the way in. */
   readonly serve?: Serve
-  /** Answers requests that came whole, in place of `serve`. Null where it cannot answer one. */
+  /** Answers requests that arrived in one read, instead of `serve`. It returns null for a request that Node must read. */
   readonly serveWhole?: (request: WholeRequest) => Promise<void> | null
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Limits the connections of an address. Null behind proxies, where all connections have the address of a proxy. */
@@ -31,7 +31,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Calls get this long to end by themselves when the server closes. */
+/** How long running calls may take after the server was closed. */
 const DRAIN_MS = 10_000
 
 export function openServer({
@@ -62,7 +62,7 @@ export function openServer({
   const server = createServer(limits, inTurn(prepared(serve)))
     .on('clientError', wayIn.serveError)
     .on('checkExpectation', inTurn(prepared(wayIn.serveExpectation)))
-  // While it drains, Node reads all requests, and closes their connections.
+  // While the server drains, Node reads all requests and closes their connections.
   const whole =
     serveWhole &&
     takeWholeRequests(server, (request) => (isDraining ? null : serveWhole(request)), stopParsingOnceDestroyed)
@@ -104,7 +104,7 @@ export function openServer({
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
       closeIdle()
-      // Browsers and balancers open connections ahead. Node counts only those as idle that have had an answer.
+      // Browsers and balancers open connections in advance. Node counts a connection as idle only after an answer.
       for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
       const timer = setTimeout(() => {
         server.closeAllConnections()
@@ -119,7 +119,7 @@ export function openServer({
   }
 }
 
-/** Serves GraphQL at its path and all else by the way in, each call in a span of its own when traces are on. */
+/** Serves GraphQL at its path and everything else through the way in. With traces on, each call has a span. */
 export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve'] }): Serve {
   return (request, response) => {
     const isGraphql = isGraphqlPath(request.url ?? '') && !lacksHost(request)
@@ -133,7 +133,7 @@ export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve
   }
 }
 
-/** The same for requests that came whole. Where calls are traced, Node reads all requests. */
+/** The same for requests that arrived in one read. With traces on, Node reads all requests. */
 export function serveWholeCalls(
   wayIn: WayIn,
   graphql: { readonly serveWhole: (request: WholeRequest) => Promise<void> | null },
@@ -148,7 +148,7 @@ function isGraphqlPath(url: string): boolean {
   return url.startsWith('/graphql') && (url.length === 8 || url[8] === '?')
 }
 
-/** Serves a request in a span that is named by its route. */
+/** Serves a request in a span with the name of its route. */
 function serveTraced(
   traces: Tracing,
   route: string,

@@ -80,7 +80,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     endpoint.count(status, performance.now() - started)
   }
 
-  /** The same for a request that came whole. No POST is answered in pages. */
+  /** The same for a request that arrived in one read. No POST is answered in pages. */
   async function serveWhole(request: WholeRequest): Promise<void> {
     const started = performance.now()
     const requestId = requestIdOf(request)

@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { headOf } from './respond.ts'
 
-// Calls of games are short POSTs that arrive in one read of their socket. Node's parser, its request and its response
-// can take as much CPU time as the rest of such a call, so they are read and answered here. A request that is not whole,
-// or is written in any but the plainest form, goes to Node's parser, and so does all that follows on its connection. What
-// is read here, Node would read the same: a proxy and this reader cannot disagree about where a request ends.
+// Most calls of games are short POSTs that arrive in one read of their socket. Node's parser, request and response can
+// take as much CPU time as the rest of such a call, so these requests are read and answered here. A request that is
+// incomplete, or has any but the plainest form, goes to Node's parser together with the rest of its connection. Node
+// would read each request the same way, so a proxy and this reader cannot disagree about where a request ends.
 
-/** A request however it was read. */
+/** A request that Node or this file has read. */
 export type Incoming = IncomingMessage | WholeRequest
 
-/** A POST that came whole, with the fields of Node's `IncomingMessage` that handlers read. */
+/** A POST that arrived in one read, with the fields of Node's `IncomingMessage` that handlers read. */
 export class WholeRequest {
   readonly method = 'POST'
   readonly httpVersion = '1.1'
@@ -62,8 +62,10 @@ export class WholeRequest {
   }
 }
 
-/** An idle connection is closed after this long. */
+/** How long a connection may be idle, as its answers say. */
 export const KEEP_ALIVE_MS = 65_000
+/** Node and this file wait longer, so that a client that uses the last moment does not find the connection closed. */
+const KEEP_ALIVE_BUFFER_MS = 1000
 const KEPT_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1000}`
 
 let date = ''
@@ -79,21 +81,21 @@ function dateNow(): string {
   return date
 }
 
-/** Node allows heads of 16 KiB. */
-const MAX_HEAD_BYTES = 8 * 1024
+/** Less than Node's limit. A head of this length has fewer than the 1,000 headers that Node reads. */
+const MAX_HEAD_BYTES = 4 * 1024
 const REQUEST_LINE = /^POST (\/[\w./-]*) HTTP\/1\.1\r\n/
 /** One space, and a value of ASCII that neither begins nor ends with one. */
 const HEADER = /([\w-]+): ([!-~](?:[ -~]*[!-~])?)\r\n/y
 const LENGTH = /^(?:0|[1-9]\d{0,6})$/
-/** Headers that change how a request is read or answered, and one that Node gives as a list. */
+/** Headers that change how a request is read or answered, and `set-cookie`, which Node gives as a list. */
 const NOT_PLAIN = new Set(['expect', 'proxy-connection', 'set-cookie', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
 
 interface Head {
-  /** Its bytes, up to the end of its last header. */
+  /** Its text, up to the end of the last header. */
   readonly text: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Of the body that follows, in bytes. */
+  /** The length of the body, in bytes. */
   readonly length: number
 }
 
@@ -107,7 +109,7 @@ function readHead(text: string): Head | null {
     if (!header) return null
     const [, sent = '', value = ''] = header
     const name = sent.toLowerCase()
-    // Also the names of what every object has.
+    // `in` also refuses names such as `constructor`.
     if (name in headers || NOT_PLAIN.has(name)) return null
     headers[name] = value
   }
@@ -117,8 +119,8 @@ function readHead(text: string): Head | null {
 }
 
 /**
- * Reads the requests of a connection: the one that some bytes are, all of them. Null unless it is plain. Most calls of a
- * client have the head of the call before.
+ * Reads the requests of a connection. The reader returns null unless the bytes are exactly one plain request. It remembers
+ * the last head, since most calls of a client repeat it.
  */
 export function createReader(socket: Socket): (bytes: Buffer) => WholeRequest | null {
   let head: Head | null = null
@@ -132,25 +134,25 @@ export function createReader(socket: Socket): (bytes: Buffer) => WholeRequest | 
   }
 }
 
-/** A silent connection goes to Node after this long, which ends those that send no request in time. */
+/** After this long without a request, a new connection goes to Node, which applies its own timeouts. */
 const SILENT_MS = 5000
 
 export interface WholeRequests {
-  /** Closes the connections on which no call runs. */
+  /** Closes the connections without a running call, once their last answer is sent. */
   closeIdle(): void
   closeAll(): void
 }
 
 /**
- * Reads the connections of a server before Node does. `serve` answers a request and never fails; null when it cannot
- * answer this one. `onHandedOver` is called once Node parses a connection.
+ * Reads the connections of a server before Node does. `serve` answers a request; its promise never rejects. It returns
+ * null for a request that it leaves to Node. `onHandedOver` is called once Node parses a connection.
  */
 export function takeWholeRequests(
   server: Server,
   serve: (request: WholeRequest) => Promise<void> | null,
   onHandedOver: (socket: Socket) => void,
 ): WholeRequests {
-  // Node's documentation has it that `connection` may be emitted with any stream: its listener is the way to the parser.
+  // By Node's documentation, `connection` may be emitted with any stream. So its listener starts Node's parser.
   const [parse] = server.listeners('connection') as [(this: Server, socket: Socket) => void]
   server.off('connection', parse)
   const connections = new Map<Socket, { isAnswering: boolean }>()
@@ -160,7 +162,7 @@ export function takeWholeRequests(
     const read = createReader(socket)
     connections.set(socket, connection)
     let hasAnswered = false
-    /** What came before a call was answered. */
+    /** Bytes that arrived while a call ran. */
     let early: Buffer | undefined
 
     function take(bytes: Buffer): void {
@@ -169,7 +171,7 @@ export function takeWholeRequests(
         socket.pause()
         return
       }
-      // A client that does not read its answers is left to Node, which holds it up.
+      // Node applies backpressure to a client that does not read its answers.
       const request = socket.writableLength > 0 ? null : read(bytes)
       const serving = request && serve(request)
       connection.isAnswering = serving !== null
@@ -179,7 +181,7 @@ export function takeWholeRequests(
 
     function takeNext(): void {
       connection.isAnswering = false
-      if (!hasAnswered) socket.setTimeout(KEEP_ALIVE_MS)
+      if (!hasAnswered) socket.setTimeout(KEEP_ALIVE_MS + KEEP_ALIVE_BUFFER_MS)
       hasAnswered = true
       if (early) handOver(early)
     }
@@ -202,7 +204,7 @@ export function takeWholeRequests(
     }
 
     const end = () => socket.end()
-    // A connection that breaks is closed by Node.
+    // Node closes a broken connection.
     const ignore = () => undefined
     const forget = () => connections.delete(socket)
     socket.on('data', take).on('end', end).on('timeout', expire).on('error', ignore).on('close', forget)
@@ -211,7 +213,10 @@ export function takeWholeRequests(
 
   return {
     closeIdle() {
-      for (const [socket, { isAnswering }] of connections) if (!isAnswering) socket.destroySoon()
+      for (const [socket, { isAnswering }] of connections) {
+        // Paused: a later request must not run, since it could not be answered.
+        if (!isAnswering && socket.writable) socket.pause().destroySoon()
+      }
     },
     closeAll() {
       for (const socket of connections.keys()) socket.destroy()
