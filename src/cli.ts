@@ -24,7 +24,7 @@ program
   .description('run the service')
   .addOption(new Option('--json', 'print one JSON object once it is ready; the log goes to standard error'))
   .action(async ({ json = false }) => {
-    // Loaded here only: the other commands need none of it.
+    // Loaded only here: the other commands do not need it.
     const { serve } = await import('./app/serve.ts')
     await serve(process.env, { json })
   })
@@ -56,7 +56,7 @@ program
     if (!isProjectName(name)) throw new Error('The name of a project has 1 to 128 characters.')
     const wrong = options.environment.find((environment: string) => !isEnvironmentName(environment))
     if (wrong !== undefined) {
-      throw new Error(`"${wrong}" names no environment: a-z or 0-9, then up to 31 of a-z, 0-9, _ and -`)
+      throw new Error(`"${wrong}" cannot name an environment: a-z or 0-9, then up to 31 of a-z, 0-9, _ and -`)
     }
     return withDatabase(readConfig(process.env), async (pool) => {
       const { projectId, environments } = await createProject(pool, { name, environments: options.environment })
@@ -69,11 +69,11 @@ key
   .command('create')
   .description('make an SDK key or a platform key; it is shown once')
   .addOption(
-    new Option('--kind <kind>', 'who calls with it: game clients, or dashboards and tools')
+    new Option('--kind <kind>', 'the callers: game clients, or dashboards and tools')
       .choices(['sdk', 'platform'])
       .makeOptionMandatory(),
   )
-  .requiredOption('--project <id>', 'the project, as `project create` has shown it', readProjectId)
+  .requiredOption('--project <id>', 'the id of the project, from `project create`', readProjectId)
   .option('--environment <name>', 'the environment of an SDK key', 'production')
   .addOption(new Option('--role <role>', 'the role of a platform key').choices(ROLES).default('admin'))
   .option('--label <text>', 'what the key is for, shown in lists and in the audit log', readLabel)
@@ -139,8 +139,8 @@ program
   .description('make a player and print its access token, for development')
   .option('--project <id>', 'a project; default: that of the demo', readProjectId)
   .option('--environment <name>', 'the environment of the player', 'production')
-  .option('--nickname <name>', 'what the player is called')
-  .option('--credit <currency=amount...>', 'what its wallet starts with, such as gems=1000')
+  .option('--nickname <name>', 'its nickname')
+  .option('--credit <currency=amount...>', 'the first balances of its wallet, such as gems=1000')
   .addOption(json())
   .action(async (options) => {
     const config = readConfig(process.env)
@@ -162,7 +162,7 @@ program
   .option('--environment <name>', 'the environment of the players', 'production')
   .option(
     '--scenario <id>',
-    'a scenario with a battle pass; the demo season is published where there is none',
+    'a scenario with a battle pass; the demo season is published if it does not exist',
     'season-1',
   )
   .option('--force', 'also with NODE_ENV=production')
@@ -170,7 +170,7 @@ program
   .action(async (options) => {
     const config = readConfig(process.env)
     if (config.production && !options.force) {
-      throw new Error('Seeded players cannot be told from real ones: with NODE_ENV=production this needs --force.')
+      throw new Error('Seeded players look like real ones: with NODE_ENV=production this needs --force.')
     }
     const projectId = options.project ?? (await requireDemo(config.dataDir)).projectId
     const { ensureScenario, seedSeason } = await import('./dev/seed-season.ts')
@@ -206,7 +206,7 @@ try {
   process.exitCode = 1
 }
 
-/** A fault that the user can mend is one line: of the arguments, or an unreachable database. A bug shows its stack. */
+/** One line for a fault that the user can fix: wrong arguments, an unreachable database. A bug shows its stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConfigError || error instanceof Refusal || !('code' in error)) return error.message
@@ -238,7 +238,7 @@ function readCredit(text: string): { currency: string; amount: bigint } {
   const [currency = '', digits = ''] = text.split('=')
   const amount = readInt(digits)
   if (currency === '' || amount === undefined || amount < 1n || amount > MAX_INT64) {
-    throw new Error(`--credit takes currency=amount, such as gems=1000; "${text}" is not that`)
+    throw new Error(`--credit takes currency=amount, such as gems=1000, not "${text}"`)
   }
   return { currency, amount }
 }

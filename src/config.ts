@@ -14,9 +14,9 @@ export interface Config {
   readonly migrateOnStart: boolean
   /** Refuses a Postgres that can lose commits in a crash. */
   readonly requireFsync: boolean
-  /** Carries the live signal between instances. Null keeps it within this one. */
+  /** Carries the live signal between instances. Null keeps it within this instance. */
   readonly redisUrl: string | null
-  /** How long events are kept for listeners that return with a cursor. */
+  /** How long events are kept, for subscriptions that resume from a cursor. */
   readonly eventRetentionDays: number
   readonly dataDir: string
   /** Null creates a key and stores it under `dataDir` (development only). The first key signs, all verify. */
@@ -30,23 +30,23 @@ export interface Config {
   readonly maxBodyBytes: number
   readonly rateLimits: RateLimitSettings
   readonly connectionLimits: ConnectionLimitSettings
-  /** Proxies before the service that append the address of their client to `X-Forwarded-For`. */
+  /** The number of proxies in front of the service that append their client's address to `X-Forwarded-For`. */
   readonly trustedProxies: number
   /** Browser origins that may call and subscribe. Native clients send no origin and are always allowed. */
   readonly allowedOrigins: readonly string[]
   readonly graphiql: boolean
   readonly introspection: boolean
-  /** The page of the REST contract at `/docs`. */
+  /** Whether the page of the REST contract is at `/docs`. */
   readonly docs: boolean
-  /** The console at `/console`. */
+  /** Whether the console is at `/console`. */
   readonly console: boolean
   /** Files of the GraphQL documents that clients may name by their hash. */
   readonly persistedOperations: readonly string[]
-  /** Refuses every other document. */
+  /** Refuses every document that is not in these files. */
   readonly persistedOperationsOnly: boolean
   /** The most that one GraphQL operation may cost. */
   readonly graphqlMaxCost: number
-  /** A separate port for metrics. Without it they are on the main port behind a token, in development without one. */
+  /** A separate port for metrics. Null serves them on the main port, with `metricsToken` or, in development, openly. */
   readonly metricsPort: number | null
   readonly metricsToken: string | null
   /** How long calls are still served after the signal to stop, while `/readyz` is 503. */

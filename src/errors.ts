@@ -97,7 +97,7 @@ export class Refusal extends Error {
     this.limit = options.limit
   }
 
-  /** Whether the log warns of it: something is away, or a webhook breaks its contract. */
+  /** Whether it is logged as a warning: a service is unavailable, or a webhook breaks its contract. */
   get isWarned(): boolean {
     return this.status === 502 || this.status === 503
   }
@@ -122,7 +122,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The part that is away, for the log. An error for several addresses has only a code. */
+/** The text of the cause, for the log. An error for several addresses has only a code. */
 export function causeOf({ cause }: Refusal): string | undefined {
   if (!(cause instanceof Error)) return cause === undefined ? undefined : String(cause)
   return cause.message || String((cause as { code?: unknown }).code ?? cause.name)

@@ -46,7 +46,7 @@ export function print(value: Json): string {
   return `{${text}}`
 }
 
-/** The text of an object from the names and texts of its members, in their order, whatever the names are. */
+/** The text of an object from the names and texts of its members, in their order, with any names. */
 export function objectText(entries: Iterable<readonly [name: string, raw: string]>): string {
   let text = ''
   for (const [name, raw] of entries) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${raw}`
@@ -101,7 +101,7 @@ const CLOSE_BRACKET = 0x5d
 
 /**
  * Whether a text is JSON, without building its value: sixteen megabytes of `[]` would become gigabytes of arrays. For
- * long texts of others; for a short text `JSON.parse` is faster.
+ * long texts from callers; for a short text `JSON.parse` is faster.
  */
 export function isJson(text: string): boolean {
   return walkMembers(text, 0, () => true)
@@ -249,7 +249,7 @@ function digitsEnd(text: string, start: number): number {
   return at
 }
 
-/** The raw text of each member of a JSON object, by its decoded key. The text is valid JSON; the last duplicate wins. */
+/** The raw text of each member of a valid JSON object, by its decoded key. The last of several equal keys counts. */
 export function members(text: string): Map<string, string> {
   const found = new Map<string, string>()
   for (const [from, to] of parts(text)) {

@@ -18,12 +18,12 @@ export function App() {
   )
 }
 
-/** All that a signed-in person sees. A new session begins with empty caches. */
+/** The console of a signed-in person. A new session begins with empty caches. */
 function SignedIn({ session }: { session: Session }) {
   const client = useMemo(() => createClient(session.token), [session.token])
   useEffect(() => {
     const left = Math.max(0, session.expiresAt - Date.now())
-    const timer = setTimeout(() => endSession('Your session has expired. Sign in to go on where you were.'), left)
+    const timer = setTimeout(() => endSession('Your session has expired. Sign in to continue where you were.'), left)
     return () => clearTimeout(timer)
   }, [session])
   return (

@@ -5,8 +5,8 @@ import type { introspection } from '../generated/schema.d.ts'
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
 
 /**
- * Makes an operation or a fragment, typed by `schema.graphql`. Operations stand in files named `operations.ts` and
- * nowhere else: the build collects them for services that run known operations alone.
+ * Makes an operation or a fragment, typed by `schema.graphql`. Operations are only in files named `operations.ts`: the
+ * build collects them for services that run only known operations.
  */
 export const graphql = initGraphQLTada<{
   introspection: introspection

@@ -60,13 +60,13 @@ export interface App {
   /** Resolves with the port once requests are served. */
   listen(): Promise<number>
   /**
-   * Ends what is under way in order: unready for the grace of the configuration, then new work is refused, running calls
-   * are answered, sockets closed, connections let go.
+   * Stops in order: not ready for the configured grace period, then new calls are refused, running calls are answered,
+   * sockets are closed, connections are released.
    */
   stop(): Promise<void>
 }
 
-/** What `tierway_task_failures_total` counts. */
+/** The labels of `tierway_task_failures_total`. */
 const TASKS = ['redis', 'stream', 'ended_logins', 'rate_limits', 'access', 'figures', 'calls', 'purge'] as const
 type Task = (typeof TASKS)[number]
 
@@ -90,7 +90,7 @@ export async function createApp({
   readDemo,
 }: AppOptions): Promise<App> {
   const persisted = new Map(await readPersistedOperations(config, schema))
-  // The console has to run, too. Where all documents run, it needs no list.
+  // The console's documents must run, too. Without the restriction they need no list.
   if (config.console && config.persistedOperationsOnly)
     for (const [hash, document] of await consoleOperations()) persisted.set(hash, document)
   const metrics = createMetrics()
@@ -112,7 +112,7 @@ export async function createApp({
   const groupPool = connect(forGroups, true)
   const pool = connect(config.databaseConnections - forOperators - forGroups)
   const operatorPool = connect(forOperators)
-  // Loading the client of Redis takes a tenth of the start, so it is loaded only where there is a Redis.
+  // Loading the client of Redis takes a tenth of the start, so it is loaded only when Redis is configured.
   const bus =
     config.redisUrl === null
       ? createLocalBus()
@@ -122,7 +122,9 @@ export async function createApp({
           onChange: (isConnected) =>
             isConnected
               ? log.info('Redis carries the live signal between instances')
-              : log.warn('Redis is away or refuses: events of other instances arrive a second later, from Postgres'),
+              : log.warn(
+                  'Redis is unreachable or refuses: events of other instances arrive a second later, from Postgres',
+                ),
         })
   const subscriptions = createSubscriptions({
     pool,
@@ -139,7 +141,7 @@ export async function createApp({
   const engines: Readonly<Record<Lane, GroupCommit>> = {
     game: createGroupCommit({ ...groups, memory, connections: 3, observe: metrics.observerOf('write'), committed }),
     reads: createGroupCommit({ ...groups, memory, readOnly: true, observe: metrics.observerOf('read') }),
-    // Answers can be long, so few are made at once.
+    // Answers can be long, so few are built at once.
     storage: createGroupCommit({
       ...groups,
       readOnly: true,

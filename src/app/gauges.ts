@@ -81,7 +81,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   )
   const { isRedisConnected } = sources
   if (isRedisConnected !== null) {
-    gauge('tierway_redis_connected', '1 while Redis carries signals, 0 while it is away.', () =>
+    gauge('tierway_redis_connected', '1 while Redis carries signals, 0 while it is unreachable.', () =>
       isRedisConnected() ? 1 : 0,
     )
   }

@@ -20,7 +20,7 @@ const PURGE_EVERY_MS = 10 * 60_000
 
 /** Removes old rows every ten minutes. */
 export function createHousekeeping({ pool, config, log, onRemoved, onError }: HousekeepingOptions) {
-  /** Jobs that remove old rows. Each removes a bounded number and returns how many; hours are added to their days. */
+  /** Jobs that remove a bounded number of old rows and return it. Old hours of figures are first added to their days. */
   const purges: Record<string, (from: Pool) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
     'players whose access ended': purgeEndedAccess,

@@ -59,7 +59,7 @@ export function createMetrics() {
         for (const [route, counts] of answers) for (const [status, count] of counts) this.inc({ route, status }, count)
       },
     }),
-    /** Counts a route's answers in plain numbers, as prom-client would look up its labels for each. */
+    /** Counts a route's answers in plain numbers: prom-client would look up the labels for each answer. */
     answersOf(route: string): (status: number, milliseconds: number) => void {
       const counts = answers.get(route) ?? new Map<number, number>()
       answers.set(route, counts)

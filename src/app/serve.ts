@@ -14,12 +14,12 @@ import { type App, createApp } from './app.ts'
 import { causeText, createLog, type Logger, rateLimited, terminalLines } from './log.ts'
 import { createTraces, wantsTraces } from './traces.ts'
 
-/** After this long, and the grace of the configuration, a stop that hangs ends the process anyway. */
+/** A stop that takes longer than this, after the configured grace period, ends the process. */
 const STOP_DEADLINE_MS = 15_000
 
 /**
- * Runs the service until SIGTERM, SIGINT, or the end of its terminal. Faults of the configuration are told all at once,
- * with exit code 1. With `json` all that standard output gets is one JSON object, once it is ready.
+ * Runs the service until SIGTERM, SIGINT, or the end of its terminal. All faults of the configuration are printed at
+ * once, with exit code 1. With `json`, standard output gets only one JSON object, once the service is ready.
  */
 export async function serve(
   env: Readonly<Record<string, string | undefined>>,
@@ -66,12 +66,12 @@ async function start(
 
   let stopping = false
   async function stop(signal: string): Promise<void> {
-    // A second signal means now.
+    // A second signal ends the process at once.
     if (stopping) process.exit(1)
     stopping = true
     const { shutdownGraceMs } = config
     if (shutdownGraceMs > 0) log.info(`${signal}: not ready any more, stopping in ${shutdownGraceMs} ms`)
-    else log.info(`${signal}: answering what is under way, then stopping`)
+    else log.info(`${signal}: answering the running calls, then stopping`)
     setTimeout(() => process.exit(1), shutdownGraceMs + STOP_DEADLINE_MS).unref()
     const opened = await opening.catch(() => undefined)
     const inUse = await opened?.close()
@@ -109,7 +109,7 @@ async function start(
         : describe(baseUrl, config, demo, console),
     )
   } catch (error) {
-    // What a stop has broken is no fault.
+    // An error during a stop comes from the stop.
     if (stopping) return
     await close()
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
@@ -121,21 +121,21 @@ async function start(
   }
 }
 
-/** Where a service that listens on a host is called from the same machine. */
+/** The host that reaches the service from the same machine. */
 function hostToCall(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** All that a service rests on, in the order in which it is let go. What cannot be opened leaves nothing behind. */
+/** Opens the app and the resources that it needs. When one cannot be opened, those already open are closed. */
 async function open(config: Config, log: Logger) {
   if (config.databaseUrl === null) log.info(`starting the embedded Postgres in ${config.dataDir}`)
   const database = await openDatabase(config, (message) => log.info(message))
   let app: App | undefined
   let operator: DemoOperator | undefined
   let shared: SharedDemo | undefined
-  /** Tells whether another process goes on with the embedded database. */
+  /** Returns whether another process still uses the embedded database. */
   async function close(): Promise<boolean> {
     await app?.stop()
     await operator?.close()
@@ -152,7 +152,7 @@ async function open(config: Config, log: Logger) {
       databaseUrl: database.url,
       tokenKeys,
       secretsKeys,
-      // Its data is the embedded database's, which production refuses.
+      // The demo is in the embedded database, which production refuses.
       readDemo: database.embedded ? () => readDemo(config.dataDir) : undefined,
     })
     app = opened
@@ -164,7 +164,7 @@ async function open(config: Config, log: Logger) {
         if (!operator) return undefined
         const { pool } = opened
         const options = { pool, secrets: createSecrets(secretsKeys), dataDir: config.dataDir, baseUrl, operator }
-        shared = await shareDemo(database.url, options, () => log.info('the demo logs in here from now on'))
+        shared = await shareDemo(database.url, options, () => log.info('this service runs the demo from now on'))
         return shared.demo
       },
       close,
@@ -175,7 +175,7 @@ async function open(config: Config, log: Logger) {
   }
 }
 
-/** What runs where, and what to try next. Machines that read the log get the log alone. */
+/** The addresses of the service, and what to try next. Empty in production, where programs read the output. */
 function describe(baseUrl: string, config: Config, demo: Demo | undefined, console: string | undefined): string {
   if (config.production) return ''
   const lines = [

@@ -10,8 +10,8 @@ import type { Secrets } from '../providers/secrets.ts'
 import type { RateLimits } from '../rate-limits/rate-limits.ts'
 
 /**
- * What every call works with. An edge runs a command: `service.run(addXp(player, input))`. To any other function of a
- * feature it gives what that function needs: `searchPlayers(service.operatorPool, search, page)`.
+ * The dependencies of every call. An edge runs a command: `service.run(addXp(player, input))`. Any other function of a
+ * feature gets only the parts that it needs: `searchPlayers(service.operatorPool, search, page)`.
  */
 export interface Service {
   /** Runs a command on the engine that its `lane` names. Answers after COMMIT. */
@@ -26,13 +26,13 @@ export interface Service {
   readonly webhook: Webhook
   readonly tokens: Tokens
   readonly rateLimits: RateLimits
-  /** Logs what went wrong when the call is answered all the same. */
+  /** Logs a failure that does not fail the call. */
   readonly warn: (message: string, detail: unknown) => void
   readonly countLogin: LoginDesk['countLogin']
   /** Counts a call of a player of this environment. */
   readonly countCall: (environmentId: string) => void
 
-  // These three keep in mind who waits for them, so they are made once for each service.
+  // These three keep track of waiting calls, so they are made once for each service.
   readonly auditDenied: AuditDenied
   /** Begins an answer that carries storage: all of a player's, or some keys. */
   readonly beginStorageAnswer: BeginStorageAnswer

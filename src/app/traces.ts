@@ -24,7 +24,7 @@ const CLOSE_TIMEOUT_MS = 3_000
 
 /**
  * Traces over OTLP, as the standard variables of OpenTelemetry configure them. The packages are loaded only here. Spans
- * wait in a bounded queue, so that a collector that is away costs no call anything.
+ * wait in a bounded queue, so that an unreachable collector does not delay calls.
  */
 export async function createTraces({ onError }: TracesOptions): Promise<Tracing> {
   const [api, core, { detectResources, envDetector, resourceFromAttributes }, sdk, { OTLPTraceExporter }] =

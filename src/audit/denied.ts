@@ -13,7 +13,7 @@ import { type Actor, actorOf, operatorOf } from './audit-log.ts'
 const MAX_ROWS = 100
 /** As long as an id. */
 const MAX_TARGET = 36
-/** The actor that stands for players beyond those rows. */
+/** The actor of players' attempts beyond those rows. */
 const ANY_PLAYER = 'player:*'
 
 interface Row {

@@ -44,7 +44,7 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
     operator: t.exposeString('operator', {
       nullable: true,
       description:
-        'The person who acted: the `actor` of an operator token, or the `X-Operator` of a call with a platform key. Null without one, and when several people with one key were refused the same within a minute.',
+        'The person who acted: the `actor` of an operator token, or the `X-Operator` of a call with a platform key. Null without one, and when several people made the same refused attempt with one key within a minute.',
     }),
     operatorIsClaimed: t.exposeBoolean('operatorIsClaimed', {
       description:
@@ -191,7 +191,7 @@ export function addAuditEntry<T extends Audited>(payload: Payload<T>, descriptio
   )
 }
 
-/** No entry is older, and Prisma writes years that Postgres does not have. */
+/** No entry is older, and Prisma writes years that Postgres rejects. */
 const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)
 
 const between = ({ first, last }: ReturnType<typeof idsAround>) => ({

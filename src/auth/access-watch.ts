@@ -9,11 +9,11 @@ export interface AccessWatch {
    * any instance. Call the returned function to stop watching.
    */
   watch(caller: Watched, end: (reason: EndReason) => void): () => void
-  /** The reason why a caller must not have anything open now; undefined when it may. */
+  /** The reason why a caller has lost its access; undefined when it has access. */
   check(caller: Watched): Promise<EndReason | undefined>
 }
 
-/** A caller with something open. A client before its login has its SDK key alone. */
+/** A caller with an open socket or stream. A client before its login has only its SDK key. */
 export type Watched = PlayerCaller | PlatformCaller | { readonly kind: 'client'; readonly keyId: string }
 
 export type EndReason = 'player banned' | 'player deleted' | 'logged out' | 'key revoked' | 'token expired'
@@ -33,7 +33,7 @@ interface Entry {
   readonly end: (reason: EndReason) => void
 }
 
-/** A caller, with everything that it has open. */
+/** A caller with its open sockets and streams. */
 interface Holder {
   readonly caller: Watched
   readonly entries: Set<Entry>
@@ -54,7 +54,8 @@ function isSame(one: Watched, other: Watched): boolean {
 
 /**
  * Checks once a second the callers whose access may have ended: new ones, those of players who lost an access since the
- * last check, and those with a key, which are few. The full sweep finds what a failover to a lagging standby hides.
+ * last check, and those with a key, which are few. The full sweep finds losses that a failover to a lagging standby
+ * hides.
  */
 export function createAccessWatch({ pool, ended, onError = () => {} }: AccessWatchOptions): AccessWatch {
   const holders = new Map<string, Holder[]>()

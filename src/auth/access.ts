@@ -15,7 +15,7 @@ export type Caller = PlayerCaller | PlatformCaller
 /** The id of a player or platform key, by which limits count. */
 export const idOfCaller = (caller: Caller): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
 
-/** What finding and admitting a caller takes. */
+/** The dependencies of finding and admitting a caller. */
 interface Registry {
   readonly tokens: Tokens
   readonly pool: Pool
@@ -35,7 +35,7 @@ export interface Credentials {
   readonly address: () => string
 }
 
-/** A call whose credentials are looked at when they are asked for. */
+/** A call whose credentials are checked only when an operation asks for them. */
 export interface Access {
   /** The caller, looked up once. Refuses a call with missing or invalid credentials. */
   readonly caller: () => Caller | Promise<Caller>
@@ -88,7 +88,7 @@ function findCaller({ tokens, pool }: Registry, { authorization, operator }: Cre
 const OPERATOR = 'X-Operator'
 const claim = shape({ [OPERATOR]: optional(operatorName) })
 
-/** The caller with the person that the call names. A token already names a person, and must not be given another. */
+/** The caller with the person that the call names. An operator token names a person: the call cannot name another. */
 function withOperator(caller: PlatformCaller, sent: unknown): PlatformCaller {
   const { [OPERATOR]: name = null } = claim.readInput({ [OPERATOR]: sent })
   if (name === null) return caller
@@ -133,8 +133,8 @@ export async function requireLink(
 }
 
 /**
- * The operator that calls. Its role must include the needed one, and its project must be this one where one is given.
- * Any other caller is refused, and its attempt is in the audit log when the call would have changed something.
+ * The operator that calls. Its role must include the needed one, and its project must be the given one, if any. Any
+ * other caller is refused, and its attempt is in the audit log when the call would have changed something.
  */
 export async function requirePlatform(
   access: Access,
@@ -159,7 +159,7 @@ async function deny(
   throw new Refusal(kind)
 }
 
-/** Refuses an operator for a reason beyond its role. The answer has the reason, and the audit log the attempt. */
+/** Refuses an operator for a reason other than its role. The answer has the reason; the audit log has the attempt. */
 export async function forbid(
   access: Access,
   caller: PlatformCaller,

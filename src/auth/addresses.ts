@@ -1,6 +1,6 @@
 import { BlockList, isIPv6 } from 'node:net'
 
-// IANA's registries of special-purpose addresses, and what clouds keep for themselves.
+// IANA's registries of special-purpose addresses, and addresses that clouds reserve.
 
 const PRIVATE_V4 = [
   '0.0.0.0/8', // this network
@@ -24,7 +24,7 @@ const PRIVATE_V4 = [
   '240.0.0.0/4', // reserved, and broadcast
 ]
 
-/** Of IPv6 only this is global unicast: loopback, mapped, NAT64, local and multicast addresses are outside of it. */
+/** The global unicast range of IPv6. Loopback, mapped, NAT64, local and multicast addresses are outside of it. */
 const PUBLIC_V6 = '2000::/3'
 const PRIVATE_V6 = [
   '2001::/23', // protocol assignments, Teredo

@@ -6,7 +6,7 @@ export interface PlayerCaller extends PlayerRef {
   readonly projectId: string
   /** When the token ends, in milliseconds since 1970. */
   readonly expiresAt: number
-  /** The login that the token came from; null for one that no login made. */
+  /** The login that the token came from; null for a token without a login. */
   readonly familyId: string | null
 }
 
@@ -42,7 +42,7 @@ export interface PlatformCaller {
   readonly expiresAt?: number
 }
 
-/** Whether a role includes what another may do: `viewer` reads, `operator` acts on players, `admin` changes settings. */
+/** Whether a role has the rights of another: `viewer` reads, `operator` acts on players, `admin` changes settings. */
 export function roleIncludes(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed)
 }

@@ -23,7 +23,7 @@ import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer 
 export type CustomCredentials = RequestOf<typeof linkCustomRequest>
 export type LoginCustom = RequestOf<typeof loginCustomRequest>
 
-/** What logins and links need. */
+/** The dependencies of logins and links. */
 export interface LoginDesk extends TokenDesk {
   readonly pool: Pool
   readonly secrets: Secrets
@@ -88,7 +88,7 @@ export interface Rehearsal {
   /** The status that a client would receive. */
   readonly status: number
   readonly outcome: LoginOutcome
-  /** What the login would store. Null when it would fail. */
+  /** The answer that the login would store. Null when it would fail. */
   readonly answer: WebhookAnswer | null
   readonly attempts: readonly WebhookAttempt[]
   readonly notes: readonly LoginNote[]

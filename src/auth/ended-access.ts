@@ -3,7 +3,7 @@ import { purge } from '../db/purge.ts'
 import { ACCESS_TOKEN_SECONDS } from './tokens.ts'
 
 /**
- * Access that ended lately: by a logout, a reused refresh token, support, a ban or a deletion, on any instance or by
+ * Access that ended recently: by a logout, a reused refresh token, support, a ban or a deletion, on any instance or by
  * hand in psql. Read from Postgres once a second, so that no signal can be lost.
  */
 export interface EndedAccess {
@@ -31,7 +31,7 @@ export interface EndedAccessOptions {
   readonly onBack?: (milliseconds: number) => void
 }
 
-/** An access token is valid for a day after its login has ended. The rest allows for clocks that differ. */
+/** An access token expires at most a day after its login has ended. The rest allows for clocks that differ. */
 const KEPT_SECONDS = ACCESS_TOKEN_SECONDS + 3_600
 /** The family id of rows that stand for the whole player. */
 const NO_FAMILY = '00000000-0000-0000-0000-000000000000'
@@ -55,7 +55,7 @@ export function createEndedAccess({
   let awaySince: number | null = null
 
   async function read(): Promise<readonly string[]> {
-    // The database may have come back as a lagging standby, whose transaction ids continue from an earlier one.
+    // After an outage the database may be a standby that lagged: its transaction ids continue from an earlier one.
     const missed = awaySince === null ? null : lookedAt
     const began = performance.now()
     let ended = await readEnded(pool, horizon, missed)
@@ -135,8 +135,9 @@ const IS_LOGIN = `e.family_id <> '${NO_FAMILY}' AND (
   ) IS DISTINCT FROM 'deleted'`
 
 /**
- * Reads what ended in transactions that were running at a read or began after it, and what ended within the ten minutes
- * before a moment, where one is given. Without a previous read nothing is read here: the whole table is read instead.
+ * Reads the access that ended in transactions which were running at the previous read or began after it. `missed` adds
+ * the access that ended since ten minutes before it. Finds nothing without a previous read: the caller then reads the
+ * whole table.
  */
 async function readEnded(pool: Pool, since: bigint | null, missed: Date | null): Promise<Ended> {
   // A literal, so that Postgres plans for few rows. For a parameter it would expect a third of the table.

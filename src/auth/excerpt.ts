@@ -11,8 +11,8 @@ const MAX_SECRETS = 64 * 1_024
 
 /**
  * The beginning of a webhook's answer, for the people who run the webhook. Null when it is not text. An answer can
- * repeat the request: whatever it shares with a secret, or with a text or long number of `customData` (which can be
- * credentials of the player), is replaced by `…`.
+ * repeat the request: each part that it shares with a secret, or with a text or long number of `customData` (which can
+ * be credentials of the player), is replaced by `…`.
  */
 export function excerptOf(bytes: Uint8Array, customData: string, secrets: readonly string[]): string | null {
   if (bytes.length === 0) return null

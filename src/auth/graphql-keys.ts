@@ -62,7 +62,7 @@ builder.prismaObject('PlatformKey', {
   }),
 })
 
-/** Keys by their beginning. What Prisma puts before a `%` may hold wildcards of its own. */
+/** Keys by their beginning. Prisma appends a `%` and does not escape wildcards in the text. */
 const prefix = mapped(
   optional(text('The beginning of the key, as far as it is shown.', { max: SHOWN_CHARACTERS })),
   (beginning) => (beginning === null ? {} : { prefix: { startsWith: beginning.replace(/[\\%_]/g, '\\$&') } }),

@@ -11,14 +11,14 @@ export const identities = table('identities', {
 })
 const identity = identities.one()
 
-/** A provider's subject in an environment: `custom` for the default provider, `custom:<name>` for any other (spec 2.3). */
+/** A subject in an environment. The provider is `custom` for the default one, `custom:<name>` for others (spec 2.3). */
 export interface IdentityRef {
   readonly environmentId: string
   readonly provider: string
   readonly subject: string
 }
 
-/** How identities name a provider that settings call by its name. */
+/** The provider of identities, from the provider's name in the settings. */
 export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
 
 /**

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { generateSecretsKey, type SecretsKey } from '../providers/secrets.ts'
 import { generateTokenKey, type TokenKey } from './tokens.ts'
 
-/** The keys of the environment. Without any, the key that development has created and stored. */
+/** The keys of the configuration. Without any, the key that development has created and stored. */
 export async function loadTokenKeys({ tokenKeys, dataDir }: Config): Promise<readonly TokenKey[]> {
   return tokenKeys ?? keptKeys(dataDir, 'token-keys.json', generateTokenKey)
 }
@@ -18,7 +18,7 @@ async function keptKeys<Key>(dataDir: string, name: string, make: () => Key | Pr
   const file = join(dataDir, name)
   await mkdir(dataDir, { recursive: true })
   if (!(await readFile(file, 'utf8').catch(() => undefined))) {
-    // Written to a draft and linked to its place. Of several processes that start at once the first key wins, and no
+    // Written to a draft and linked to its place: when several processes start at once, the first key wins, and no
     // process reads half a key.
     const draft = `${file}.${process.pid}`
     await writeFile(draft, `${JSON.stringify([await make()])}\n`, { mode: 0o600 })

@@ -32,7 +32,7 @@ export const loginLog = table('login_log', {
 
 export const LOGIN_OPERATIONS = ['login', 'link'] as const
 
-/** How a login or link ends: `ok`, or the code that the client receives. Those of a webhook's approval come last. */
+/** The result of a login or link: `ok`, or the code that the client receives. Results after an approval come last. */
 export const LOGIN_OUTCOMES = [
   'ok',
   'custom_auth_disabled',
@@ -73,7 +73,7 @@ export class LoginLog implements Part {
     this.group = group
   }
 
-  /** Nothing personal of a deleted player is logged, nor its subject. */
+  /** The entry of a deleted player has no subject: nothing personal is logged. */
   add(entry: LoginAttempt): void {
     this.entries.push(entry.outcome === 'player_deleted' ? { ...entry, subject: null } : entry)
     if (entry.operation === 'login') this.count(entry)

@@ -11,7 +11,7 @@ export interface LoginStatisticsRef extends Range {
   readonly provider: string | null
 }
 
-/** Logins that asked a webhook. */
+/** Logins that called a webhook. */
 export interface LoginFigures {
   readonly logins: number
   /** By `ok`, or the code that the client received; the most frequent first. */
@@ -82,12 +82,12 @@ interface Counts {
   readonly provider?: string
   readonly at?: Date
   readonly measure: 'login' | 'login_day' | 'attempts'
-  /** Of logins the outcome. */
+  /** For logins: the outcome. */
   readonly detail: string
-  /** Of logins the step of latency, of `attempts` their number. */
+  /** For logins: the steps of latency. For `attempts`: the numbers of attempts. */
   readonly levels: readonly number[]
   readonly counts: readonly number[]
-  /** Of logins the milliseconds of all together. */
+  /** For logins: the milliseconds of all together. */
   readonly amount: number
 }
 

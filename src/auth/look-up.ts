@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 
 const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
-/** Timeout of one question. The second question is the last: by then the webhook's client has given up. */
+/** Timeout of one query. The second query is the last: by then the webhook call has timed out. */
 const ANSWER_TIMEOUT_MS = 1_500
 
 /**
- * Resolves each name as the system does, once at a time, and only while its name servers answer. The lookups of a
- * process share two threads: two names without an answer would block those of all others.
+ * Resolves names as the system does, each with one lookup at a time, and only while its name servers answer. The
+ * lookups of a process share two threads: two names without an answer would block all other lookups.
  */
 export function sharedLookup({ hostsFile = HOSTS_FILE } = {}): LookupFunction {
   type Answer = Parameters<Parameters<LookupFunction>[2]>
@@ -46,7 +46,7 @@ async function isAnsweredFor(hostname: string, hostsFile: string): Promise<boole
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     return answers.every((answer) => answer.status === 'fulfilled' || answer.reason.code !== 'ETIMEOUT')
   } catch {
-    // Names that cannot be asked this way are left to the system.
+    // Names that this resolver rejects are left to the system.
     return true
   }
 }

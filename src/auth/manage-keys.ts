@@ -16,7 +16,7 @@ export interface AuditedKey extends NewKey {
   readonly auditId: string
 }
 
-/** Which kind of key: those of game clients, or those of operators. */
+/** The keys of game clients, or those of operators. */
 export type KeyKind = 'sdk' | 'platform'
 
 export function issueSdkKey(
@@ -59,7 +59,7 @@ export function issuePlatformKey(
   })
 }
 
-/** The first revocation counts. */
+/** A second revocation does not change `revoked_by`. */
 const FIRST = 'CASE WHEN k.revoked_at IS NULL THEN $3 ELSE k.revoked_by END'
 
 const REVOKE: Readonly<Record<KeyKind, string>> = {

@@ -27,11 +27,11 @@ export interface IssuedOperatorToken {
 /** Tokens that a holder of a platform key makes for people, for pages in browsers, which cannot keep a key. */
 export interface OperatorTokens {
   issueOperatorToken(token: NewOperatorToken): Promise<IssuedOperatorToken>
-  /** Whether a text claims to be such a token. */
+  /** Whether a text claims to be an operator token. */
   isOperatorToken(token: string): boolean
   /**
-   * The caller of a token. Refuses every token with `invalid token` that we did not issue exactly so, or that has
-   * expired. Does not check whether its key is still valid.
+   * The caller of a token. Refuses with `invalid token` a token that we did not issue, or that has expired. Does not
+   * check whether its key is still valid.
    */
   verifyOperatorToken(token: string): Promise<PlatformCaller>
 }

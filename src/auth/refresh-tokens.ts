@@ -36,10 +36,10 @@ const ownerOf = storedTokens.one({ columns: ['playerId'] })
 const tokenByHash = storedTokens.one()
 const REVOCATION = { name: 'revoke', set: 'revoked_at = now()', where: 't.revoked_at IS NULL' }
 
-/** From this a pair of tokens is made once the transaction is committed. */
+/** The contents of a pair of tokens, which is made once the transaction is committed. */
 export interface Session extends PlayerRef {
   readonly refreshToken: string
-  /** `jti` of the access token: its family of refresh tokens, and the one it came with. */
+  /** `jti` of the access token: its family of refresh tokens, and the refresh token of its pair. */
   readonly tokenId: string
   /** `iat` of the access token: seconds since 1970. */
   readonly issuedAt: number
@@ -221,13 +221,13 @@ export function endSession(environmentId: string, text: string): Command<void> {
   }
 }
 
-/** What a login and a refresh answer (spec 4.2). */
+/** The answer of a login and of a refresh (spec 4.2). */
 export type TokenPair = {
   readonly accessToken: string
   readonly refreshToken: string
 }
 
-/** What tokens are issued with. */
+/** The dependencies of logins that issue tokens. */
 export interface TokenDesk {
   readonly run: GroupCommit['run']
   readonly tokens: Tokens

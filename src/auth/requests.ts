@@ -1,7 +1,7 @@
 import { MAX_NAME, MAX_TAG } from '../request/limits.ts'
 import { anyText, object, optional, shape, text, unlessEmpty } from '../request/shape.ts'
 
-/** What a client sends to the studio's webhook (spec 4.2). */
+/** The credentials that a client sends for the studio's webhook (spec 4.2). */
 export const credentials = {
   customData: object("Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text."),
   // A name that no provider can have counts as not configured, not as an invalid request.

@@ -25,8 +25,8 @@ export interface Tokens extends OperatorTokens {
   /** An access token for a player. The same `tokenId` and time give the same token while the same key signs. */
   issueAccessToken(player: NewAccessToken): Promise<string>
   /**
-   * The player that a token names. Refuses with `invalid token` every token that we did not issue exactly so. `sent` is
-   * the text that carried the token; `known` finds the player by it from then on.
+   * The player that a token names. Refuses with `invalid token` every token that we did not issue. `sent` is the text
+   * that carried the token; `known` finds the player by it from then on.
    */
   verifyAccessToken(token: string, sent?: string): Promise<PlayerCaller>
   /**

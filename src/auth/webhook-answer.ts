@@ -16,38 +16,38 @@ export interface WebhookAnswer {
   /** Storage keys and the raw text of their values. */
   readonly data: ReadonlyMap<string, string>
   readonly notes: readonly LoginNote[]
-  /** Whether `data` exceeds a limit of spec 8 by itself. It was read up to that place. */
+  /** Whether `data` exceeds a limit of spec 8 by itself. Then it was read only up to that place. */
   readonly isOverLimits: boolean
 }
 
 /**
  * The answer of a webhook (spec 2.3). An empty text leaves its field as it is, and so does a text that cannot be
- * stored: a player's looks never prevent a login.
+ * stored: a nickname or an avatar never prevents a login.
  */
 export const webhookAnswer = shape({
   subject: text("The studio's own id of the player: stable, unique, never reused.", { max: MAX_SUBJECT }),
   nickname: optional(
     anyText(
-      `Its name, unless empty: up to ${MAX_NICKNAME} characters; a longer one is ignored. Updated with every login.`,
+      `The player's name. Ignored when it is empty or longer than ${MAX_NICKNAME} characters. Updated with every login.`,
     ),
   ),
   avatarUrl: optional(
     anyText(
-      `Its picture, unless empty: up to ${MAX_AVATAR_URL} characters; a longer one is ignored. Updated with every login.`,
+      `The URL of the player's picture. Ignored when it is empty or longer than ${MAX_AVATAR_URL} characters. Updated with every login.`,
     ),
   ),
   data: optional(object("Merged into the player's storage at every login and link.")),
 })
 
 const FIELDS = Object.keys(webhookAnswer.fields)
-/** With its quotes, and every character an escape of six. */
+/** The longest text of a field's name: in quotes, with each character as an escape of six. */
 const LONGEST_NAME = 2 + 6 * Math.max(...FIELDS.map((name) => name.length))
 /** Members of an answer, known or not, and those of `data`, counted with each repetition of a key. */
 const MAX_MEMBERS = 10 * MAX_STORAGE_KEYS
 
 /**
  * Reads the body of a 200. Refuses any other content with `custom auth invalid response` (spec 2.3). Walks through the
- * text once, up to the first limit that it exceeds; the rest is neither kept nor judged.
+ * text once, up to the first limit that it exceeds; the rest is neither kept nor checked.
  */
 export function readWebhookAnswer(text: string): WebhookAnswer {
   if (kindOf(text.trimStart()) !== 'object') throw new Refusal('customAuthInvalidResponse')
@@ -68,7 +68,7 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
   const { values, isOverLimits } = data
   if (isOverLimits && !found.has('subject')) throw new Refusal('customAuthInvalidData')
 
-  // Its members are known already.
+  // The reader has its members.
   if (kindOf(found.get('data') ?? '') === 'object') found.delete('data')
   try {
     const { subject, nickname, avatarUrl } = webhookAnswer.read(new JsonSource(objectText(found)))
@@ -126,7 +126,7 @@ class DataReader {
     return !this.isOverLimits
   }
 
-  /** Called at the end of each `data`. One without members has not begun. */
+  /** Called at the end of each `data`. A `data` without members has not begun. */
   end(span: MemberSpan): void {
     if (span !== this.span) this.begin(span)
   }

@@ -16,7 +16,7 @@ export const MAX_ANSWER_BYTES = 16 * 2 ** 20
 const MAX_INTERIM_ANSWERS = 100
 /** An unread answer up to this size is discarded to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
-/** How long the beginning of a refusing answer is awaited, while the client waits, too. */
+/** The longest wait for the beginning of a refusing answer. The client waits meanwhile. */
 const EXCERPT_MS = 500
 
 export const ATTEMPT_ERRORS = [
@@ -84,12 +84,12 @@ export function createPlainFetch(agent: Agent): typeof globalThis.fetch {
     const decode = DECODERS.get(encoding)
     // The reader of the pipeline's end receives the error of a broken body.
     const decoded = decode ? pipeline(body, decode(), () => undefined) : body
-    // Read this way, everything that has arrived is one piece, even of chunks of one byte.
+    // Read this way, all bytes that have arrived are one piece, even when they came in chunks of one byte.
     return new Response(ReadableStream.from<Uint8Array>(decoded as Readable) as globalThis.ReadableStream<Uint8Array>)
   }
 }
 
-/** The part of a body that arrives within a moment. The rest remains to be read. Never fails. */
+/** The part of a body that arrives within `EXCERPT_MS`. The rest remains to be read. Never fails. */
 function readStart(body: Readable): Promise<Buffer<ArrayBuffer>> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -115,7 +115,7 @@ function readStart(body: Readable): Promise<Buffer<ArrayBuffer>> {
 export const bytesOf = async (body: unknown): Promise<Uint8Array> =>
   new Uint8Array(await new Response(body as ReadableStream as never).arrayBuffer())
 
-/** The outcome of a promise, unless the signal comes first. */
+/** The outcome of a promise, unless the signal aborts first. */
 function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return new Promise((resolve, reject) => {

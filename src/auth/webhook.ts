@@ -42,25 +42,25 @@ const MAX_CALLS = 500
 const KEEP_ALIVE_MS = 4_000
 
 export interface WebhookTarget {
-  /** Identifies the provider in its environment. The limits of a provider go by it. */
+  /** Identifies the provider in its environment. The limits of a provider count by it. */
   readonly key: string
-  /** The provider's project. The memory limit goes by it. */
+  /** The provider's project. The memory limit counts by it. */
   readonly projectId: string
   readonly url: string
   /** Signs `X-Signature`, and comes first in `webhook-signature`. */
   readonly secret: string
-  /** Sign beside it in `webhook-signature`, while endpoints may still have the old secret. */
+  /** Also sign `webhook-signature`, while endpoints may still have an old secret. */
   readonly replacedSecrets: readonly string[]
 }
 
-/** How one attempt went. */
+/** The result of one attempt. */
 export interface WebhookAttempt {
   /** Null when no answer came. */
   readonly status: number | null
   readonly milliseconds: number
   /** The class of the failure: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
   readonly error: AttemptError | null
-  /** The beginning of the answer when it refuses (4xx) in words. */
+  /** The beginning of a refusing answer (4xx) that is text. */
   readonly excerpt: string | null
 }
 
@@ -86,7 +86,7 @@ export interface WebhookOptions {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The one place that calls studios' endpoints. Connections are kept; every attempt has three seconds of its own. */
+/** The only place that calls studios' endpoints. Connections are kept; every attempt has its own three seconds. */
 export function createWebhook(options: WebhookOptions): Webhook {
   const agent = new Agent({
     connect: guardedConnector(options),

@@ -36,7 +36,7 @@ export type AddXpResult = {
 }
 
 /**
- * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger, with this id where one is given; each
+ * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger, with the id `entryId` if given. Each
  * level is crossed once.
  */
 export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<AddXpResult> {
@@ -53,7 +53,7 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
       const session = askRunRows(group, ref, input)
       const { player } = session
       const asked = askPass(player, session.definition, input)
-      // Xp at the top level may complete the pass, which rests on its claims.
+      // Xp at the top level may complete the pass, which depends on its claims.
       const stored = asked?.stored
       if (stored && !stored.completed && levelAt(asked.node, stored.xp + amount) >= asked.node.topLevel)
         asked.askClaims()

@@ -58,7 +58,7 @@ export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult
   }
 }
 
-/** Claims a tier for the player, whatever its level and the season: what support gives. */
+/** Claims a tier as a gift of support: the player's level and the season do not matter. */
 export function giveTier(group: Group, ref: PlayerRef, input: ClaimTier): ClaimResult | typeof LATER {
   return decideOne(group, ref, input, true)
 }
@@ -81,7 +81,7 @@ export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 
 export type ClaimAllResult = {
   readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Granted[] }[]
-  /** Why nothing was claimed, though some tier is not; null once all are. The first that holds, as for a single claim. */
+  /** The first reason, in the order of a single claim. Null when a tier was claimed, or all tiers already are. */
   readonly error: ClaimError | null
 }
 
@@ -103,7 +103,7 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       const asked = askPass(player, definition, input)?.askClaims()
       if (asked && definition) {
         for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
-        // Several claims are decided in one go, so what a completion may lead to must be at hand from the start.
+        // Several claims are decided together, so the rows that a completion may need are asked for first.
         for (const node of definition.nodes.values()) {
           if (node.type !== 'reward') continue
           askHoldings(player, node.rewards)
@@ -118,9 +118,9 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       const open = tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track)))
       const errors = new Set<ClaimError | null>()
       const claimed = open.flatMap(({ level, track }) => {
-        // A claim may change the run, so each is made in the session as it is then.
+        // A claim may change the run, so each claim looks up the run again.
         const result = claim(group, pass, requireActiveRun(session, input.scenarioId), { level, track })
-        if (result === LATER) throw new Error('what a claim rests on was not asked for')
+        if (result === LATER) throw new Error('the rows of a claim were not asked for')
         errors.add(result.error)
         return result.success ? [{ level, track, granted: result.granted }] : []
       })
@@ -136,7 +136,7 @@ function tiersOf({ node, levelNode }: PassHandle): Tier[] {
   return [...node.tiers.values()].sort((a, b) => a.level - b.level || a.track.localeCompare(b.track))
 }
 
-/** The level that is meant: a level node has one of its own, and no other is asked for through it. */
+/** The level of the claim. A level node has its own, and refuses any other. */
 export function claimedLevel({ levelNode }: PassHandle, level: number | null): number {
   if (!levelNode) {
     if (level === null) throw invalidRequest({ path: 'level', message: 'is required' })
@@ -189,7 +189,7 @@ function claim(
   }
   const reference = `${run.scenarioId}/${node.id}/${track}/${level}`
   grant(group, player, decision.rewards, { reason: 'tier_claim', reference })
-  // Behind the tier's own, those of the reward nodes that its crossings led to.
+  // The tier's own rewards, then those of the reward nodes that its crossings led to.
   const all = rewards.map(granted)
   pass.addClaim(group, level, track, run.runId, all)
   pass.set(group, decision.next)

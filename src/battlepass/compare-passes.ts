@@ -38,13 +38,13 @@ export interface Tier {
   readonly track: Track
 }
 
-/** A tier that becomes claimable, for players from one bucket up to, not including, another. */
+/** A tier that becomes claimable for players in the buckets `from` (included) to `to` (excluded). */
 export interface FreshTier extends Tier {
   readonly from: number
   readonly to: number
 }
 
-/** Every battle pass of a definition, then those of the previous definition alone. */
+/** Every battle pass of a definition, then those that only the previous definition has. */
 export function comparePasses(before: Definition | null, after: Definition, now: Date): ComparedPass[] {
   const ids = new Set([...passesOf(after), ...(before ? passesOf(before) : [])])
   return [...ids].map((nodeId) => {

@@ -40,7 +40,7 @@ export const PURCHASE_ERRORS = [
 ] as const
 export type PurchaseError = (typeof PURCHASE_ERRORS)[number]
 
-/** A pass that nobody has played yet. */
+/** The pass of a player who has not played it yet. */
 export function newPass(node: PassNode): Pass {
   return {
     xp: 0n,
@@ -54,7 +54,7 @@ export function newPass(node: PassNode): Pass {
   }
 }
 
-/** The day on which the player plays now. A clock that is behind another's takes no day back. */
+/** The last day of play, which is today. A clock that is behind another's does not set it back. */
 function playedOn({ activeOn }: Pass, now: Date): string {
   const today = dayOf(now)
   return activeOn !== null && activeOn >= today ? activeOn : today
@@ -92,7 +92,7 @@ export type XpDecision =
       readonly crossings: readonly Crossing[]
     }
 
-/** Adds xp and crosses what it reaches. The total never passes int64. */
+/** Adds xp and crosses the handles that it reaches. The total never passes int64. */
 export function decideXp(
   node: PassNode,
   pass: Pass,
@@ -134,7 +134,7 @@ export type ClaimDecision =
 export interface ClaimRequest {
   readonly level: number
   readonly track: Track
-  /** What the tier grants here; undefined when there is no such tier. */
+  /** The rewards of the tier; undefined when there is no such tier. */
   readonly rewards: readonly Reward[] | undefined
   /** Support gives the tier: level and season do not matter, ownership of premium does. */
   readonly isGift?: boolean
@@ -143,8 +143,8 @@ export interface ClaimRequest {
 }
 
 /**
- * Claims a tier. It is granted once; a repeat succeeds and grants nothing, whatever has happened to the definition or
- * the season since, so that a client that lost the answer can still show it.
+ * Claims a tier. It is granted once. A repeat succeeds and grants nothing, even after the definition or the season has
+ * changed, so that a client that lost the answer can still show it.
  */
 export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, now: Date): ClaimDecision {
   const { level, track, rewards, isGift = false, levelNodeId } = request
@@ -211,7 +211,7 @@ function complete(node: PassNode, pass: Pass): { next: Pass; crossings: Crossing
     : { next: pass, crossings: [] }
 }
 
-/** A level node crosses `onComplete` at the first claim that succeeds on it, even of a tier claimed on the pass before. */
+/** A level node crosses `onComplete` at its first successful claim, even if the tier was claimed on the pass before. */
 function completeLevelNode(
   pass: Pass,
   { level, track, levelNodeId }: ClaimRequest,

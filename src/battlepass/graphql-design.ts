@@ -51,10 +51,10 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
   description: 'A battle pass before and after. A missing pass counts as one without levels, tiers and price.',
   fields: (t) => ({
     nodeId: t.exposeString('nodeId'),
-    isAdded: t.exposeBoolean('isAdded', { description: 'It is missing before.' }),
-    isRemoved: t.exposeBoolean('isRemoved', { description: 'It is missing after.' }),
+    isAdded: t.exposeBoolean('isAdded', { description: 'The pass is missing before.' }),
+    isRemoved: t.exposeBoolean('isRemoved', { description: 'The pass is missing after.' }),
     players: t.expose('players', { type: 'Count', description: 'Players with a pass.' }),
-    premiumOwners: t.expose('premiumOwners', { type: 'Count', description: 'Those of them that own premium.' }),
+    premiumOwners: t.expose('premiumOwners', { type: 'Count', description: 'Players who own premium.' }),
     levelGained: t.expose('levelGained', { type: 'Count', description: 'Players whose level would be higher.' }),
     levelLost: t.expose('levelLost', {
       type: 'Count',
@@ -66,13 +66,13 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
       resolve: ({ levels }) => [...levels],
     }),
     priceBefore: t.field({
-      description: 'What premium costs; null when none is sold.',
+      description: 'The price of premium; null when it is not sold.',
       type: PriceType,
       nullable: true,
       resolve: (pass) => pass.priceBefore,
     }),
     priceAfter: t.field({
-      description: 'What premium would cost; null when none would be sold.',
+      description: 'The price that premium would have; null when it would not be sold.',
       type: PriceType,
       nullable: true,
       resolve: (pass) => pass.priceAfter,
@@ -108,7 +108,7 @@ const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').
     valid: t.boolean({ resolve: ({ faults }) => faults.length === 0 }),
     faults: t.field({
       type: [FaultType],
-      description: 'With any, nothing is counted.',
+      description: 'The faults of the definition. With faults, nothing is counted.',
       resolve: ({ faults }) => [...faults],
     }),
     currentVersion: t.exposeInt('currentVersion', {
@@ -250,7 +250,7 @@ const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
       resolve: (diff) => [...diff.tiersChanged],
     }),
     price: t.field({
-      description: 'What premium costs.',
+      description: 'The price of premium.',
       type: ChangedPriceType,
       nullable: true,
       resolve: (diff) => diff.price,

@@ -82,7 +82,7 @@ async function readCurrent(client: PoolClient, { environmentId, scenarioId }: Sc
 
 const arrayText = (values: readonly (number | bigint)[]): string => `{${values.join(',')}}`
 
-/** A deleted player keeps its rows. There are few, so they are looked up once, not for each player. */
+/** A deleted player keeps its rows. Deleted players are few, so they are looked up once, not for each player. */
 function isThere(playerId: string): string {
   return `NOT EXISTS (
     SELECT FROM players d WHERE d.environment_id = $1 AND d.id = ${playerId} AND d.status = 'deleted'

@@ -48,7 +48,7 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       if (decision.kind === 'refused') return refused(decision.error)
       const { currency, amount } = decision.price
       const step = settleWalk(player, definition, run, decision.crossings)
-      // What the purchase leads to has the room that the price leaves.
+      // The rewards that follow may use the room that the price leaves in the balance.
       const changes = [{ currency, itemId: null, amount: -amount }, ...rewardsOf(step)]
       askHoldings(player, changes)
       if (group.waits) return LATER

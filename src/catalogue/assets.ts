@@ -18,7 +18,7 @@ const parsed = new LRUCache<string, Assets>({
   sizeCalculation: ({ currencies, items }) => 1 + currencies.size + items.size,
 })
 
-/** Definitions are long: so many are in memory at once. */
+/** Definitions are long, so at most this many are in memory at once. */
 const BATCH = 20
 
 interface Head {
@@ -53,7 +53,7 @@ export async function readAssets(pool: Pool, environmentId: string): Promise<{ c
   return { currencies, items }
 }
 
-/** A revision is random. It belongs to one scenario, whose place is part of the key all the same. */
+/** A revision is random, and belongs to one scenario. The scenario is part of the key nevertheless. */
 const keyOf = (environmentId: string, { id, revision }: Head): string => `${environmentId}/${revision}/${id}`
 
 async function parse(
@@ -70,7 +70,7 @@ async function parse(
     values: [environmentId, ids],
   })
   for (const row of rows) {
-    // A long definition takes milliseconds: other calls go first.
+    // Parsing a long definition takes milliseconds: other calls go first.
     await new Promise(setImmediate)
     const result = parseDefinition(row.definition, { isStored: true })
     if (!result.ok) throw new Error(`the current version of scenario ${row.id} does not parse`)

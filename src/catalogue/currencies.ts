@@ -24,7 +24,7 @@ export interface Item {
   readonly scenarioIds: readonly string[]
 }
 
-/** What admins said about a currency. */
+/** The settings of a currency that admins made. */
 interface Entry {
   readonly isAdded: boolean
   readonly creditLimit: bigint | null
@@ -54,7 +54,7 @@ function currencyOf(name: string, uses: Uses, entries: ReadonlyMap<string, Entry
   return { name, ...(entries.get(name) ?? NO_ENTRY), scenarioIds: uses.get(name) ?? [] }
 }
 
-/** What decides whether an operator can credit a currency. */
+/** The facts that decide whether an operator can credit a currency. */
 export interface CreditRules {
   readonly isKnown: boolean
   readonly creditLimit: bigint | null
@@ -75,7 +75,7 @@ export async function readCreditRules(pool: Pool, environmentId: string, name: s
 
 const MAX_NEAREST = 3
 
-/** The names that take the fewest changed letters to become this one. Letter case counts last. */
+/** The names with the smallest edit distance to this one, regardless of letter case. */
 export function nearestOf(name: string, names: readonly string[]): string[] {
   const lower = name.toLowerCase()
   return [...new Set(names)]
@@ -97,11 +97,11 @@ interface Change {
   readonly reason: string
 }
 
-/** Makes a currency known that no scenario names. Adding one again changes nothing. */
+/** Adds a currency that no scenario names. Adding it again changes nothing. */
 export const addCurrency = (pool: Pool, caller: PlatformCaller, change: Change): Promise<Changed> =>
   changeEntry(pool, caller, change, ACTIONS.addCurrency, (entry) => ({ ...entry, isAdded: true }))
 
-/** Takes an added currency back. Its credit limit stays, and so do the balances of players. */
+/** Removes an added currency. Its credit limit and the balances of players stay. */
 export const removeCurrency = (pool: Pool, caller: PlatformCaller, change: Change): Promise<Changed> =>
   changeEntry(pool, caller, change, ACTIONS.removeCurrency, (entry) => ({ ...entry, isAdded: false }))
 
@@ -119,7 +119,7 @@ export async function setCreditLimit(
   return changeEntry(pool, caller, change, ACTIONS.setCreditLimit, (entry) => ({ ...entry, creditLimit: limit }))
 }
 
-/** What is wrong with a currency that the environment does not know. */
+/** The message for a currency that the environment does not know. */
 export function unknownMessage(nearest: readonly string[]): string {
   const like = nearest.length === 0 ? 'it has none yet' : `the nearest are ${nearest.join(', ')}`
   return `is not a currency of this environment: ${like}`
@@ -133,7 +133,7 @@ async function changeEntry(
   change: (entry: Entry) => Entry,
 ): Promise<Changed> {
   return inTransaction(pool, async (client) => {
-    // Changes of one catalogue follow each other. What refers to the environment, such as a login, need not wait.
+    // Changes of one catalogue run one after another. Rows that refer to the environment, as a login's do, do not wait.
     await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
     const entries = await readEntries(client, environmentId)
     const before = entries.get(name) ?? NO_ENTRY

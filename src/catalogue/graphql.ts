@@ -113,7 +113,7 @@ builder.queryFields((t) => ({
   ),
 }))
 
-/** One of an environment, by its name; null for one that the environment does not know. */
+/** A currency or an item by its name; null when the environment does not know it. */
 async function find<T>(
   { service }: Context,
   { environment, environmentId }: { environment: string; environmentId: string },
@@ -182,7 +182,7 @@ async function change<Asked extends Sent>(
 builder.mutationFields((t) => ({
   addCurrency: t.field({
     type: payloadType('AddCurrencyPayload'),
-    description: 'Makes a currency known that no scenario names, so that operators can credit it.',
+    description: 'Adds a currency that no scenario names, so that operators can credit it.',
     args: inputOf('AddCurrencyInput', addCurrencyRequest),
     resolve: (_root, { input }, context) =>
       change(context, ACTIONS.addCurrency, input, () => addCurrencyRequest.readInput(input), addCurrency),

@@ -1,4 +1,4 @@
-// Written by `npm run schema` from the declarations of the service. Change these.
+// Written by `npm run schema` from the declarations of the service. Change those instead.
 
 export interface ProgressResponse {
   /** The current level; 0 below the first. */
@@ -211,7 +211,7 @@ export interface Player {
   }[]
 }
 
-/** What the service answers with a status of 400 or more. */
+/** The code of an answer with a status of 400 or more. */
 export type RefusalCode =
   | 'invalid_request'
   | 'storage_limit_exceeded'
@@ -263,7 +263,7 @@ export type RefusalCode =
   | 'custom_auth_unavailable'
   | 'unavailable'
 
-// Where answers have 64-bit integers.
+// The places of 64-bit integers in answers.
 
 export const PROGRESS_RESPONSE_INT64 = { xp: 1 } as const
 

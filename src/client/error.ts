@@ -66,7 +66,7 @@ export class TierwayError extends Error {
     Object.defineProperty(this, BRAND, { value: true })
   }
 
-  /** Whether a value is such an error, also one of another copy of this library. */
+  /** Whether a value is a `TierwayError`, also one of another copy of this library. */
   static is(value: unknown): value is TierwayError {
     return typeof value === 'object' && value !== null && BRAND in value
   }

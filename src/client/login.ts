@@ -183,11 +183,11 @@ export class PlayerLogin {
     return this.#login
   }
 
-  /** By the clock that shows more elapsed time: a clock may have stood still or been set back. */
+  /** By the clock that shows more elapsed time: a clock may have been stopped or set back. */
   #remainingMs({ receivedAt, lifetimeMs }: Login): number {
     const byDate = Date.now() - receivedAt
     const passed = this.#receivedTick === undefined ? byDate : Math.max(byDate, performance.now() - this.#receivedTick)
-    // A date before the receipt says nothing.
+    // A date before the receipt is wrong: the token counts as expired.
     return passed < 0 ? 0 : lifetimeMs - passed
   }
 

@@ -203,7 +203,7 @@ export class Outbox {
   }
 }
 
-/** These errors last until a login, an operator or a new version of the service ends them. The xp is kept until then. */
+/** These errors last until a login, an operator or a new version of the service ends them. The xp is kept meanwhile. */
 const WAITING: readonly TierwayError['code'][] = [
   'signed_out',
   'invalid_token',

@@ -64,8 +64,8 @@ export async function startSession(
 }
 
 /**
- * A player's run of a scenario. It knows the ids, and what the answers of its calls say about the run. `refresh` takes
- * in calls that were made elsewhere; `follow` does so as they happen.
+ * A player's run of a scenario. It knows the ids, and the state of the run from the answers of its calls. `refresh`
+ * takes in calls that were made elsewhere; `follow` does so as they happen.
  */
 export class ScenarioSession {
   readonly scenarioId: string
@@ -156,7 +156,7 @@ export class ScenarioSession {
     const ending = new AbortController()
     const { signal } = ending
     const run = async () => {
-      // The answers of earlier calls report their crossings, the events those of later calls.
+      // Crossings of earlier calls are reported from their answers, those of later calls from the events.
       this.#gate = this.#settled().then(() => streamCursor(this.#calls, signal))
       let after: string
       try {
@@ -203,7 +203,7 @@ export class ScenarioSession {
     })
   }
 
-  /** @internal For nodes: claims all that is open on a pass. */
+  /** @internal For nodes: claims all open tiers of a pass. */
   async claimAll(nodeId: string, options?: ChangeOptions): Promise<ClaimedTiers> {
     const { scenarioId, runId } = this
     return this.#track(async () => {
@@ -251,8 +251,8 @@ export class ScenarioSession {
   }
 
   /**
-   * @internal Takes in what an answer says about the run, and calls the listeners. Also for calls that were made
-   * before.
+   * @internal Updates the session from an answer, and calls the listeners. Also for the answer of a call that an outbox
+   * sends later.
    */
   take(
     { plan, level, xp }: { readonly plan?: ExecutionPlan | null } & Partial<AddXpResponse>,
@@ -367,7 +367,7 @@ export class BattlePassSession {
     return (await this.session.change('/sdk/v1/battlepass/xp', body, options, ADD_XP_RESPONSE_INT64)) as AddXpResponse
   }
 
-  /** Claims a tier of a track. A repeat resolves with what the first claim granted. */
+  /** Claims a tier of a track. A repeat resolves with the rewards of the first claim. */
   claim(level: number, track: Track, options?: ChangeOptions): Promise<ClaimResponse> {
     return this.session.claim({ nodeId: this.nodeId, level, track }, options)
   }

@@ -1,4 +1,4 @@
-/** Storage for what must outlive the page: the login, and xp that is not sent yet. Values are strings. */
+/** Storage for data that must outlive the page: the login, and xp that is not sent yet. Values are strings. */
 export interface Storage {
   get(key: string): Promise<string | null> | string | null
   set(key: string, value: string): Promise<unknown> | unknown
@@ -54,7 +54,7 @@ export function localStorage(): Storage {
   }
 }
 
-/** Browsers tell each tab what the others have changed. */
+/** Browsers notify each tab of changes by other tabs. */
 interface Tab {
   addEventListener?(
     type: 'storage',

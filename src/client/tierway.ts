@@ -62,7 +62,7 @@ export class Tierway {
   readonly #login: PlayerLogin
   readonly #sdkKey: string
   readonly #listeners = new Listeners<LoginEvents>()
-  /** @internal The storage for what must outlive the page. */
+  /** @internal The storage for data that must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
   constructor({ baseUrl, sdkKey, storage, fetch, timeoutMs, retries }: TierwayOptions) {

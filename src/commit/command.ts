@@ -39,7 +39,7 @@ export interface Once<Outcome> {
   readonly request: Json
   /** Refuses callers that must not even get a stored answer. Answers `LATER` while it waits for rows. */
   admit?(group: Group): typeof LATER | undefined
-  /** Whether the outcome took effect. Only then is it stored: after a refusal the same key may be tried again. */
+  /** Whether the outcome took effect. If not, it is not stored, and the same key can be tried again. */
   tookEffect?(outcome: Outcome): boolean
   /** The answer when the key was used for another request. Default: a 422. */
   reused?(): Outcome

@@ -34,7 +34,7 @@ export type GroupResult =
   /** A statement could not be encoded. Nothing of the packet was sent, and the connection is closed. */
   | { kind: 'unsendable'; error: unknown }
 
-/** Rows that are read may show that a decision needs more rows, but rarely more than this often. */
+/** A decision may need further rows after each read, but rarely more reads than this. */
 const MAX_READS = 3
 
 interface Decided {

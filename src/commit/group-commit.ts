@@ -50,7 +50,7 @@ export interface GroupCommit {
 
 /** The default of `deadlineMs`. */
 export const DEADLINE_MS = 5_000
-/** A queue whose calls wait for this share of their deadline takes no more: later calls would miss their own. */
+/** A queue whose calls wait for this share of their deadline takes no further calls: they would miss their deadline. */
 const FULL_AT = 0.8
 const MAX_RETRIES = 20
 const RECONNECT_MS = 100
@@ -58,8 +58,8 @@ const RECONNECT_MS = 100
 const SECOND_GROUP_AT = 16
 
 /**
- * Runs commands in groups: all that wait go together (architecture: decide in TypeScript, commit in groups). There is
- * no timer. A lone command starts at once, and groups grow by themselves while the connections are busy.
+ * Runs commands in groups: all waiting commands go together (architecture: decide in TypeScript, commit in groups).
+ * There is no timer. A lone command starts at once, and groups grow by themselves while the connections are busy.
  *
  * A group takes one of two ways. Commands of remembered players are decided at once, or after a missing row was read,
  * and one statement proves and writes. All others lock their players, read, decide and write in one transaction; so do
@@ -84,7 +84,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** Neither way may use all connections while the other has calls. */
   const most = memory ? Math.max(1, connections - 1) : connections
   let closed = false
-  /** How long the call waited that a group took last, in milliseconds. */
+  /** The wait of the call that a group took last, in milliseconds. */
   let waitMs = 0
 
   const queue = createQueue({ maxBatch, isExclusive: !readOnly, isRemembered })

@@ -2,7 +2,7 @@ import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from '
 import type { Insertion, Row, Statement } from './statement.ts'
 import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
-/** The answer of a decision that asked for rows which are not in memory. It is made again once they are. */
+/** The answer of a decision that asked for rows which are not in memory. The decision is made again once they are. */
 export const LATER = Symbol('later')
 
 /**
@@ -102,7 +102,7 @@ export class Group implements Holder {
   player(ref: PlayerRef): Player {
     const { current } = this
     if (current?.playerId === ref.playerId && current.environmentId === ref.environmentId) return current
-    if (this.mode === 'proves') throw new Error('a group that rests on memory decides for one player after the other')
+    if (this.mode === 'proves') throw new Error('a group with remembered rows decides for one player at a time')
     const key = playerKey(ref)
     let player = this.others.get(key)
     if (!player) {
@@ -183,7 +183,7 @@ export class Group implements Holder {
     return this.appended.length
   }
 
-  /** The rows that one command appended to a table: those behind the count that it noted before. */
+  /** The rows that one command appended to a table: those after the count that it noted before. */
   appendedSince<Row>(count: number, table: Table<Row>): Row[] {
     return this.appended.slice(count).flatMap((entry) => (entry.table === table ? [entry.row as Row] : []))
   }
@@ -272,7 +272,7 @@ export class Group implements Holder {
     this.time = undefined
   }
 
-  /** The reads of rows alone. */
+  /** Only the reads of rows. */
   read(): Statement[] {
     const { asked } = this
     if (asked.length === 0) return []
@@ -297,7 +297,7 @@ export class Group implements Holder {
     })
   }
 
-  /** The rows that the statement that proves is to write, by table. */
+  /** The rows for the proving statement to write, by table. */
   rows(): Map<AnyTable, Written<unknown>[]> {
     const rows = new Map<AnyTable, Written<unknown>[]>()
     for (const slot of this.written)
@@ -306,7 +306,7 @@ export class Group implements Holder {
     return rows
   }
 
-  /** The statements that remove rows, and that write those without a version. */
+  /** The statements that remove rows, and those that write rows without a version. */
   private saveOthers(): Statement[] {
     const removed = new Map<AnyTable, object[]>()
     const changed = new Map<AnyTable, object[]>()
@@ -337,7 +337,7 @@ export class Group implements Holder {
     return this.partsInOrder().flatMap(([, { insertion }]) => (insertion && !insertion.isEmpty ? [insertion] : []))
   }
 
-  /** The statements beside the one that writes the tables: those before it, and those after. */
+  /** The statements before and after the one that writes the tables. */
   save(): { before: Statement[]; after: Statement[] } {
     const before: Statement[] = []
     const after = this.saveOthers()

@@ -22,8 +22,8 @@ type Generation = Map<string, Map<string, Player>>
 
 /**
  * Bounded by weight and by idle time, at the cost of one lookup: players in use are in the younger of two generations.
- * When that has half of the weight, or its time is over, it becomes the older one, and the players of the previous
- * older one are forgotten.
+ * When the younger one has half of the weight, or its time is over, it becomes the older one, and the players of the
+ * previous older one are forgotten.
  */
 export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): Memory {
   let young: Generation = new Map()

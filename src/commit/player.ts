@@ -69,7 +69,7 @@ export class Player implements PlayerRef {
     return slot
   }
 
-  /** The same for a row that is overwritten whatever it was. */
+  /** The same for a row that is overwritten without being read. */
   slot<Row>(read: Read<Row>, key: string): One<Row> {
     const slots = this.slotsOf(read as Read<unknown>)
     let slot = slots.get(key) as One<Row> | undefined

@@ -15,7 +15,7 @@ export interface Entry {
   isSettled: boolean
   /** The span of the call, when traces are on. */
   readonly span: Span | undefined
-  /** The call was in a group that failed. If it is the cause, from now on it fails only its own group. */
+  /** The call was in a group that failed. It gets its own group from now on, in case it is the cause. */
   isAlone: boolean
   /** Memory did not have its rows, or was not up to date. */
   isLong: boolean
@@ -121,7 +121,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
         // A call that takes the long way waits until the calls before it are done.
         if (way === 'memory' && goesLong(entry)) break
         bytes += entry.command.bytes ?? 0
-        // A single command is taken whatever its size.
+        // A single command is taken at any size.
         isFull = size >= maxBatch || (size > 0 && (bytes > MAX_BATCH_BYTES || entry.isAlone))
         if (isFull) break
         line.taken.push(entry)
@@ -154,7 +154,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     }
   }
 
-  /** No caller waits past its deadline, whatever the database does. */
+  /** No caller waits past its deadline, even if the database does not answer. */
   function sweep(): void {
     const now = performance.now()
     let oldest = 0

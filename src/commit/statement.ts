@@ -16,8 +16,8 @@ export interface Insertion {
   readonly index: number
   readonly isEmpty: boolean
   /**
-   * The INSERT, with a parameter for each of the values: rows for the owners in the CTE `proven`, each with its number `n`.
-   * A lone owner has all rows, so they need no number.
+   * The INSERT, with a parameter for each of the values: rows for the owners in the CTE `proven`, each with its number
+   * `n`. A lone owner has all rows, so they need no number.
    */
   insert(parameter: () => number, isLone: boolean): string
   values(isLone: boolean): string[]

@@ -312,8 +312,8 @@ export interface Update<Q> {
 }
 
 /**
- * Rows out of a parameter for each column, an array. As a list of what is selected, since each function in FROM would
- * first store all that it gives.
+ * Rows from a parameter for each column, an array. The functions are in the select list, since each function in FROM
+ * would first store its whole result.
  */
 export function rowsOf(parameter: () => number, columns: readonly (readonly [name: string, type: string])[]): string {
   return `(SELECT ${columns.map(([name, type]) => `unnest($${parameter()}::${type}[]) AS ${name}`).join(', ')})`
@@ -331,7 +331,7 @@ export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & str
   readonly by?: readonly (keyof Row & string)[]
   /** A further condition on the row `t`, in SQL. */
   readonly where?: string
-  /** In which order rows are found, in SQL. */
+  /** The order of the rows, in SQL. */
   readonly orderBy?: string
   /** The properties to read. Default: all that the table remembers. */
   readonly columns?: readonly P[]
@@ -381,7 +381,7 @@ export class Read<Row> {
       ) AS f`
   }
 
-  /** Selects the numbers of those rows that are there, out of the {@link keys} and a number for each. */
+  /** Selects the numbers of the rows that exist, from the {@link keys} and a number for each. */
   present(parameter: () => number): string {
     const keys = [...this.table.owner, ...this.by].map(({ name, column }) => [name, column.type] as const)
     return `SELECT r.n FROM ${rowsOf(parameter, [...keys, ['n', 'int']])} AS r
@@ -402,7 +402,7 @@ export class Read<Row> {
     ]
   }
 
-  /** What a place says of its rows, as texts. */
+  /** The values of the columns that a place names, as texts. */
   keyed({ player: { environmentId, playerId }, key }: ReadKey): Record<string, unknown> {
     const values = key.split('\0')
     return {

@@ -4,19 +4,19 @@ import type { Player } from './player.ts'
 import type { Insertion, Row, Statement } from './statement.ts'
 import { arrayOf, type Read, text } from './table.ts'
 
-/** Which players were proven, once the statement has been answered. */
+/** The answer of the proving statement. */
 export interface Proof {
   readonly unproven: ReadonlySet<Player>
   /**
-   * Those of them who have another version. The others may be as remembered: it was a scenario, the clock or a row taken
-   * for absent that was not.
+   * The unproven players with another version. The others may be as remembered: a scenario or the clock differed, or a
+   * row that was assumed absent exists.
    */
   readonly outdated: readonly Player[]
   /** The database's clock, in milliseconds since 1970. */
   readonly clockMs: number
 }
 
-/** A remembered clock may be this far from the database's: an instance that stood still knows it before it decides again. */
+/** A remembered clock may be this far from the database's. A frozen instance learns the time before it decides. */
 const CLOCK_TOLERANCE_MS = 1_000
 
 /**
@@ -24,9 +24,9 @@ const CLOCK_TOLERANCE_MS = 1_000
  * players whose version is still the remembered one, and writes the rows of these players only. It answers the numbers of
  * those who were not proven. Players whose commands changed nothing are proven without a new version.
  *
- * An UPDATE that has waited for another one looks at the row again, and compares the version of then. Whether rows that
- * were taken for absent are there is looked up in the snapshot from before the wait. That is enough, since such a row
- * comes only with a new version of its player: one that the snapshot misses fails the comparison.
+ * An UPDATE that has waited for another one reads the row again and compares its new version. Rows that were assumed
+ * absent are looked up in the snapshot from before the wait. That is enough: such a row comes only with a new version
+ * of its player, so a row that the snapshot misses fails the comparison.
  */
 export function writeStatement(
   group: Group,
@@ -35,7 +35,7 @@ export function writeStatement(
   const changed = group.changed()
   const checked = group.mode === 'locks' ? [] : [...group.players].filter((player) => changed[player.n - 1] !== player)
   for (let index = 0; index < checked.length; index += 1) (checked[index] as Player).n = -1 - index
-  // Of a player whose commands all wait for rows, nothing is proven.
+  // Nothing is proven for a player whose commands all wait for rows.
   const absent = group.absent.filter(({ player }) => group.players.has(player))
   const tables = [...group.rows()].sort(([a], [b]) => a.index - b.index)
   const insertions = group.insertions()
@@ -101,19 +101,19 @@ export function writeStatement(
 
 const nextVersion = randomsFrom(new BigInt64Array(512))
 
-/** Most groups write one of a few combinations of tables. Rarer ones are not prepared: each takes memory on each connection. */
+/** Most groups write a few combinations of tables. Rarer ones are not prepared: each takes memory per connection. */
 const MAX_PREPARED = 64
 const statements = new Map<number, { readonly name?: string; readonly text: string }>()
 
 interface Kind {
-  /** It changes one player. So do most groups while there is little to do, and joins are most of what they cost then. */
+  /** It changes one player. Most groups do so under low load, and joins are then most of their cost. */
   readonly isLone: boolean
   readonly isWriting: boolean
   readonly isChecking: boolean
   readonly isProving: boolean
   /** The table of the premises. */
   readonly restsOn: string | undefined
-  /** How the rows that are taken for absent would be found. */
+  /** The read of the rows that are assumed absent. */
   readonly absent: Read<unknown> | undefined
 }
 

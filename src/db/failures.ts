@@ -32,7 +32,7 @@ export function isTransient(code: string): boolean {
   return code === '57014' || code === '55P03' || code === '25006' || code.startsWith('53') || isRetryable(code)
 }
 
-/** The server does not accept this user, or not on this database, or not without another right. */
+/** The server refuses this user: in general, for this database, or for lack of a right. */
 export function isTurnedAway(code: string): boolean {
   return /^(28|3D|42501|55000)/.test(code)
 }
@@ -65,7 +65,8 @@ const CONNECTION_LOST =
   /^(Connection terminated|The server does not support SSL connections|timeout (exceeded )?when trying to connect|Query read timeout|Client has encountered a connection error)/
 
 /**
- * The refusal that a caller gets for an error: `unavailable` when the database is away or slow. Undefined for a bug.
+ * The refusal that a caller gets for an error: `unavailable` when the database is unreachable or slow. Undefined for a
+ * bug.
  */
 export function toRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error
@@ -79,7 +80,7 @@ export function toRefusal(error: unknown): Refusal | undefined {
   return away ? new Refusal('unavailable', { cause: error }) : undefined
 }
 
-/** The code of the server or of the network, also where Prisma puts one of its own in front. */
+/** The code of the server or of the network, also when Prisma wraps it in its own. */
 function codeOf(error: Error): unknown {
   const { code, meta } = error as {
     code?: unknown

@@ -38,7 +38,8 @@ export function followDatabaseClock(now: Date, roundTripMs: number): void {
 const DAY_MS = 86_400_000
 
 /**
- * Ids have the time of the database, except those of commands that ran without the service. A day added to each side of a time range bounds the ids to search.
+ * Bounds of the ids of a time range. Ids have the time of the database, except those of commands that ran without the
+ * service, so a day is added to each side.
  */
 export function idsAround(from: Date | null, to: Date | null): { first: string | null; last: string | null } {
   return {

@@ -9,7 +9,7 @@ const IDLE_TRANSACTION_TIMEOUT_MS = 2_500
 export const ANSWER_TIMEOUT_MS = 4_500
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** The settings of every session of ours, whatever the server, its database or its role set. */
+/** The settings of all our sessions. They override those of the server, its database and its role. */
 const SESSION = [
   // Statements with arrays look cheaper when planned for the actual array, so Postgres would plan them every time,
   // which costs more than running them.
@@ -36,7 +36,7 @@ const GAME_SESSION = ['tierway.keeps_versions=on', 'enable_seqscan=off']
 export interface PoolOptions {
   readonly url: string
   readonly connections: number
-  /** The pool serves groups of commands alone. They have a timer of their own for `ANSWER_TIMEOUT_MS`. */
+  /** The pool serves only groups of commands. They have their own timer for `ANSWER_TIMEOUT_MS`. */
   readonly isForGroups?: boolean
   readonly onError: (error: Error) => void
 }

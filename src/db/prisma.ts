@@ -6,7 +6,7 @@ import { Prisma, PrismaClient } from './generated/prisma/client.ts'
 export type { PrismaClient }
 
 /**
- * Prisma on a pool of the service, for what dashboards read. No write of the game uses it: a transaction of Prisma's
+ * Prisma on a pool of the service, for the reads of dashboards. No write of the game uses it: a transaction of Prisma's
  * that times out can still commit a statement.
  */
 export function createPrisma(pool: Pool): PrismaClient {

@@ -94,7 +94,7 @@ function int64FieldsOf(schema: Schema): Int64Fields | undefined {
   return members.length > 0 ? Object.fromEntries(members) : undefined
 }
 
-/** The names of these schemas and of all that they refer to, in the order of the document. */
+/** The names of these schemas and of all schemas that they refer to, in the order of the document. */
 function reached(roots: readonly string[]): string[] {
   const found = new Set<string>()
   const visit = (schema: unknown): void => {
@@ -124,10 +124,10 @@ export function printContract(): string {
     return found === undefined ? [] : [`export const ${constantName(name)} = ${printFields(found)} as const\n`]
   })
   return [
-    '// Written by `npm run schema` from the declarations of the service. Change these.\n',
+    '// Written by `npm run schema` from the declarations of the service. Change those instead.\n',
     ...interfaces,
-    `/** What the service answers with a status of 400 or more. */\nexport type RefusalCode =\n${codes.join('')}`,
-    '// Where answers have 64-bit integers.\n',
+    `/** The code of an answer with a status of 400 or more. */\nexport type RefusalCode =\n${codes.join('')}`,
+    '// The places of 64-bit integers in answers.\n',
     ...fields,
   ].join('\n')
 }

@@ -6,7 +6,7 @@ import type { Demo } from './seed.ts'
 
 /**
  * The address of the console for the demo project, signed in already. Browsers do not send the fragment with the token,
- * and the console removes it from the history. Undefined when somebody has revoked the demo's key.
+ * and the console removes it from the history. Undefined when the demo's key was revoked.
  */
 export async function consoleLink(
   service: Pick<Service, 'pool' | 'operatorPool' | 'tokens'>,

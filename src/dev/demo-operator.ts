@@ -10,7 +10,7 @@ export interface DemoOperator {
   close(): Promise<void>
 }
 
-/** The path of the demo's own provider. A provider that somebody has set in its place has another. */
+/** The path of the demo's own provider. A provider that was set in its place has another path. */
 export const DEMO_LOGIN_PATH = '/tierway-demo-login'
 
 const MAX_BODY_BYTES = 2 * 2 ** 20

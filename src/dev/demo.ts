@@ -70,7 +70,7 @@ async function main(): Promise<void> {
   print(
     `  ${latencies.length} calls in ${seconds.toFixed(1)} s (${Math.round(latencies.length / seconds)} a second), median ${median.toFixed(1)} ms.`,
   )
-  if (faults.length > 0) throw new Error(`What does not hold:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  if (faults.length > 0) throw new Error(`The demo found faults:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
   print(`  ${PLAYERS} players reached level ${TOP_LEVEL}, own premium and claimed all ${TIERS} tiers, each once.`)
   print(`  ${written} events written, ${positions.length} heard live, in order and without a gap.`)
   print('  Every balance equals the sum of its ledger.')

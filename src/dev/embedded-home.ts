@@ -64,7 +64,7 @@ async function makeDirectory(path: string): Promise<void> {
 export async function readPassword(dataDir: string): Promise<string> {
   const file = join(dataDir, 'postgres-password')
   if (!(await exists(file))) {
-    // Written to a draft and linked into place: of several processes that start at once the first password wins, and no
+    // Written to a draft and linked into place: when several processes start at once, the first password wins, and no
     // process reads half of it.
     const draft = `${file}.${randomBytes(6).toString('hex')}`
     await writeFile(draft, randomBytes(24).toString('base64url'), { mode: 0o600 })

@@ -49,7 +49,7 @@ export const nativeOf = ({ postgres }: Binaries): string => dirname(dirname(post
 export async function restoreLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    // An existing link is as good, and a link that cannot be made shows when the binaries run.
+    // An existing link is fine, and a missing link shows when the binaries run.
     await symlink(relative(dirname(target), source), join(dirname(native), target)).catch(() => undefined)
   }
 }
@@ -92,8 +92,8 @@ export async function findRunning(cluster: string): Promise<{ pid: number; port:
   // Postgres itself removes the lock file of a dead server.
   if (!(pid > 0) || !(port > 0) || !isAlive(pid)) return undefined
   if (await isPostgres(pid)) return { pid, port }
-  // Another program has received the process id since, as happens in a restarted container. Postgres would take it for
-  // a running server and refuse to start.
+  // Another program has received the process id since, as happens in a restarted container. Postgres would assume a
+  // running server and refuse to start.
   if ((await readFile(file, 'utf8').catch(() => '')) === lock) await rm(file, { force: true })
   return undefined
 }
@@ -167,7 +167,7 @@ export async function launch(
   return { child, port, fault: `${ended ?? 'It did not answer in time.'} The end of ${log}:\n${said}` }
 }
 
-/** Where the log of this start begins. */
+/** The offset at which the log of this start begins. */
 async function openLog(log: string): Promise<number> {
   const { size } = await stat(log).catch(() => ({ size: 0 }))
   if (size <= MAX_LOG_BYTES) return size
@@ -276,7 +276,7 @@ export async function enter(port: number, password: string): Promise<pg.Client |
   client.on('error', () => {})
   try {
     await client.connect()
-    // The process that stops the server holds this lock alone. Then this waits until the stop breaks the connection.
+    // The process that stops the server holds this lock exclusively: this waits until the stop breaks the connection.
     await client.query('SELECT pg_advisory_lock_shared($1)', [USE_LOCK])
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE])
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(ignoreExisting)

@@ -40,7 +40,7 @@ export interface EmbeddedPostgres {
   readonly initialised: boolean
   /** The server was already running. */
   readonly reused: boolean
-  /** Stops the server, unless another process uses it: the last one stops it. Returns whether others do. */
+  /** Stops the server, unless another process uses it: the last process stops it. Returns whether others use it. */
   stop(): Promise<{ readonly inUse: boolean }>
 }
 
@@ -106,7 +106,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 }
 
 interface Use {
-  /** Ends the use. True when no other process uses the server: then none can before it has stopped, or until `end`. */
+  /** Ends the use. True when no other process uses the server, nor can begin to before it has stopped, or before `end`. */
   leave(): Promise<boolean>
   end(): Promise<void>
 }
@@ -133,7 +133,7 @@ function use(entered: pg.Client, port: number, password: string, restart: () => 
 
   function hold(next: pg.Client): void {
     client = next
-    // The connection alone keeps no process alive.
+    // The connection by itself does not keep the process alive.
     client.unref()
     client.once('end', () => {
       if (!left) rejoining = rejoin()

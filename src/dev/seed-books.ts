@@ -145,7 +145,7 @@ const POOL_BYTES = RANDOM_BYTES * 4_096
 let pool = ''
 let used = 0
 
-/** A UUIDv7 of a moment. Of the same moment, a higher order sorts later. */
+/** A UUIDv7 of a moment. At the same moment, a higher order sorts later. */
 export function idAt(atMs: number, order: number): string {
   if (used === pool.length) {
     pool = randomBytes(POOL_BYTES).toString('hex')

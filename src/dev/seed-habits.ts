@@ -11,7 +11,7 @@ export interface Kind {
   readonly share: number
   /** How long it stays on average. */
   readonly days: number
-  /** How likely it plays on a day of its stay. */
+  /** The probability that it plays on a day of its stay. */
   readonly activity: number
   readonly sessions: number
   /** Matches of a session beside the first. */

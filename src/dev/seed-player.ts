@@ -81,10 +81,10 @@ class SeededPlayer {
   private readonly subject: string
   private readonly nickname: string | null
   private readonly bannedAtMs: number
-  /** Writes every row. In a lean season few players have all. */
+  /** Whether every row is written. In a lean season few players have all rows. */
   private readonly whole: boolean
   private readonly scope: SeededScope
-  /** Where the player's time stands: each thing that is written down moves it on. */
+  /** The player's current time. `tick` advances it. */
   private nowMs: number
   private order = 0
   private runId = ''
@@ -94,9 +94,9 @@ class SeededPlayer {
   private readonly claimed = new Set<TierKey>()
   private readonly balances = new Map<string, bigint>()
   private readonly items = new Map<string, bigint>()
-  /** Reward nodes that pay no more. */
+  /** Reward nodes that do not pay again. */
   private readonly paid = new Set<string>()
-  /** How many of the tiers of each track it has been through, claimed or passed over. */
+  /** The number of tiers of each track that the player has claimed or skipped. */
   private readonly seen: Record<Track, number> = { free: 0, premium: 0 }
   private readonly careless: boolean
   private readonly buysAtLevel: number
@@ -132,7 +132,7 @@ class SeededPlayer {
 
   play(): void {
     this.begin()
-    // One in twelve looks and leaves.
+    // One player in twelve leaves without playing.
     if (!this.random.chance(0.08)) this.session(true)
     const leavesMs = this.joinedMs + this.random.exponential(this.kind.days * DAY_MS)
     const firstDay = Math.floor(this.joinedMs / DAY_MS) + 1
@@ -149,7 +149,7 @@ class SeededPlayer {
     this.end()
   }
 
-  /** The first login makes the player; the game then starts the scenario. */
+  /** The first login creates the player; the game then starts the scenario. */
   private begin(): void {
     const { books, subject, nickname } = this
     const at = this.stamp()
@@ -212,7 +212,7 @@ class SeededPlayer {
     if (random.chance(kind.diligence)) this.claimAll()
   }
 
-  /** The first login of a day asks the studio; false when it did not let the player in. */
+  /** The first login of a day calls the webhook. False when the login failed. */
   private logIn(): boolean {
     const { random, season, nowMs } = this
     const isDown = nowMs >= season.outageMs && nowMs < season.outageMs + HOUR_MS
@@ -276,7 +276,7 @@ class SeededPlayer {
     this.totals.add(this.scope, 'xp', this.nowMs, { detail: source, amount })
   }
 
-  /** Claims every tier that it can and has not been through, as a claim-all button does. */
+  /** Claims every open tier that the player has not claimed or skipped, as a claim-all button does. */
   private claimAll(): void {
     if (this.isOver()) return
     for (const track of ['free', 'premium'] as const) {
@@ -347,7 +347,7 @@ class SeededPlayer {
     this.addXp('boost', 1_500)
   }
 
-  /** What the player has in the end. */
+  /** Writes the player's final state. */
   private end(): void {
     const { books, playerId, season, locale, random } = this
     const isBanned = this.bannedAtMs < season.toMs
@@ -392,7 +392,7 @@ class SeededPlayer {
     this.pass = next
   }
 
-  /** Gives what the reward nodes that were led to have granted. */
+  /** Crosses handles. Returns the rewards of the reward nodes that they lead to. */
   private cross(crossings: readonly Crossing[]): readonly Reward[] {
     return crossings.length === 0 ? [] : this.record(walk(this.season.definition, this.active, crossings))
   }
@@ -409,7 +409,7 @@ class SeededPlayer {
     return step.grants.flatMap(({ rewards }) => rewards)
   }
 
-  /** A player has one run here: once in all and once in each run are the same. */
+  /** A player has one run here, so a node that pays once and a node that pays once per run are the same. */
   private pays(grant: Grant): boolean {
     const scope = scopeOf(grant, this.runId)
     if (scope === null) return true
@@ -449,7 +449,7 @@ class SeededPlayer {
     this.books.add('seeded_events', [...row, print(data)])
   }
 
-  /** Time goes on: to the next millisecond at least, so that rows are in the order of their ids. */
+  /** Advances the time by at least a millisecond, so that rows are in the order of their ids. */
   private tick(ms: number): void {
     this.nowMs = Math.floor(this.nowMs + Math.max(ms, 1))
     this.order = 0
@@ -469,7 +469,7 @@ class SeededPlayer {
     return Math.floor(Math.min(Math.max(ms, fromMs), toMs - 1))
   }
 
-  /** A moment of a day on which it may play, by the hours of its home. */
+  /** A moment of a day, by the hours at which players of the player's home play. */
   private timeOf(dayMs: number): number {
     const hour = (isWeekend(dayMs) ? chooseWeekendHour : chooseWeekdayHour)(this.random)
     return Math.floor(dayMs + (hour + this.random.next() - this.locale.utcOffset) * HOUR_MS)

@@ -15,7 +15,7 @@ export interface Random {
   pick<T>(values: readonly T[]): T
 }
 
-/** Any two numbers name a source of their own, unlike all others. */
+/** Each pair of numbers gives a different source. */
 export function createRandom(seed: number, index: number): Random {
   let a = mix(seed ^ 0x9e3779b9)
   let b = mix(index + 0x85ebca6b)

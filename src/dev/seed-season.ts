@@ -16,15 +16,15 @@ const HOUR_MS = 3_600_000
 /** How long the log of logins is kept. */
 const LOGIN_DAYS = 30
 const BATCH_PLAYERS = 250
-/** The longest that a player does something without a look at the clock. */
+/** The longest time that a player acts without a check of the clock. */
 const LAST_MS = 15_000
-/** Between so many the connection has its turn. */
+/** After this many players the connection gets its turn. */
 const YIELD_PLAYERS = 5
 /** Few enough that concurrent calls of the game do not wait longer for the stream than usual. */
 const STREAM_EVENTS = 2_000
 
 export interface SeedSeasonOptions {
-  /** Where the database is. The seeding has a connection of its own, since its statements take as long as they take. */
+  /** The database. The seeding has its own connection, since its statements have no time limit. */
   readonly url: string
   readonly environmentId: string
   readonly scenarioId: string
@@ -37,10 +37,10 @@ export interface SeedSeasonOptions {
   readonly eventRetentionDays: number
   /** The same seed plays the same season. */
   readonly seed: number
-  /** See `SeededSeason`. What dashboards count is then written once, at the end. */
+  /** See `SeededSeason`. The figures of dashboards are then written once, at the end. */
   readonly lean?: boolean
   readonly onProgress?: (progress: SeedProgress) => void
-  /** Stops between two batches: who is there by then is whole. */
+  /** Stops between two batches: the players written by then are complete. */
   readonly signal?: AbortSignal
 }
 
@@ -55,7 +55,7 @@ export interface SeededCounts {
   readonly xpGrants: number
   readonly claims: number
   readonly events: number
-  /** Everybody was made, and nobody asked to stop. */
+  /** All players were made: the seeding was not stopped. */
   readonly complete: boolean
 }
 
@@ -68,9 +68,9 @@ const SESSION = [
 ]
 
 /**
- * Adds players to an environment who have played a season of the past days up to now. Each batch of players is one
- * transaction and leaves the books as the service would have; the events follow when all players are there, since a
- * stream is in the order of time. It may run beside the service, and beside another one of its kind.
+ * Adds players to an environment, with a played season of the past days. Each batch of players is one transaction and
+ * leaves the books as the service would have; the events follow after all players, since a stream is in the order of
+ * time. It may run beside the service, and beside another seeding.
  */
 export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCounts> {
   const client = new pg.Client({
@@ -88,7 +88,7 @@ export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCoun
   }
 }
 
-/** The scenario as it is published, or the demo's season, which is published then. */
+/** Publishes the demo's season, unless the scenario exists. */
 export async function ensureScenario(pool: pg.Pool, environmentId: string, scenarioId: string): Promise<void> {
   try {
     await readScenario(pool, { environmentId, scenarioId }, null)
@@ -101,7 +101,7 @@ export async function ensureScenario(pool: pg.Pool, environmentId: string, scena
 interface Batch {
   readonly books: SeededBooks
   readonly totals: SeededTotals
-  /** The number of the first player who is in none so far. */
+  /** The number of the first player after the batch. */
   readonly end: number
 }
 
@@ -213,7 +213,7 @@ class Seeding {
            ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position`,
           [environmentId, count],
         )
-        // Time never runs backwards in a stream: behind events that are there already, these have just happened.
+        // Time never runs backwards in a stream: no event gets an earlier time than the last existing one.
         await client.query(
           `INSERT INTO events
              (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, data, occurred_at)
@@ -243,7 +243,7 @@ class Seeding {
   }
 }
 
-/** From its start, or as many days ago, up to its end or now; but nobody begins what would not be done by then. */
+/** From its start, or as many days ago, up to its end or now, less the time that a begun action may take. */
 function boundsOf({ startsAt, endsAt }: PassNode, nowMs: number, days: number): { fromMs: number; toMs: number } {
   const toMs = Math.min(nowMs, endsAt?.getTime() ?? nowMs) - LAST_MS
   const fromMs = Math.max(toMs - days * DAY_MS, startsAt?.getTime() ?? 0)

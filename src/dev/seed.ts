@@ -32,7 +32,7 @@ export async function readDemo(dataDir: string): Promise<Demo | undefined> {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** The demo, or an error that says how to find it. */
+/** The demo. Throws an error that says how to start it. */
 export async function requireDemo(dataDir: string): Promise<Demo> {
   const demo = await readDemo(dataDir)
   if (demo) return demo
@@ -55,13 +55,13 @@ export interface SeedOptions {
 const DEMO_LOCK = 4_001
 
 export interface SharedDemo {
-  /** Undefined while the service that has it is still making it. */
+  /** Undefined while another service still creates it. */
   readonly demo: Demo | undefined
   close(): Promise<void>
 }
 
 /**
- * Of the services with the same folder, one has the demo: its webhook answers the logins, and its address is in
+ * One of the services with the same folder runs the demo: its webhook answers the logins, and its address is in
  * `demo.json`. When it ends, the next one takes over.
  */
 export async function shareDemo(url: string, options: SeedOptions, onTaken: () => void): Promise<SharedDemo> {
@@ -74,7 +74,7 @@ export async function shareDemo(url: string, options: SeedOptions, onTaken: () =
   client
     .query('SELECT pg_advisory_lock($1)', [DEMO_LOCK])
     .then(() => seedDemo(options))
-    // Closed meanwhile, or cut off by a crash: then another service takes the demo.
+    // The connection was closed meanwhile, or lost in a crash: then another service takes the demo.
     .then(onTaken, () => undefined)
   return { demo: await readDemo(options.dataDir), close }
 }
@@ -85,7 +85,7 @@ export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: Se
   const demo = { ...(known && (await isThere(pool, known)) ? known : await createDemo(pool)), baseUrl }
   await setOperator(pool, secrets, demo, operator)
   await mkdir(dataDir, { recursive: true })
-  // Moved into place whole: a reader never sees half of it.
+  // Moved into place as a whole: a reader never sees half of it.
   const draft = `${demoFile(dataDir)}.${process.pid}`
   await writeFile(draft, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
   await rename(draft, demoFile(dataDir))
@@ -98,7 +98,7 @@ async function isThere(pool: Pool, { projectId }: Demo): Promise<boolean> {
   return rowCount === 1
 }
 
-/** Points the provider `default` to where the operator is this time, unless somebody has set another in its place. */
+/** Points the provider `default` to the operator's current address, unless another provider was set in its place. */
 async function setOperator(
   pool: Pool,
   secrets: Secrets,

@@ -10,8 +10,8 @@ import { SubscriptionIndex, type Topic } from './subscription-index.ts'
 /** Recent events in memory, so that subscriptions near the end of the stream need no database. */
 const RECENT_EVENTS = 4_000
 /**
- * Events in memory that arrived before their predecessors. Further ones are read again later, since Postgres can be
- * slow.
+ * Events in memory that arrived before their predecessors. Further ones are dropped and read later: while Postgres is
+ * slow, they would fill the memory.
  */
 const EARLY_EVENTS = 4_000
 /** How long an event waits for its missing predecessors before Postgres is asked. */
@@ -27,7 +27,7 @@ const KEPT_PAGES = 8
 /** A subscription as its buffer sees it. */
 export interface Subscriber {
   readonly filter: EventFilter
-  /** Delivers the matching ones of the events up to `end`, if the subscription is live. */
+  /** Delivers the matching events up to `end`, if the subscription is live. */
   give(events: readonly StreamEvent[], end: bigint): void
   /** The events after a position are no longer in memory: a live subscription must read them. */
   fallBehind(position: bigint): void
@@ -53,7 +53,7 @@ export interface StreamBufferOptions {
   readonly onDelivery: (event: StreamEvent) => void
   /** Called when the last subscription has left. */
   readonly onIdle: () => void
-  /** Called when the database turned out to have another history. Nobody may open a subscription any more. */
+  /** Called when the database turned out to have another history. This buffer takes no further subscription. */
   readonly onExpired: () => void
 }
 
@@ -145,7 +145,7 @@ export class StreamBuffer implements BusListener {
       this.expire()
       return
     }
-    // Forgets what a late signal of a lost history has announced.
+    // Forgets the position that a late signal of a lost history has announced.
     this.target = this.head
     this.reaches(end.position)
   }
@@ -255,7 +255,7 @@ export class StreamBuffer implements BusListener {
     }
   }
 
-  /** Takes the next event from a signal. One that follows another event than the last is left to the database. */
+  /** Takes the next event from a signal. If it does not follow the last event, the database is read instead. */
   private announced(event: StreamEvent): void {
     if (agree(event.follows, this.headAt)) this.push(event)
     else void this.fill()
@@ -282,7 +282,7 @@ export class StreamBuffer implements BusListener {
     this.leaveBehind()
   }
 
-  /** Subscriptions read for themselves what was not delivered and is no longer in memory. */
+  /** Makes subscriptions read the events that were not delivered and are no longer in memory. */
   private leaveBehind(): void {
     const first = this.recent[0]?.position ?? this.head + 1n
     if (first <= this.delivered + 1n) return
@@ -293,7 +293,7 @@ export class StreamBuffer implements BusListener {
     for (const subscription of this.subscriptions) subscription.fallBehind(delivered)
   }
 
-  /** Ends all subscriptions: events that they have heard, or would have heard, are lost. */
+  /** Ends all subscriptions: events that they received, or would have received, are lost. */
   private expire(): void {
     this.options.onExpired()
     for (const subscription of this.subscriptions) subscription.end(new Refusal('cursorExpired'))
@@ -306,7 +306,7 @@ export class StreamBuffer implements BusListener {
     try {
       for (;;) {
         const { head, headAt } = this
-        // With the last known event: the next ones follow it, or belong to another history.
+        // The page begins with the last known event, which shows whether the next ones belong to the same history.
         const page = await this.options.reader.from(this.options.environmentId, head)
         const [first] = page
         if (first?.position === head && !agree(first.occurredAt.getTime(), headAt)) {

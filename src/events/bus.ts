@@ -15,8 +15,8 @@ export interface BusListener {
  */
 export interface Bus {
   /**
-   * Announces events of one environment. Never throws and never waits: the events are committed, whatever happens to
-   * the signal.
+   * Announces events of one environment. Never throws and never waits: the events are committed, even if the signal is
+   * lost.
    */
   publish(events: readonly StreamEvent[]): void
   /** Resolves once signals arrive, with a function that unsubscribes. */

@@ -4,8 +4,8 @@ import { isUuid } from '../request/shape.ts'
 import type { StreamEvent } from './catalogue.ts'
 
 /**
- * A point of a stream: behind the event at a position. After a restore, or after the failover to a standby that lagged,
- * other events take the positions of lost ones. The time of its event tells the two apart.
+ * A point of a stream: after the event at a position. After a restore, or after the failover to a standby that lagged,
+ * other events take the positions of lost ones. The time of the event distinguishes the two.
  */
 export interface StreamPoint {
   readonly position: bigint
@@ -13,7 +13,7 @@ export interface StreamPoint {
   readonly at: number | null
 }
 
-/** False when the points belong to different histories. True when that cannot be told. */
+/** False when the points belong to different histories. True when that is not known. */
 export const agree = (one: number | null, other: number | null): boolean =>
   one === null || other === null || one === other
 

@@ -14,7 +14,7 @@ export interface HistoryFilter extends EventFilter {
   readonly to: Date | null
 }
 
-/** A page: after one event, before another, from the near end of either. */
+/** A page of the events between two points: the first of them or, backwards, the last. */
 export interface EventPage {
   readonly after: StreamPoint | null
   readonly before: StreamPoint | null
@@ -61,7 +61,7 @@ export interface EndRow {
   readonly reached_at: Date | null
 }
 
-/** Of `streams`. Earlier versions of the service move the position alone: the time then belongs to another event. */
+/** Columns of `streams`. Earlier versions of the service move only the position: the time is then of another event. */
 export const END_COLUMNS = 'position, CASE WHEN reached_position = position THEN reached_at END AS reached_at'
 
 export const endOf = (row: EndRow): StreamPoint => ({

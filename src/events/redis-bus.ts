@@ -8,7 +8,7 @@ export interface RedisBusOptions {
   readonly url: string
   /** Called with the cause, for every failed attempt to use Redis. */
   readonly onError?: (error: unknown) => void
-  /** Called when Redis goes away and when it is back. */
+  /** Called when Redis becomes unusable and when it is usable again. */
   readonly onChange?: (isConnected: boolean) => void
 }
 
@@ -39,14 +39,14 @@ const OPTIONS: RedisOptions = {
   // A signal that cannot be sent now is not worth sending later.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  // Done here, since listeners must look for missed events only after signals arrive again.
+  // Subscriptions are renewed here: listeners must look for missed events only after signals arrive again.
   autoResubscribe: false,
   retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1_000),
 }
 
 /**
- * The bus between instances. Redis carries signals and stores nothing. It may go away at any time: events then come
- * later, from Postgres, and no write fails.
+ * The bus between instances. Redis carries signals and stores nothing. While it is unreachable, events come later, from
+ * Postgres, and no write fails.
  */
 export function createRedisBus({ url, onError = () => {}, onChange = () => {} }: RedisBusOptions): Bus {
   const instance = randomUUID()

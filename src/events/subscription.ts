@@ -21,9 +21,9 @@ const PULLED = 32
 /**
  * - `new`: has no sink yet;
  * - `behind`: works its way forward through recent events and pages from Postgres;
- * - `waiting`: will go on by itself, after a read or in the next turn of the event loop;
+ * - `waiting`: continues by itself, after a read or in the next turn of the event loop;
  * - `full`: its sink asked for a pause;
- * - `live`: stands in the index of its buffer, which gives it what it matches;
+ * - `live`: is in the index of its buffer, which delivers matching events;
  * - `ended`.
  */
 type State = 'new' | 'behind' | 'waiting' | 'full' | 'live' | 'ended'

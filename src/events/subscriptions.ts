@@ -14,7 +14,7 @@ export interface SubscriptionsOptions {
   readonly bus: Bus
   /** Called when the database could not be read. The next second tries again. */
   readonly onError?: (error: unknown) => void
-  /** Called when the events that subscriptions of an environment have heard are no longer those of the database. */
+  /** Called when the database no longer has the events that subscriptions of an environment have received. */
   readonly onExpired?: (environmentId: string) => void
   /** Called with the oldest event of each delivered batch. */
   readonly onDelivery?: (event: StreamEvent) => void

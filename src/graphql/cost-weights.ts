@@ -42,7 +42,7 @@ export const LIST_SIZES: Readonly<Record<string, number>> = {
   'XpSource.times': 100,
 }
 
-/** The arguments that say the size of a plain list: a number, or a list with a value for each entry. */
+/** The arguments that give the size of a plain list: a number, or a list with a value for each entry. */
 export const SIZE_ARGUMENTS: Readonly<Record<string, string>> = {
   'BattlePassInsight.xp': 'sources',
   'Player.storage': 'keys',
@@ -54,5 +54,5 @@ export const MUTATION = 10
 export const SUBSCRIPTION = 10
 /** `totalCount` reads beyond the page. */
 export const TOTAL_COUNT = 10
-/** `__schema` and `__type`, whatever they select. */
+/** `__schema` and `__type`, with any selections. */
 export const INTROSPECTION = 100

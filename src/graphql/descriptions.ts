@@ -7,8 +7,8 @@ import SchemaBuilder, {
 } from '@pothos/core'
 
 /**
- * Words of the schema that mean the same wherever they stand, described once. A field, an argument or a value of an
- * input that has a description of its own keeps it.
+ * Names in the schema with the same meaning everywhere, described once. A description of the field, argument or input
+ * value itself takes precedence.
  */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   amount: 'The number of units.',
@@ -17,7 +17,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   createdAt: 'The time of its creation.',
   currency: 'A currency, as the scenario and its prices name it: 1 to 64 characters.',
   cursor: 'Its place in the stream, for `after` and `before`.',
-  customData: 'What a game client sends to the webhook.',
+  customData: 'The data that a game client sends to the webhook.',
   definition: 'The definition of the scenario.',
   enabled: 'When false, logins through this provider fail with `custom auth disabled`.',
   endedAt: 'The time of completion or cancellation; null for an active run.',
@@ -72,7 +72,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   xp: 'The total of xp.',
 }
 
-/** What is part of every connection. */
+/** The fields of every connection. */
 const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
   cursor: 'The place of the entry, for `after` and `before`.',
   edges: 'The entries of the page.',
@@ -85,7 +85,7 @@ const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
   startCursor: 'The place of the first entry. Pass it as `before` for the previous page.',
 }
 
-/** What arguments that may be left out ask for. */
+/** The optional arguments. */
 const ARGUMENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   after: 'A cursor: the page begins after it.',
   before: 'A cursor: the page ends before it.',
@@ -111,7 +111,7 @@ declare global {
   }
 }
 
-/** Describes what has no description of its own: the parts of connections, and words that mean the same everywhere. */
+/** Adds missing descriptions: of the parts of connections, and of names with the same meaning everywhere. */
 class DescriptionsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onTypeConfig(config: PothosTypeConfig): PothosTypeConfig {
     return { ...config, description: config.description ?? describeType(config.name) }
@@ -140,5 +140,5 @@ function describeType(name: string): string | undefined {
   if (PAGED.test(name)) return name.endsWith('Edge') ? 'An entry of a page.' : 'A page of a list.'
   const [, first = '', rest = '', kind] = /^(.)(.*)(Input|Result|Payload)$/.exec(name) ?? []
   if (kind === undefined) return undefined
-  return `What \`${first.toLowerCase()}${rest}\` ${kind === 'Input' ? 'takes' : 'answers'}.`
+  return `The ${kind === 'Input' ? 'input' : 'result'} of \`${first.toLowerCase()}${rest}\`.`
 }

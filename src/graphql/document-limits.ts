@@ -19,8 +19,8 @@ const MAX_DEPTH = 10
 const MAX_ALIASES = 15
 const MAX_TOKENS = 1_000
 /**
- * The same as for a message over a WebSocket. Longer values go into variables: to report a fault's place, lines are
- * counted.
+ * The same as for a message over a WebSocket. Longer values go into variables: to report the place of a fault, the
+ * lines of the document are counted.
  */
 const MAX_LENGTH = 64 * 1024
 const MAX_DIRECTIVES = 50
@@ -44,7 +44,7 @@ function checkLength({ length }: string): void {
   if (length > MAX_LENGTH) throw new GraphQLError(`Syntax Error: Length limit of ${MAX_LENGTH} exceeded.`)
 }
 
-/** Unlike Yoga's own plugins for such rules, it also holds over WebSocket. */
+/** Unlike Yoga's own plugins for rules, it also applies over WebSocket. */
 function withRule(rule: ValidationRule): Plugin {
   return { onValidate: ({ addValidationRule }) => addValidationRule(rule) }
 }

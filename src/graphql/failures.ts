@@ -41,15 +41,15 @@ export function maskedExecution(log: Logger): Plugin<Partial<Context>> {
 }
 
 /**
- * A fault of a variable's value, at its place in the input, whatever the variable is called. graphql-js puts the whole
- * value into its message, which may be long or secret, so only the place is kept.
+ * A fault of a variable's value, at its place in the input, regardless of the variable's name. graphql-js puts the
+ * whole value into its message, which may be long or secret, so only the place is kept.
  */
 function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
   const tail = `; ${fault.message}`
   const told = error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
   const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(told) ?? []
   if (variable === undefined) return fault
-  // In two steps, each of which reads a character once, however long the value is.
+  // In two steps: each reads a character once, so that a long value does not take long.
   const [, place = variable] = / at "(\w[\w.[\]]*)"$/.exec(told) ?? []
   const below = place.replace(/^\w+/, '')
   const message = withoutSuggestion(fault.message)

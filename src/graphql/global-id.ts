@@ -1,4 +1,4 @@
-// Global ids: `Player:0192…`, `Run:<player>/<run>`. Each part is percent-encoded, so that names may hold any character.
+// Global ids: `Player:0192…`, `Run:<player>/<run>`. Each part is percent-encoded, so names may hold any character.
 
 /** The global id of an object. */
 export const globalId = (type: string, ...parts: readonly (string | number)[]): string =>

@@ -73,7 +73,7 @@ export class Heartbeat<T extends Beating> {
   private ping(due: readonly T[]): void {
     for (const one of due.slice(0, SLICE)) {
       one.pingAt = this.beats + PING_SECONDS
-      // A stalled client cannot read the ping before everything else. Stalls have a limit of their own.
+      // A stalled client cannot read the ping before everything else. Stalls have their own limit.
       if (!one.isAlive && !one.outlet.stall.isStanding) one.socket.terminate()
       one.isAlive = false
       one.outlet.ping()

@@ -27,15 +27,15 @@ type Variables = Readonly<Record<string, unknown>>
 /** The size of a list: fixed, or known with the variables. */
 type Size = number | ((variables: Variables) => number)
 
-/** A cost: what is fixed, and lists whose size the variables say. */
+/** A cost: a fixed part, and lists whose size the variables give. */
 interface Cost {
   fixed: number
   readonly lists: { readonly size: (variables: Variables) => number; readonly each: Cost }[]
 }
 
 /**
- * What an operation costs, from its document and variables, before it runs: an object is 1, and a list is its size times
- * its entry. docs/graphql.md has the rules. A fixed cost is counted once for each document.
+ * The cost of an operation, from its document and variables, before it runs: an object is 1, and a list is its size
+ * times its entry. docs/graphql.md has the rules. A fixed cost is counted once for each document.
  */
 export function costOf(
   operation: OperationDefinitionNode,
@@ -151,7 +151,7 @@ class Counting {
     return argument === undefined ? usual : this.argument(node, field, [argument], usual)
   }
 
-  /** The size that arguments say, between 1 and `max`: execution refuses any other. */
+  /** The size that arguments give, between 1 and `max`: execution refuses any other. */
   private argument(
     node: FieldNode,
     { args }: GraphQLField<unknown, unknown>,

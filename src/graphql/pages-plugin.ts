@@ -83,8 +83,8 @@ const PAGE_INFO: FieldNode = {
 }
 
 /**
- * A list of which only the type is requested is resolved like any other: otherwise Pothos would skip its resolver,
- * which checks the caller.
+ * When only the type of a list is requested, the list is resolved like any other: otherwise Pothos would skip its
+ * resolver, which checks the caller.
  */
 function withPageInfo(info: GraphQLResolveInfo): GraphQLResolveInfo {
   const isBare = ({ selectionSet }: FieldNode) =>

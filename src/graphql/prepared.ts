@@ -23,7 +23,7 @@ import type { Context } from './context.ts'
 /** Completes a resolver's value. Throws for anything but plain values. */
 type Complete = (value: unknown) => unknown
 
-/** An operation of one field with plain values below: present values, and resolvers that read their parent alone. */
+/** An operation of one field with plain values below: present values, and resolvers that read only their parent. */
 interface Prepared {
   readonly operation: OperationDefinitionNode
   readonly field: GraphQLField<unknown, unknown>
@@ -169,7 +169,7 @@ function isOdd(value: unknown): boolean {
   return true
 }
 
-/** The parameters of a resolver show what it uses: one with its parent alone knows neither caller nor arguments. */
+/** A resolver with its parent as the only parameter uses neither caller nor arguments. */
 const isPlain = ({ args, resolve }: GraphQLField<unknown, unknown>): boolean =>
   args.length === 0 && (resolve === undefined || resolve.length === 1)
 

@@ -9,7 +9,7 @@ import { orNull } from './node.ts'
 export async function findReadable(context: Context, playerId: string): Promise<PlayerRef | null> {
   const caller = await context.caller()
   if (caller.kind === 'player') {
-    // First, as every field refuses a banned player, whatever it asks for.
+    // Checked first: every field refuses a banned player, for any id.
     await context.service.run(admitPlayer(caller))
     if (caller.playerId !== playerId.toLowerCase()) return null
     const { environmentId, playerId: own } = caller

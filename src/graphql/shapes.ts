@@ -45,7 +45,7 @@ function enumOf(values: readonly string[]) {
 const optionsOf = ({ type, isRequired, description }: Field<unknown>) =>
   ({ type: typeOf(type) as 'String', required: isRequired, description }) as const
 
-/** Values as graphql-js delivers them, without limits checked: a shape reads them. */
+/** Values as graphql-js delivers them. Their limits are not checked: a shape does that. */
 export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string> ? string : unknown }
 
 /** The single argument `input` of a mutation, with an input type made from the request. */

@@ -58,7 +58,7 @@ const CLOSE_TIMEOUT_MS = 2_000
 
 type Params = { authorization?: unknown; sdkKey?: unknown; operator?: unknown }
 
-/** What graphql-ws hands from a message to its operation, in place of a root value. */
+/** The data that graphql-ws passes from a message to its operation, in place of a root value. */
 interface Message {
   readonly execute: (args: ExecutionArgs) => never
   readonly extensions: unknown
@@ -389,7 +389,7 @@ function checked<T>(read: () => T): T | GraphQLError[] {
   }
 }
 
-/** Closes the connection with the answer: a sender that keeps it open would keep the service from stopping. */
+/** Refuses an upgrade, and closes the connection. */
 function refuse(socket: Duplex, status: string): void {
   // Destroyed even if the sender does not close: nothing else tracks the socket, and the service could not stop.
   socket.once('finish', () => socket.destroy())

@@ -111,7 +111,7 @@ function framesOf(results: Results): Readable {
     frames.push(null)
   }
 
-  // Some clients take the answer for begun only with its first bytes.
+  // Some clients consider the answer begun only at its first bytes.
   frames.push(COMMENT)
   const ping = setInterval(() => {
     if (frames.readableLength === 0) frames.push(COMMENT)

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 
-/** A connection that takes nothing for so long is ended. */
+/** A connection that takes nothing for this long is ended. */
 const STALL_SECONDS = 10
 
 /**
- * Notices a connection that takes nothing of what waits for it. Seconds are counted, not taken from a clock: those in
- * which the service itself stood still are not the client's fault. The network's own buffers, some megabytes, count as
- * taken.
+ * Notices a connection that takes none of the bytes that wait for it. Seconds are counted, not taken from a clock:
+ * seconds in which the service itself was frozen are not the client's fault. The network's own buffers, some megabytes,
+ * count as taken.
  */
 export class Stall {
   private readonly connection: Socket

@@ -48,7 +48,7 @@ export interface GraphqlOptions {
   readonly connectionLimits: ConnectionLimits
 }
 
-/** What a call says of itself, over whatever transport. */
+/** The data of a call, over any transport. */
 interface Call {
   readonly authorization: string | null
   readonly sdkKey: string | null
@@ -57,7 +57,7 @@ interface Call {
   readonly lastEventId: string | null
   readonly requestId: string | undefined
   readonly isSocket: boolean
-  /** Aborts once nobody waits for the answer any more. */
+  /** Aborts once the client no longer waits for the answer. */
   readonly closed: () => AbortSignal
 }
 
@@ -96,7 +96,7 @@ export async function createGraphql(options: GraphqlOptions) {
   const costLimit = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
   const live = createLive({ metrics, mask: maskError, tidy, count: operations.count, refuseCost: costLimit.refuse })
 
-  /** What resolvers work with, for one call. */
+  /** The context of resolvers for one call. */
   function createContext(call: Call): Context {
     const access = accessOf(service, call, 'forbidden')
     let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
@@ -130,7 +130,7 @@ export async function createGraphql(options: GraphqlOptions) {
     batching: false,
     multipart: false,
     logging: false,
-    // Bodies are read before, up to a limit of ours, and origins are let in there.
+    // `serve.ts` reads bodies, up to its own limit, and checks origins.
     maxRequestBodySize: false,
     cors: false,
     parserAndValidationCache: { documentCache: documents, errorCache: documents.errorCache },
@@ -220,8 +220,8 @@ export async function createGraphql(options: GraphqlOptions) {
 }
 
 /**
- * Counts a subscription of a caller, and an event stream of its own with the address of the client. Returns what counts
- * it off. Refuses one too many.
+ * Counts a subscription of a caller and, if `streamOf` is the client's address, its event stream. Returns a function
+ * that ends the count. Refuses when too many are open.
  */
 function holdSubscription(limits: ConnectionLimits, caller: Caller, streamOf: string | undefined): () => void {
   const id = idOfCaller(caller)

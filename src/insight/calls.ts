@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { purge } from '../db/purge.ts'
 import type { Range } from './range.ts'
 
-// How much an environment is played, by the minute. Counts are kept in memory and written every few seconds, so that a
+// The calls of an environment's players, by minute. Counts are kept in memory and written every few seconds, so that a
 // call costs no statement. An instance that is killed loses the calls that it has not written.
 
 /** Minutes are kept for this long. */

@@ -78,8 +78,8 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
 }
 
 /**
- * Moves at most {@link ROWS} changes into the totals. Returns how many, or null while another session does so. One statement does it, so that a reader of both
- * tables sees each change once.
+ * Moves at most {@link ROWS} changes into the totals. Returns how many, or null while another session does so. One
+ * statement does it, so that a reader of both tables sees each change once.
  */
 export async function foldChanges(pool: Pool): Promise<number | null> {
   const { rows } = await pool.query<{ taken: number | null }>({

@@ -30,7 +30,7 @@ const SOURCES = 20
 const MAX_SOURCES = 100
 
 /** The sum of many players' xp can exceed 64 bits. */
-const SUM = 'A sum beyond 64 bits is given as the largest or smallest that they hold.'
+const SUM = 'A sum beyond 64 bits is given as the largest or smallest 64-bit integer.'
 const toInt64 = (sum: bigint): bigint => (sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum)
 
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)

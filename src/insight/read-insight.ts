@@ -6,8 +6,8 @@ import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definiti
 import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
 import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
 
-// The figures of one battle pass on dashboards. They are sums of the tally, which is written with the books, so they
-// are those of the last commit. No player is read.
+// The figures of one battle pass on dashboards, as of the last commit: they are sums of the tally, which is written
+// with the books. No player is read.
 
 export interface PassNodeRef extends ScenarioRef {
   readonly nodeId: string
@@ -20,7 +20,7 @@ export interface InsightRef {
   readonly range: Range
 }
 
-/** Where players stood at the end of the range, and what changed in it. */
+/** The players of a level at the end of the range, and the changes in the range. */
 export interface LevelInsight {
   readonly level: number
   /** Players at exactly this level, and those of them with premium. */
@@ -39,7 +39,7 @@ export interface TierInsight {
   readonly level: number
   readonly track: Track
   readonly reached: number
-  /** Players who can claim it or have: on the premium track those with premium. */
+  /** Players who can claim the tier or have claimed it: on the premium track those with premium. */
   readonly entitled: number
   readonly claimed: number
   readonly unclaimed: number

@@ -3,7 +3,7 @@ import { inTransaction, queryWithin } from '../db/transaction.ts'
 import type { PassNode } from '../scenario/definition.ts'
 import { parseDefinition } from '../scenario/parse-definition.ts'
 
-/** By then calls under the previous definition have ended: the database ends idle transactions. */
+/** After this time calls under the previous definition have ended: the database ends idle transactions. */
 const SETTLED_MS = 20_000
 /** Long enough for tens of millions of passes. */
 const STATEMENT_TIMEOUT_MS = 600_000
@@ -19,9 +19,9 @@ export interface RecountOptions {
 
 /**
  * Recounts the players at each level, for each scenario that was published since its last count: an edit moves players
- * without a call of theirs. The difference is appended like any other change, so that figures of earlier days stay as
- * they were. Calls go on meanwhile and append what they change by the new definition. Returns the number of counted
- * scenarios.
+ * to other levels without a call. The difference is appended like any other change, so that figures of earlier days
+ * stay as they were. Calls go on meanwhile and append their changes by the new definition. Returns the number of
+ * counted scenarios.
  */
 export async function recountStanding(pool: Pool, options: RecountOptions = {}): Promise<number> {
   let counted = 0

@@ -4,18 +4,19 @@ import type { Insertion } from '../commit/statement.ts'
 import { arrayOf, bigint, int, nextInsertion, rowsOf, text, uuid } from '../commit/table.ts'
 
 /**
- * What is counted, and what its level and detail say. `standing` moves with a player: where it was is counted down, where
- * it is now up, so that the sum up to any day is how players stood then. Days and hours are those of UTC.
+ * The measures, with the meaning of their level and detail. `standing` moves with a player: its old level is counted
+ * down and its new one up, so that the sum up to a day gives the players at each level on that day. Days and hours are
+ * in UTC.
  *
  * - `standing`, by day: players at the level of their xp by the definition of that day; detail `free` or `premium`.
  * - `joined`, `active`, `completed`, by day: players on their first day, on each day that they played, and at the end.
- * - `premium`, by day: premium bought or given, at the level that the player had; taken back counts down.
+ * - `premium`, by day: premium bought or granted, at the level that the player had. A revocation counts down.
  * - `claimed`, by day: tiers claimed, by level; the detail is the track. A reset counts down.
  * - `xp`, by hour, after a quarter of a year by day: grants, and in the amount their xp; the detail is the source.
  * - `login`, by hour, for a quarter of a year: custom logins; the node is the provider, the detail the outcome, the level
  *   a step of latency, the amount their milliseconds. `login_day` is the same by day, for ever: a month by hours would be
  *   too many rows.
- * - `attempts`, by hour, after a quarter of a year by day: the same logins; the level is how many times the webhook was asked.
+ * - `attempts`, by hour, after a quarter of a year by day: the same logins; the level is the number of webhook calls.
  */
 export const BUCKETS = {
   standing: 'day',

@@ -74,7 +74,7 @@ builder.queryFields((t) => ({
   players: t.connection(
     {
       type: PlayerType,
-      description: `The players of an environment, by default the newest first. A page continues behind a position, not behind a player: a player who moves past it meanwhile, by a login or a level, may be met twice or not at all. A page ends early when ${inThousands(MAX_ROWS)} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
+      description: `The players of an environment, by default the newest first. A page continues behind a position, not behind a player: a player who moves past it meanwhile, by a login or a level, may appear twice or not at all. A page ends early when ${inThousands(MAX_ROWS)} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')

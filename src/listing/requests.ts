@@ -25,7 +25,7 @@ export const filterRequest = shape({
   environment,
   search: optional(
     text(
-      'An id (`playerId` or `id`), a subject, or a part of a nickname without regard to letter case and accents; only its beginning where `nicknameSearch` says `PREFIX`.',
+      'An id (`playerId` or `id`), a subject, or a part of a nickname without regard to letter case and accents; only its beginning if `nicknameSearch` is `PREFIX`.',
       { max: MAX_SUBJECT },
     ),
   ),

@@ -28,7 +28,7 @@ export interface PlayerSearch extends PlayerFilter {
   readonly provider?: string | null
 }
 
-/** A page of what a search finds. */
+/** A page of the players that a search finds. */
 export interface FoundPlayers {
   readonly positions: ListPosition[]
   /** The position where the search stopped before the page was full: more players may follow. Null when none follow. */
@@ -51,8 +51,8 @@ const FEW = 20_000
 /** The highest count of a list. */
 export const MAX_COUNT = 10_000
 /**
- * The indexed expression for nicknames that are too long for the index, and the length of it that is certainly a
- * beginning of the folded name.
+ * The indexed expression for nicknames that are too long for the index, and the number of its first characters that are
+ * certainly the beginning of the folded name.
  */
 const LONG = 'fold_name(left(n.nickname, 128))'
 const LONG_START = 24
@@ -175,7 +175,7 @@ interface Text {
   readonly asked?: string
   readonly named: (most: number) => string | undefined
   readonly searched: Searched
-  /** The text is a subject alone, so few players match. */
+  /** The text is only a subject, so few players match. */
   readonly isFew: boolean
 }
 

@@ -71,7 +71,7 @@ const bounded = (at: Date): Date => {
 }
 const moment = (at: Date): string => `${literal(bounded(at).toISOString())}::timestamptz`
 
-/** The values in the database, whatever a caller sends. */
+/** The values in the database: no text of a caller becomes SQL. */
 const STATUSES = { active: 'active', banned: 'banned', deleted: 'deleted' } as const satisfies Record<Status, Status>
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined
@@ -104,7 +104,7 @@ export interface Source {
   readonly isAll?: boolean
 }
 
-/** What a search adds to a list. */
+/** The source and the condition that a search adds to a list. */
 export interface Searched {
   readonly source: Source
   readonly condition: Condition
@@ -291,7 +291,7 @@ export class ListPart {
   private baseOf(alias: 'p' | 's' | 'l'): string[] {
     if (alias !== 's') return [this.environment(alias)]
     const { pass } = this.filter
-    if (!pass) throw new Error('a list by what players have on a pass names the pass')
+    if (!pass) throw new Error('a list by values of a pass must name the pass')
     return [
       this.environment(alias),
       `s.scenario_id = ${literal(pass.scenarioId)}`,

@@ -87,10 +87,7 @@ const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
   values: ERRORS,
 })
 
-/**
- * The owner of the rows of a ledger. Answers that an earlier version stored have no id: then the latest matching row is
- * meant.
- */
+/** The owner of the rows of a ledger. Answers of earlier versions have no row id: the latest matching row counts. */
 const ownerOf = ({ environmentId, playerId }: PlayerRef) => ({ environmentId, playerId })
 
 const payload = <Outcome>(name: string, description?: string) => {
@@ -134,7 +131,7 @@ builder.objectField(ChangePayload, 'changed', (t) =>
   }),
 )
 
-const WalletPayload = payload<Moved>('WalletPayload', 'What `creditWallet` and `debitWallet` leave.')
+const WalletPayload = payload<Moved>('WalletPayload', 'The result of `creditWallet` and `debitWallet`.')
 builder.objectField(WalletPayload, 'balance', (t) =>
   t.field({
     type: 'Int64',

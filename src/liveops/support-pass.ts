@@ -138,7 +138,7 @@ export function grantPremium(call: SupportCall, input: NodeInput): Command<Chang
   return setPremium(call, 'grant_premium', input, true)
 }
 
-/** Takes premium back. Refused while premium tiers are claimed, since their rewards required it. */
+/** Revokes premium. Refused while premium tiers are claimed, since their rewards required it. */
 export function revokePremium(call: SupportCall, input: NodeInput): Command<Changed> {
   return setPremium(call, 'revoke_premium', input, false)
 }

@@ -31,7 +31,7 @@ const readiness: Schema = {
   properties: { status: state, writes: { type: 'string', enum: ['refused'] } },
 }
 
-// Tests check every answer against it, and that it has every route.
+// Tests check every answer against this document, and that it has every route.
 
 /** The published description of the REST surface. */
 export const openapi = {
@@ -41,7 +41,7 @@ export const openapi = {
     version: '0.1.0',
     description:
       'Battle passes for live games.\n\n' +
-      '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds what it shows beyond 2^53.)\n' +
+      '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds integers beyond 2^53.)\n' +
       '- A game\'s "no" comes with status 200 in the field `error`; check `success`.\n' +
       '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`, and a 412 the current version.\n' +
       '- After a 503 the outcome is unknown: send the same request again, with the same key.\n' +

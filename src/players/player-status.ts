@@ -26,7 +26,7 @@ export function askStatus(player: Player): One<StatusRow> {
   return player.one(statusRead)
 }
 
-/** A player that this very group creates. */
+/** Notes that a player is active, in the group that creates it. */
 export function admitNew(player: Player): void {
   player.slot(statusRead, '').note({ status: 'active' })
 }

@@ -13,7 +13,7 @@ export const storageValues: Field<StorageValues> = {
   ),
   read(source: Source, name: string, faults: Fault[]) {
     const values = members(object('').read(source, name, faults))
-    // Such a key cannot be stored at all; the limits refuse keys that are too long.
+    // These characters cannot be stored in a key; the limits refuse keys that are too long.
     if ([...values.keys()].every(isCleanText)) return values
     faults.push({ path: name, message: 'keys must not contain NUL or a lone surrogate' })
     return new Map()
@@ -27,7 +27,7 @@ export const storageGetRequest = shape({
 })
 export const storageSetRequest = shape({ values: storageValues })
 export const storageDeleteRequest = shape({ keys: storageKeys })
-/** A loop may start with an empty text: no key sorts before it. */
+/** A loop over pages may start with an empty `after`: no key sorts before it. */
 export const storageListRequest = shape({
   after: optional(
     text('The `next` of the previous answer. Default: from the first key.', {

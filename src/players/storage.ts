@@ -16,7 +16,7 @@ import { type StorageValues, storageDeleteRequest, storageListRequest, storageSe
 export function storageFaults(values: StorageValues): Fault[] {
   const faults: Fault[] = []
   for (const [key, value] of values) {
-    // Named by its beginning, however long the key is.
+    // Named by its beginning: the key may be long.
     const path = `values.${beginningOf(key)}`
     if (!isCleanText(key)) faults.push({ path, message: 'the key must not contain NUL or a lone surrogate' })
     const length = lengthOf(key, MAX_STORAGE_KEY)
@@ -51,7 +51,7 @@ const sizesOf = storage.many([], rowKey, { columns: ['key', 'bytes'], orderBy })
 const valuesOf = storage.many([], rowKey, { columns: ['key', 'value', 'updatedAt'], orderBy })
 const valueByKey = storage.one({ columns: ['key', 'value', 'updatedAt'] })
 
-/** Asks for the keys of a player, on which a change rests. */
+/** Asks for the keys of a player's storage, which a change needs. */
 export function askKeys(player: Player): void {
   player.many(keysOf)
 }
@@ -110,7 +110,7 @@ export function putWithinLimits(player: Player, values: StorageValues): void {
   putValues(player, values)
 }
 
-/** Bytes of values on their way to the database. */
+/** Rough number of bytes of values that are sent to the database. */
 export function bytesOf(values: StorageValues): number {
   let bytes = 0
   for (const [key, value] of values) bytes += key.length + value.length
@@ -206,7 +206,7 @@ export interface StorageList {
 
 /**
  * Lists the keys after a given one, so that a full storage can be read in pieces. The given key need not exist. A key
- * that stays in the storage is listed once, whatever is written between two pages. Operators may read any player's
+ * that stays in the storage is listed once, also with writes between two pages. Operators may read any player's
  * storage.
  */
 export function listStorage(

@@ -45,11 +45,11 @@ export const isEnvironmentName = isSlug
 const MAX_ENVIRONMENTS = 100
 
 export const createEnvironmentRequest = shape({
-  name: newSlug('As in `production`: a-z, 0-9, _ and -, at most 32.'),
+  name: newSlug('A name such as `production`: a-z, 0-9, _ and -, at most 32.'),
   reason,
 })
 export const renameProjectRequest = shape({
-  name: text(`What the project is to be called: 1 to ${MAX_NAME} characters.`, { max: MAX_NAME }),
+  name: text(`The new name of the project: 1 to ${MAX_NAME} characters.`, { max: MAX_NAME }),
   reason,
 })
 
@@ -111,7 +111,7 @@ export function renameProject(
 
 /** Locks a project, so that its changes run one after another. Returns its name. */
 async function lockProject(client: ClientBase, projectId: string): Promise<string> {
-  // References to the project, such as a new key, need not wait.
+  // References to the project, such as a new key, do not wait.
   const { rows } = await client.query<{ name: string }>('SELECT name FROM projects WHERE id = $1 FOR NO KEY UPDATE', [
     projectId,
   ])

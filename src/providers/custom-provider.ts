@@ -77,7 +77,7 @@ export async function findCustomProvider(
   return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets }
 }
 
-/** One row for each secret that was replaced, or a single one without. */
+/** One row for each replaced secret, or a single row without one. */
 interface StoredSecrets {
   readonly url: string
   readonly secret: string

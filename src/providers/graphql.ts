@@ -29,7 +29,7 @@ import {
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
 
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
-  description: "A login provider that asks a studio's webhook (spec 2.3).",
+  description: "A login provider that calls a studio's webhook (spec 2.3).",
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name that logins use, such as `default`.' }),
     enabled: t.exposeBoolean('enabled'),
@@ -160,7 +160,7 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
     data: t.field({
       type: 'JSON',
       nullable: true,
-      description: "What the login would write into the player's storage. Null when it would write nothing.",
+      description: "The values that the login would write into the player's storage. Null when it would write nothing.",
       resolve: ({ answer }) => jsonOrNull(dataText(answer)),
     }),
     dataText: t.string({

@@ -33,8 +33,8 @@ export function redact(text: string): string {
 }
 
 /**
- * A JSON text with the write-only members of the text that it replaces, where it does not give them again. They come
- * last in their objects, sorted by name: the same settings give the same text.
+ * A JSON text with the write-only members of the text that it replaces, unless it has them itself. They come last in
+ * their objects, sorted by name: the same settings give the same text.
  */
 export function withKeptSecrets(text: string, replaced = 'null'): string {
   switch (kindOf(text)) {

@@ -44,8 +44,8 @@ export interface RotatedSecret {
 
 /**
  * Replaces the secret of a custom provider from the next login on, with one audit row. Each replaced secret keeps
- * signing until its own time is over, even through further rotations, so that a promised time holds. The current secret
- * given again changes nothing, except that an overlap of 0 ends the others.
+ * signing until its own time is over, even through further rotations, so that a promised time holds. Setting the current
+ * secret again changes nothing, except that an overlap of 0 ends the others.
  */
 export async function rotateProviderSecret(
   { operatorPool, secrets }: SettingsDesk,

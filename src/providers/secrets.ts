@@ -24,7 +24,7 @@ export interface Secrets {
    * texts.
    */
   seal(plain: string, context: SecretContext): string
-  /** Throws for a text that was sealed for another owner, with a missing key, or not by this. */
+  /** Throws for a text that was sealed for another owner or with a missing key, or that `seal` did not write. */
   open(sealed: string, context: SecretContext): string
 }
 

@@ -49,10 +49,10 @@ export interface AuthProviderSettings {
   readonly removed: readonly PlatformKind[]
 }
 
-/** Without a secret the stored one is kept. */
+/** When the secret is null, the stored one is kept. */
 export type CustomProviderSettings = RequestOf<typeof customProviderRequest>
 
-/** What changing settings needs. */
+/** The dependencies of changing settings. */
 export interface SettingsDesk {
   readonly operatorPool: Pool
   readonly secrets: Secrets

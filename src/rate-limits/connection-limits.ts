@@ -1,6 +1,6 @@
 import { readLimits } from './read-limits.ts'
 
-/** The limits of what is open at once, by name: what is counted, and by whom. */
+/** The connection limits by name, with the connections that each counts. */
 export const CONNECTION_LIMITS = {
   connections: 'connections of an address, WebSockets included',
   sockets: 'WebSockets and event streams of a client address',
@@ -42,7 +42,7 @@ export interface ConnectionLimitsOptions {
   readonly onLimited: (name: ConnectionLimitName) => void
 }
 
-/** Counts what is open on this instance. */
+/** Counts open connections and subscriptions on this instance. */
 export class ConnectionLimits {
   private readonly options: ConnectionLimitsOptions
   private readonly open = new Map<string, number>()
@@ -51,7 +51,7 @@ export class ConnectionLimits {
     this.options = options
   }
 
-  /** Counts one more of an address or a caller. Returns what counts it off, once; undefined when it is one too many. */
+  /** Counts one more for an address or a caller. Returns a function that ends the count; undefined above the limit. */
   hold(name: ConnectionLimitName, holder: string): (() => void) | undefined {
     const limit = this.options.settings[name]
     if (limit === null) return () => undefined
@@ -69,7 +69,7 @@ export class ConnectionLimits {
     }
   }
 
-  /** Holders in memory: those with something open. */
+  /** Holders in memory: those with an open connection or subscription. */
   get size(): number {
     return this.open.size
   }

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { Refusal } from '../errors.ts'
 import { readLimits } from './read-limits.ts'
 
-/** The limits by name: the counted calls, and who is counted. */
+/** The rate limits by name, with the calls that each counts. */
 const RATE_LIMITS = {
   login: 'logins, links, refreshes and logouts of a client address',
   sdk_key: 'logins, links, refreshes and logouts of an SDK key',
@@ -54,11 +54,11 @@ export interface RateLimits {
   countLogin(address: string): Promise<void>
   /** The same by its SDK key. */
   countLoginOf(sdkKeyId: string): Promise<void>
-  /** A call of a player, of this instance alone: a shared count would cost a round trip. */
+  /** A call of a player, counted only by this instance: a shared count would cost a round trip. */
   countPlayer(playerId: string): void
-  /** A call of a platform key, of this instance alone. */
+  /** A call of a platform key, counted only by this instance. */
   countOperator(keyId: string): void
-  /** The cost of a GraphQL operation, by the id of its caller or the client's address, of this instance alone. */
+  /** The cost of a GraphQL operation, by its caller's id or the client's address, counted only by this instance. */
   countCost(payer: string, cost: number): void
   close(): Promise<void>
 }
@@ -78,7 +78,7 @@ const PREFIX = 'tierway:limits'
 const REDIS_TIMEOUT_MS = 250
 
 async function openRedis(url: string): Promise<Redis> {
-  // Loaded only where there is a Redis, as in `createApp`.
+  // Loaded only when Redis is configured, as in `createApp`.
   const { Redis } = await import('ioredis')
   return new Redis(url, {
     connectTimeout: 2_000,

@@ -1,11 +1,11 @@
 /** A variable with limits by name. */
 export interface LimitsVariable<Name extends string, Limit> {
   readonly variable: string
-  /** Entries that are valid, for the fault of one that is not. */
+  /** Valid entries, shown in the fault of an invalid one. */
   readonly example: string
   /** The form of a limit, as a regular expression. */
   readonly form: string
-  /** What a limit must allow, such as `1 to 10 calls`. */
+  /** The allowed limits, such as `1 to 10 calls`. */
   readonly bounds: string
   /** Null turns a limit off. */
   readonly defaults: Readonly<Record<Name, Limit | null>>

@@ -21,7 +21,7 @@ export const playerId = uuid("A player's id.", 'Player')
 export const inScenario = { scenarioId, nodeId }
 export const inRun = { scenarioId, nodeId, runId }
 
-/** Text that matches none answers that the environment is missing. */
+/** Any text: a text that matches no environment is answered as a missing environment. */
 export const environment = text("An environment's name, such as `production`.", { max: MAX_SLUG })
 
 /** Any text, as for environments. */
@@ -34,12 +34,9 @@ export const newSlug = (description: string): Field<string> =>
     check: (name) => (isSlug(name) ? undefined : 'must begin with a-z or 0-9, and go on with a-z, 0-9, _ or -'),
   })
 
-export const reason = text(
-  `Why it is done: 1 to ${MAX_REASON} characters, kept in the audit log; players never see it.`,
-  {
-    max: MAX_REASON,
-  },
-)
+export const reason = text(`The reason: 1 to ${MAX_REASON} characters, kept in the audit log; players never see it.`, {
+  max: MAX_REASON,
+})
 
 /** The acting person: a name or an e-mail address. */
 export const operatorName = text(`The person who acts, by name or e-mail address: 1 to ${MAX_OPERATOR} characters.`, {
@@ -48,7 +45,7 @@ export const operatorName = text(`The person who acts, by name or e-mail address
 })
 
 export const keyLabel = optional(
-  text(`What the key is for: 1 to ${MAX_LABEL} characters, shown in lists and in the audit log.`, {
+  text(`The purpose of the key: 1 to ${MAX_LABEL} characters, shown in lists and in the audit log.`, {
     max: MAX_LABEL,
     check: nameFault,
   }),

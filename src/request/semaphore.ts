@@ -1,5 +1,5 @@
 export interface Semaphore {
-  /** Resolves with what ends the turn; rejects when the signal comes first. */
+  /** Resolves with a function that ends the turn; rejects when the signal aborts first. */
   acquire(signal?: AbortSignal): Promise<() => void>
 }
 

@@ -295,7 +295,7 @@ const integerIn =
     return 0n
   }
 
-/** A moment. Only GraphQL has such fields: its scalar reads RFC 3339. */
+/** A moment, parsed from RFC 3339 before: by the scalar of GraphQL, or from a query string. */
 export const moment = (description: string): Field<Date> =>
   field(
     description,
@@ -382,7 +382,7 @@ export class InputSource implements Source {
   }
 }
 
-/** The same members and one from elsewhere, such as a header. It hides a member of its name. */
+/** A source with one more member, such as a header. It hides a member of the same name. */
 export function withMember(source: Source, added: string, text: string): Source {
   return {
     value: (name) => (name === added ? text : source.value(name)),

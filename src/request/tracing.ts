@@ -7,7 +7,7 @@ export interface Span {
   end(error?: string): void
 }
 
-/** W3C Trace Context: the span of the caller, and what the systems before it pass on. */
+/** W3C Trace Context: the span of the caller, and the data that the systems before it pass on. */
 export interface TraceHeaders {
   readonly traceparent?: string
   readonly tracestate?: string

@@ -2,7 +2,7 @@ import type { Fault } from '../errors.ts'
 import { elements, isCleanText, kindOf, members, readInt } from '../json.ts'
 import { parseMoment } from '../request/moment.ts'
 
-/** More than a person reads. The last fault says how many there are. */
+/** More than a person reads. The last fault counts the rest. */
 const MAX_FAULTS = 100
 
 /** A value of the document: its path and its raw text, which is undefined when the value is absent or null. */

@@ -76,11 +76,11 @@ export const definitionSchema: Schema = {
   ...object(
     ['name', 'start', 'nodes'],
     {
-      name: text(MAX_NAME, 'What people call it.'),
+      name: text(MAX_NAME, 'The display name.'),
       start: id('The id of the node where runs begin.'),
       nodes: list(ref('node'), 1, MAX_NODES, 'Their ids are unique.'),
       edges: orNull(
-        list(ref('edge'), 0, MAX_EDGES, 'Where crossed handles lead. Nodes are entered in this order.'),
+        list(ref('edge'), 0, MAX_EDGES, 'The edges from handles to nodes. Nodes are entered in this order.'),
         'Default: none.',
       ),
     },
@@ -91,14 +91,14 @@ export const definitionSchema: Schema = {
       ...object(
         ['id', 'type'],
         {
-          id: id('Unique in the scenario. What players have is kept by it, so it should never change.'),
+          id: id('Unique in the scenario. The state of players is stored under it, so it should never change.'),
           type: {
-            ...text(MAX_TYPE, 'One that the service runs, or any other, which is for the client.'),
+            ...text(MAX_TYPE, 'A type that the service runs, or any other type, which the client runs.'),
             examples: ['start', 'battle-pass', 'battle-pass-level', 'reward', 'popup'],
           },
           data: {
             type: ['object', 'null'],
-            description: 'Handed to the client as it stands when the node is entered.',
+            description: 'Passed to the client unchanged when the node is entered.',
           },
         },
         'A node.',
@@ -118,9 +118,9 @@ export const definitionSchema: Schema = {
           pattern: HANDLE.source,
           examples: ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete'],
         },
-        to: id('The node that is entered then.'),
+        to: id('The node that the crossing enters.'),
       },
-      'An edge. No two are the same.',
+      'An edge. No two edges are the same.',
     ),
     battlePass: object(
       ['levels'],
@@ -131,7 +131,7 @@ export const definitionSchema: Schema = {
           'Default: none.',
         ),
         premium: orNull(
-          object(['price'], { price: ref('price') }, 'What it costs.'),
+          object(['price'], { price: ref('price') }, 'The price.'),
           'Without it there is no premium track.',
         ),
         startsAt: orNull(ref('dateTime'), 'Xp, claims and premium are open from this moment on. Default: always.'),
@@ -152,11 +152,14 @@ export const definitionSchema: Schema = {
         track: { enum: TRACKS, description: 'A premium tier is for owners of premium.' },
         rewards: orNull(ref('tierRewards'), 'Default: nothing.'),
       },
-      'What can be claimed at a level on a track.',
+      'The rewards that can be claimed at a level on a track.',
     ),
     price: object(
       ['currency', 'amount'],
-      { currency: text(MAX_ASSET, 'Of the wallet.'), amount: integer(0, MAX_INT64, 'How much; 0 gives it away.') },
+      {
+        currency: text(MAX_ASSET, 'A currency of the wallet.'),
+        amount: integer(0, MAX_INT64, 'The amount; 0 makes premium free.'),
+      },
       'A price.',
     ),
     battlePassLevel: object(
@@ -175,7 +178,7 @@ export const definitionSchema: Schema = {
             ),
             'Rewards by track.',
           ),
-          'The rewards of the tiers of this level. They count for claims on the pass, too, instead of those that it lists.',
+          'The rewards of the tiers of this level. They replace the rewards that the pass lists, also for claims on the pass.',
         ),
       },
       'The data of a battle-pass-level node.',
@@ -192,13 +195,13 @@ export const definitionSchema: Schema = {
       },
       'The data of a reward node.',
     ),
-    rewards: list(ref('grant'), 1, MAX_REWARDS, 'What is granted, all of it.'),
-    tierRewards: list(ref('grant'), 0, MAX_REWARDS, 'What a claim grants, all of it.'),
+    rewards: list(ref('grant'), 1, MAX_REWARDS, 'The rewards. All of them are granted.'),
+    tierRewards: list(ref('grant'), 0, MAX_REWARDS, 'The rewards. A claim grants all of them.'),
     grant: {
       ...object(
         ['amount'],
         {
-          amount: integer(1, MAX_INT64, 'How much of it.'),
+          amount: integer(1, MAX_INT64, 'The amount of the currency or item.'),
           currency: orNull(text(MAX_ASSET, 'A currency.'), 'Goes into the wallet.'),
           itemId: orNull(text(MAX_ASSET, 'An item.'), 'Goes into the inventory.'),
         },

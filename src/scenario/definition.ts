@@ -86,7 +86,7 @@ export interface StartNode extends NodeBase {
   readonly type: 'start'
 }
 
-/** The client runs nodes of any other type: plans hand them over. */
+/** A node of any other type, which the client runs. Plans pass it to the client. */
 export interface ClientNode extends NodeBase {
   readonly type: 'client'
   readonly clientType: string
@@ -102,7 +102,7 @@ export interface Definition {
   readonly edges: ReadonlyMap<string, readonly string[]>
 }
 
-/** The handles of each node type that the service runs, in no order. */
+/** The handles of each node type that the service runs, in no particular order. */
 export const HANDLES_OF = {
   start: ['onStart'],
   'battle-pass': ['onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase'],
@@ -113,7 +113,7 @@ export const HANDLES_OF = {
 /** Handles that only the service crosses. `onComplete` is also for client nodes. */
 export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
-/** Without the length, which has a fault of its own. */
+/** The form of a handle. Its length is checked separately. */
 export const HANDLE = /^[A-Za-z][A-Za-z0-9_.-]*$/
 
 // Ids and handles contain no NUL, so keys are unambiguous.

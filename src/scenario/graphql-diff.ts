@@ -61,7 +61,7 @@ const EdgeType = builder.objectRef<Edge>('DefinitionEdge').implement({
 })
 
 const ChangedEdgeType = builder.objectRef<ScenarioDiff['edgesChanged'][number]>('ChangedEdge').implement({
-  description: 'An edge with other values beside its three.',
+  description: 'An edge whose further members changed.',
   fields: (t) => ({
     from: t.exposeString('from', { description: 'The id of the node with the handle.' }),
     handle: t.exposeString('handle'),

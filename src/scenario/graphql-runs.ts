@@ -45,7 +45,7 @@ export const RunCauseEnum = enumType('RunCause', RUN_CAUSES, {
   },
 })
 const CAUSE_DESCRIPTION =
-  'Why it was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.'
+  'The reason why it was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.'
 
 export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan').implement({
   description: 'The continuation of a run after a call (spec 2.2).',

@@ -43,11 +43,12 @@ const ScenarioVersionType = builder
       version: t.exposeInt('version'),
       definition: t.field({
         type: 'JSON',
-        description: 'The definition as values. Of members with the same name, the last counts.',
+        description: 'The definition as values. The last of several members with the same name counts.',
         resolve: (scenario) => scenario.definition,
       }),
       definitionText: t.string({
-        description: 'The definition as JSON text, byte for byte as it was published. Publishing it changes nothing.',
+        description:
+          'The definition as JSON text, byte for byte as it was published. Publishing the current text again changes nothing.',
         resolve: (scenario) => scenario.definition.text,
       }),
       publishedAt: t.field({ type: 'DateTime', resolve: (scenario) => new Date(scenario.publishedAt) }),
@@ -103,7 +104,6 @@ const ValidationType = builder.objectRef<Validation>('ValidateScenarioResult').i
   }),
 })
 
-// The battle pass owns this type and depends on these types, so here the type is referred to by name.
 builder.queryFields((t) => ({
   scenario: t.field({
     type: ScenarioVersionType,
@@ -239,7 +239,7 @@ builder.mutationFields((t) => ({
   cloneScenario: t.field({
     type: CloneScenarioPayload,
     description:
-      'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. With an older version and the same place it goes back to that version.',
+      'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. Cloning an older version to its own place goes back to that version.',
     args: inputOf('CloneScenarioInput', cloneRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requirePlatform(context, 'admin', {

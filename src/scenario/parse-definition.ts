@@ -34,7 +34,7 @@ export function parseDefinition(text: string, { isStored = false } = {}): Parsed
   } catch {
     return { ok: false, faults: [{ path: '', message: 'must be JSON' }] }
   }
-  // Inside a string of a client's data it would be valid JSON, but text that cannot be stored.
+  // A string of a client's data may contain a lone surrogate: that is valid JSON, but cannot be stored.
   if (!isCleanText(text))
     return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }
   const reader = new Reader(isStored)

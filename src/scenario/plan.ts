@@ -36,7 +36,7 @@ export interface Grant {
   readonly nodeId: string
   readonly rewards: readonly Reward[]
   readonly repeat: Repeat
-  /** Its `onComplete`, with what was granted. */
+  /** Its `onComplete`, with the granted rewards. */
   readonly crossing: Crossing
 }
 
@@ -116,7 +116,7 @@ function grantOf({ id: nodeId, rewards, repeat }: RewardNode): Grant {
   return { nodeId, rewards, repeat, crossing }
 }
 
-/** A walk without rewards that do not pay. Their nodes were still entered and left. */
+/** A walk without the rewards that are already paid. Their nodes are still entered and left. */
 export function withoutPaid(step: Walk, isPaid: (grant: Grant) => boolean): Walk {
   const paid = new Set(step.grants.filter(isPaid))
   if (paid.size === 0) return step

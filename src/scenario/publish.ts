@@ -164,7 +164,7 @@ export async function cloneScenario(
   caller: PlatformCaller,
   { from, fromEnvironment: environment, version: wanted, to, expected, reason }: CloneScenario,
 ): Promise<Publication> {
-  // Versions never change, so this text is the published one, whatever is published meanwhile.
+  // Versions never change, so this text is the published one, even if another version is published meanwhile.
   const { definition, version, scenarioId } = await readScenario(pool, from, wanted)
   const source = { environment, scenarioId, version }
   return publishScenario(pool, to, definition.text, { caller, reason, expected, source })

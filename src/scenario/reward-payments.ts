@@ -20,7 +20,7 @@ interface RunRef {
   readonly runId: string
 }
 
-/** Null for a node that may pay again: one that pays each time, or once per run in a run that begins. */
+/** Null for a node that may pay: a node that pays each time, or one that pays once per run while the run begins. */
 export function scopeOf({ repeat }: Pick<Grant, 'repeat'>, runId: string | null): string | null {
   if (repeat === 'always') return null
   return repeat === 'run' ? runId : ''
@@ -40,8 +40,8 @@ export function askPaid(
 }
 
 /**
- * A walk with the rewards that really pay. A node that pays once is left out when it has paid, and when one walk enters
- * it a second time. While the group waits, the result is meaningless.
+ * A walk with only the rewards that pay. A node that pays once is left out when it has paid, and when one walk enters it
+ * a second time. While the group waits, the result is meaningless.
  */
 export function settle(player: Player, scenarioId: string, runId: string | null, step: Walk): Walk {
   if (step.grants.every(({ repeat }) => repeat === 'always')) return step

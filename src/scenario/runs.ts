@@ -49,7 +49,7 @@ export interface Run {
 }
 
 /**
- * A run of the player, by its id. Text that is no id matches none; the database would refuse it for the whole group.
+ * A run of the player, by its id. Text that is no id matches no run: the database would refuse it for the whole group.
  */
 export function askRun(player: Player, runId: string): One<Run> | null {
   return isUuid(runId) ? player.one(byId, runId.toLowerCase()) : null

@@ -51,8 +51,8 @@ export class Scenarios {
   }
 
   /**
-   * The current definition, or null for a missing scenario. While the group waits, the last seen one, which names the
-   * other rows.
+   * The current definition, or null for a missing scenario. While the group waits, the last seen definition, from which
+   * the command knows the other rows to ask for.
    */
   find(ref: ScenarioRef): Definition | null | undefined {
     const { environmentId, scenarioId } = ref
@@ -69,7 +69,7 @@ export class Scenarios {
 
   /** The last seen definition, or the one that was just read. The group proves it with its write. */
   private rest(ref: ScenarioRef, key: string): Definition | undefined {
-    // The absence of a scenario cannot be proven: such a call takes the long way.
+    // The absence of a scenario cannot be proven, so the call takes the long way.
     if (!lastSeen.has(key) && this.read(ref, undefined) === null) this.group.waits = true
     const seen = lastSeen.get(key)
     if (!seen) return undefined

@@ -61,8 +61,8 @@ export function verifyWebhookSignature(secret: string, body: WebhookBody, signat
 /**
  * The value of `webhook-signature`: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<timestamp>.<body>` (Standard
  * Webhooks). A secret of the form `whsec_<base64>` is keyed with the bytes that it encodes, any other with its own
- * UTF-8 bytes. Throws a RangeError for an id that is empty or has a full stop, and for a timestamp that is no such
- * number.
+ * UTF-8 bytes. Throws a RangeError for an id that is empty or has a full stop, and for a timestamp that is not in whole
+ * seconds since 1970.
  */
 export function signStandardWebhook(secret: string, { id, timestamp }: StandardWebhook, body: WebhookBody): string {
   if (!isId(id)) throw new RangeError('the id of a webhook must not be empty nor contain a full stop')
@@ -78,7 +78,7 @@ export function signStandardWebhook(secret: string, { id, timestamp }: StandardW
  * tolerance it does, and a repeated attempt has the same id: answer it as before.
  *
  * False for every header that is missing or malformed, and for an empty secret. Compares in constant time. Never
- * throws, whatever a request contains.
+ * throws, for any request.
  */
 export function verifyStandardWebhook(
   secret: string,

@@ -16,7 +16,7 @@ export const RewardType = builder.objectRef<Granted>('Reward').implement({
 })
 
 export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>('Price').implement({
-  description: 'What premium costs.',
+  description: 'The price of premium.',
   fields: (t) => ({
     currency: t.exposeString('currency'),
     amount: t.field({ type: 'Int64', resolve: (price) => price.amount }),
@@ -33,7 +33,7 @@ export const WalletType = builder.prismaObject('Wallet', {
 })
 
 const WalletCauseType = enumType('WalletCause', WALLET_CAUSES, {
-  description: 'What changed a balance.',
+  description: 'The cause of a change of a balance.',
   values: {
     tier_claim: 'A tier was claimed.',
     premium_purchase: 'Premium was bought.',
@@ -51,7 +51,7 @@ builder.prismaObject('WalletEntry', {
     balance: t.expose('balance', { type: 'Int64', description: 'The balance after the change.' }),
     cause: t.field({
       type: WalletCauseType,
-      description: 'What changed the balance.',
+      description: 'The cause of the change.',
       select: { reason: true },
       resolve: ({ reason }) => reason as WalletCause,
     }),

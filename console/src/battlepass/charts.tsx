@@ -196,7 +196,7 @@ function DayChart(
   const series = figures.map(([field, name]): Series => ({ name, values: data.days.map((day) => day[field]) }))
   const [first] = figures
   if (other && first) {
-    // The first day beside the first day, whatever their dates are.
+    // Days are compared by their place in the range: the first with the first, of any date.
     series.push({
       name: otherName,
       isFaint: true,

@@ -14,7 +14,7 @@ import { RANGES, type Range, rangeBefore, rangeOf, stepOf } from './ranges.ts'
 
 export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>
 
-/** The figures of one pass over a range, and beside them those of another range or pass. The choice is in the address. */
+/** The figures of one pass over a range, compared with another range or pass. The address keeps the choice. */
 export function Insight(props: {
   readonly scenarioId: string
   readonly nodeId: string
@@ -134,7 +134,7 @@ interface Wanted extends Range {
   readonly nodeId: string
 }
 
-/** The figures of a pass. Those of the last range stay until others are there, so that nothing flickers. */
+/** The figures of a pass. Those of the last range stay until new ones arrive, so that nothing flickers. */
 function useInsight({ environment, scenarioId, nodeId, from, to }: Wanted & { environment: string }, pause = false) {
   const by = stepOf({ from, to })
   return useQuery({
@@ -153,7 +153,7 @@ interface Comparison {
   readonly begins: string | null
 }
 
-/** What is compared with: the same pass before, or the pass with the same id in another scenario. */
+/** The figures to compare with: the same pass before, or the pass with the same id in another scenario. */
 function otherOf({ compared, scenarioId, nodeId, range, begins }: Comparison): Wanted | undefined {
   if (compared === '') return undefined
   if (compared === 'before') return { scenarioId, nodeId, ...rangeBefore(range) }
@@ -163,7 +163,7 @@ function otherOf({ compared, scenarioId, nodeId, range, begins }: Comparison): W
   return { scenarioId: compared, nodeId, from: new Date(at).toISOString(), to: new Date(at + length).toISOString() }
 }
 
-/** When the season runs, where its definition says so. */
+/** The times of the season, if its definition has them. */
 function Times({ pass, now }: { pass: PassView; now: number }) {
   const { startsAt, endsAt, claimUntil } = pass
   if (startsAt !== null && Date.parse(startsAt) > now)

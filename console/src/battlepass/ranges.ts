@@ -22,7 +22,7 @@ export interface Range {
   readonly to: string
 }
 
-/** The moments of a range. Relative ranges end with the current minute, so that the same query is asked for a minute. */
+/** The moments of a range. Relative ranges end with the current minute, so that a query is the same for a minute. */
 export function rangeOf(name: string, custom: { from: string | null; to: string | null }, now: number): Range {
   const to = Math.ceil(now / 60_000) * 60_000
   if (name === 'custom') {
@@ -38,7 +38,7 @@ export function rangeBefore({ from, to }: Range): Range {
   return { from: iso(Date.parse(from) - length), to: from }
 }
 
-/** Hours of up to three days, else days: more would not be told apart in a chart. */
+/** Hours of up to three days, else days: a chart could not show more. */
 export const stepOf = ({ from, to }: Range): 'HOUR' | 'DAY' =>
   Date.parse(to) - Date.parse(from) <= 72 * HOUR_MS ? 'HOUR' : 'DAY'
 

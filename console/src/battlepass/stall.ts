@@ -4,12 +4,12 @@ export interface ReachedLevel {
   readonly reached: number
 }
 
-/** Where players stop. */
+/** A level at which players stop. */
 export interface Stall {
   /** They have reached this level and not the next. */
   readonly level: number
   readonly players: number
-  /** Of those who reached the level, 0 to 1. */
+  /** The share of the players who reached the level, 0 to 1. */
   readonly share: number
 }
 

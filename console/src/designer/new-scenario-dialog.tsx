@@ -59,7 +59,7 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
           maxLength={128}
           required
         />
-        <TextField label="Name" name="name" hint="For people." value={name} onChange={setName} maxLength={128} />
+        <TextField label="Name" name="name" hint="The display name." value={name} onChange={setName} maxLength={128} />
         <SelectField
           label="Begin with"
           name="template"

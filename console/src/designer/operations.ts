@@ -17,7 +17,7 @@ export const scenariosQuery = graphql(`
   }
 `)
 
-/** The version alone, to notice that another designer has published. */
+/** Only the version, to notice that another designer has published. */
 export const scenarioHeadQuery = graphql(`
   query ConsoleScenarioHead($environment: String!, $scenarioId: String!) {
     scenario(environment: $environment, scenarioId: $scenarioId) {

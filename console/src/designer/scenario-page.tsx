@@ -133,7 +133,7 @@ function Designer(props: {
           <>
             {read.fault && tab !== 'json' && (
               <Notice tone="error">
-                The text is no JSON now, so this view shows it as it was before. Mend it in the{' '}
+                The text is no JSON now, so this view shows it as it was before. Fix it in the{' '}
                 <Link href={`${address}/json`}>JSON</Link> view. {read.fault.message}
               </Notice>
             )}
@@ -176,8 +176,8 @@ function View(props: {
   if (tab === 'json') return <JsonView {...text} />
   if (!definition)
     return (
-      <Empty title="This text is no definition">
-        <Link href={`${address}/json`}>Mend it in the JSON view</Link>
+      <Empty title="This text is not a definition">
+        <Link href={`${address}/json`}>Fix it in the JSON view</Link>
       </Empty>
     )
   const look = (to: string | undefined) => setSearch(to === undefined ? {} : { at: to }, { replace: true })
@@ -219,7 +219,7 @@ function Problems({ check, tab, address }: { check: ReturnType<typeof useCheck>;
     <ProblemList
       check={check}
       onJump={({ pathText, cell }) => {
-        // What a view does not show is shown in the JSON.
+        // A place that the view does not show is shown in the JSON.
         const isShown = tab === 'graph' ? pathText !== '' : tab === 'table' && cell !== undefined
         const jump = Number(search.get('jump') ?? 0) + 1
         navigate(`${address}/${isShown ? tab : 'json'}?${new URLSearchParams({ at: pathText, jump: String(jump) })}`)
@@ -228,7 +228,7 @@ function Problems({ check, tab, address }: { check: ReturnType<typeof useCheck>;
   )
 }
 
-/** Ctrl Z and Ctrl Shift Z, wherever a person is. A text that the draft does not have yet is undone by the browser. */
+/** Ctrl Z and Ctrl Shift Z, anywhere in the page. The browser undoes text that is not in the draft yet. */
 function useUndoKeys(draft: Draft): void {
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {

@@ -6,7 +6,7 @@ const gold = (amount: bigint): Value => ({ currency: 'gold', amount })
 
 const LEVELS = Array.from({ length: 30 }, (_, index) => BigInt(index + 1))
 
-/** A season of the demo's shape: a pass with both tracks, and what happens around it. */
+/** A season like the demo's: a pass with both tracks, and the nodes around it. */
 const season = (name: string): Value => ({
   name,
   start: 'start',

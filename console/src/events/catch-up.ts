@@ -1,4 +1,4 @@
-/** How a feed came back after its connection was lost. */
+/** The return of a feed after its connection was lost. */
 export interface Resumption {
   readonly awayMs: number
   /** Events that were missed meanwhile, as far as they have arrived. */
@@ -7,13 +7,13 @@ export interface Resumption {
 }
 
 /**
- * Counts the events that a feed missed while it was away: those up to the last one of the stream when it was back. By
- * cursors, since the clocks of two computers differ.
+ * Counts the events that a feed missed while it was disconnected: those up to the end of the stream at its return. It
+ * compares cursors, since the clocks of two computers differ.
  */
 export class CatchUp {
   readonly #awayMs: number
   readonly #last: string | undefined
-  /** How many events had arrived with each, until the end is known. */
+  /** The number of events that had arrived at each cursor, until the end is known. */
   #arrived = new Map<string, number>()
   #count = 0
   #end: string | undefined

@@ -33,7 +33,7 @@ function describeCompletion(nodeId: string, data: Data): string {
   return `${nodeId}: ${granted.length > 0 ? `${granted.join(', ')} granted` : 'nothing more to grant'}`
 }
 
-/** What an event means at a glance, for its colour. */
+/** The kind of an event, for its colour. */
 export function toneOf({ type, handle }: GameEvent): 'new' | 'level' | 'premium' | 'lost' | 'other' {
   if (type === 'PLAYER_CREATED') return 'new'
   if (type === 'RUN_CANCELLED') return 'lost'

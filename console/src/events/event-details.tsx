@@ -58,7 +58,7 @@ export function EventDetails({ event, onClose }: { event: GameEvent; onClose: ()
   )
 }
 
-/** What a query adds to an event, and a subscription does not. */
+/** Queries add `__typename` to an event; subscriptions do not. */
 function withoutTypename(event: GameEvent): GameEvent {
   const { __typename, ...rest } = event as GameEvent & { readonly __typename?: string }
   return rest

@@ -9,7 +9,7 @@ import css from './event-list.module.css'
 import type { GameEvent } from './feed.ts'
 
 const ROW_PX = 36
-/** Scrolled further down than this, a person reads: the list must not move. */
+/** When the list is scrolled further down than this, a person is reading: the list must not move. */
 const READING_PX = 80
 const SEEK_FRAMES = 30
 
@@ -22,7 +22,7 @@ export function EventList(props: {
   const { events, onReading } = props
   const environment = useEnvironment()
   const scroller = useRef<HTMLDivElement>(null)
-  /** Where the keys lead to, counted from the latest event. */
+  /** The row that the keys go to, counted from the latest event. */
   const sought = useRef<number | null>(null)
   const [opened, setOpened] = useState<GameEvent>()
   const virtualizer = useVirtualizer({
@@ -59,7 +59,7 @@ export function EventList(props: {
     }
   }
 
-  /** Whether the keys have led below the first event: the scrolling to the top may be told after that. */
+  /** Whether the keys have gone below the first event: the event of the scroll to the top may come after that. */
   const isBelowTop = (): boolean =>
     (sought.current ?? 0) > 0 || scroller.current?.querySelector('li:not([aria-posinset="1"]) :focus-visible') != null
 

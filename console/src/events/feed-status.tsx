@@ -16,7 +16,7 @@ export const FeedBadge = ({ status }: Pick<FeedState, 'status'>) => (
   </span>
 )
 
-/** What a person must know of a feed: that the connection is lost, what was caught up, what is missing. */
+/** The notices about a feed: the connection is lost, events were caught up, or events may be missing. */
 export function FeedNotices({ state }: { state: LiveEvents }) {
   const { status, lostAt, resumed, gap, problem, restart } = state
   return (

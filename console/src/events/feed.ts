@@ -7,25 +7,25 @@ import { eventsSubscription, latestEventsQuery, streamCursorQuery } from './oper
 
 export type GameEvent = ResultOf<typeof eventsSubscription>['events']
 
-/** Which events of an environment are followed. */
+/** The events of an environment that are followed. */
 export type EventFilter = Omit<VariablesOf<typeof eventsSubscription>, 'after'>
 
-/** What a feed shows. */
+/** The state of a feed. */
 export interface FeedState {
   readonly status: 'connecting' | 'live' | 'reconnecting' | 'ended'
   /** In the order of the stream, the oldest first. */
   readonly events: readonly GameEvent[]
   /** How many events have arrived so far. */
   readonly heard: number
-  /** Those of them that are no longer kept, since there were more than the limit. */
+  /** The number of events that are no longer kept, since there were more than the limit. */
   readonly dropped: number
   /** When the connection was lost, in milliseconds. Null while there is one. */
   readonly lostAt: number | null
   /** The last time that a lost connection came back. */
   readonly resumed: Resumption | null
-  /** The last time that the list was read anew, because the stream no longer had the last event. */
+  /** The last time that the list was read again, because the stream no longer had the last event. */
   readonly gap: Gap | null
-  /** What the service refused, in a sentence: why the feed has ended, or why it is not back yet. */
+  /** The refusal of the service, in a sentence: the reason why the feed has ended, or is not back yet. */
   readonly problem: string | null
 }
 
@@ -55,26 +55,26 @@ export interface FeedOptions {
   readonly onState: (state: FeedState) => void
 }
 
-/** The events before the first that is live. */
+/** The number of events before the first live one. */
 const FIRST_EVENTS = 100
 const MAX_PAUSE_MS = 10_000
-/** A connection that lasted so long was a good one: the next pause is short again. */
+/** After a connection of at least this length, the next pause is short again. */
 const GOOD_MS = 10_000
 /** Events of a flood are shown together. */
 const FLUSH_MS = 100
-/** Errors that pass. With all others, the same request has the same answer. */
+/** Errors that pass. For any other error, the same request has the same answer. */
 const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED', 'SUBSCRIPTION_LIMIT_EXCEEDED']
-/** The service closes sockets of a caller without access with it. */
+/** The code with which the service closes the sockets of a caller without access. */
 const FORBIDDEN = 4403
 
 /**
- * Follows the events of an environment. It begins with the latest ones, and goes on behind the last event that it has
- * received whenever the connection is lost: no event is missed, and none is shown twice.
+ * Follows the events of an environment. It begins with the latest ones. After a lost connection it continues after the
+ * last event that it has received: no event is missed, and none is shown twice.
  */
 export class EventFeed {
   readonly #options: FeedOptions
   #state = CONNECTING
-  /** The next subscription begins behind it. */
+  /** The cursor after which the next subscription begins. */
   #after: string | undefined
   /** Cursors of the first page. The first subscription may send some of its events again. */
   #first: ReadonlySet<string> = new Set()
@@ -103,10 +103,10 @@ export class EventFeed {
     document.removeEventListener('visibilitychange', this.#onAwake)
   }
 
-  /** Reads the latest events, then follows what comes behind them. */
+  /** Reads the latest events, then follows later ones. */
   async #begin(): Promise<void> {
     const { client, filter } = this.#options
-    // The end of the stream is read first: an event between the two reads is in both, and none is in neither.
+    // The end of the stream is read first: an event between the two reads is in both, so none is missed.
     const end = await client.query(streamCursorQuery, { environment: filter.environment }, NETWORK)
     if (this.#isClosed) return
     if (!end.data) return this.#onFailure(end.error)
@@ -129,7 +129,7 @@ export class EventFeed {
 
   #subscribe(): void {
     const { socket, filter } = this.#options
-    // A subscription that was replaced may still have something to say, such as its end.
+    // A subscription that was replaced may still call a listener, for example at its end.
     let isCurrent = true
     const ifCurrent =
       <Said extends unknown[]>(listener: (...said: Said) => void) =>
@@ -139,7 +139,7 @@ export class EventFeed {
     const lose = ifCurrent((error?: unknown) => this.#onFailure(error))
     const offs = [
       socket.client.on('connected', ifCurrent(this.#onLive)),
-      // Before the library sees it: after a normal closure it would repeat the subscription with its first cursor.
+      // Called before the library acts: after a normal closure it would repeat the subscription with its first cursor.
       socket.client.on('closed', lose),
     ]
     const stop = socket.client.subscribe<{ events: GameEvent }>(
@@ -171,7 +171,7 @@ export class EventFeed {
     this.#set({ status: 'live', lostAt: null, problem: null })
   }
 
-  /** Finds which event was the last one when the connection came back: those up to it were missed meanwhile. */
+  /** Finds the last event at the return of the connection: the events up to it were missed. */
   #startCatchUp(awayMs: number): void {
     const { client, filter } = this.#options
     const catchUp = new CatchUp(awayMs, this.#lastShown())
@@ -209,7 +209,7 @@ export class EventFeed {
     })
   }
 
-  /** Takes whatever ended an attempt: a close event, errors of GraphQL, an error of a query, or nothing at all. */
+  /** Handles the end of an attempt: a close event, errors of GraphQL, an error of a query, or undefined. */
   #onFailure(failure: unknown): void {
     this.#unsubscribe()
     const error = errorOf(failure)
@@ -244,7 +244,7 @@ export class EventFeed {
     else this.#subscribe()
   }
 
-  /** A socket that was denied access says no more. The answer of a query does, and ends a session that has ended. */
+  /** A socket that was denied access gives no reason. The answer of a query does, and signs out of an ended session. */
   readonly #retryIfAllowed = async (): Promise<void> => {
     const { client, filter } = this.#options
     this.#pause = undefined
@@ -273,13 +273,13 @@ export class EventFeed {
 
 const NETWORK = { requestPolicy: 'network-only' } as const
 
-/** Undefined for a lost connection, which says nothing. */
+/** Undefined for a lost connection, which has no error. */
 function errorOf(failure: unknown): CombinedError | undefined {
   if (failure instanceof CombinedError) return failure
   return Array.isArray(failure) ? new CombinedError({ graphQLErrors: failure }) : undefined
 }
 
-/** What the service refused, with every fault. Null when it did not say, or only that it cannot answer now. */
+/** The refusal of the service, with every fault. Null without a code, and while the service is unavailable. */
 function problemOf(error: CombinedError): string | null {
   const code = codeOf(error)
   if (code === undefined || code === 'UNAVAILABLE') return null

@@ -17,7 +17,7 @@ interface LiveFeedProps {
   readonly empty: string
 }
 
-/** The events that a filter lets through, as they happen. With another filter it begins anew, and is not paused. */
+/** The events that match a filter, as they happen. With another filter the feed begins again, not paused. */
 export const LiveFeed = (props: LiveFeedProps) => <Feed key={JSON.stringify(props.filter)} {...props} />
 
 function Feed({ filter, empty }: LiveFeedProps) {
@@ -34,7 +34,7 @@ function Feed({ filter, empty }: LiveFeedProps) {
         {shown.length > 0 && (
           <span className="muted">
             {number(shown.length)} shown
-            {rate !== null && `, ${number(rate)} came in the last minute`}
+            {rate !== null && `, ${number(rate)} arrived in the last minute`}
             {state.dropped > 0 &&
               `. The page keeps the latest ${number(LIMIT)}: ${number(state.dropped)} older ones are not shown`}
             {lost > 0 && `. ${number(lost)} of those waiting will not be shown either`}

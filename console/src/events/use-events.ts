@@ -3,13 +3,13 @@ import { useClient } from 'urql'
 import { useSocket } from '../session/socket.tsx'
 import { CONNECTING, EventFeed, type EventFilter, type FeedState } from './feed.ts'
 
-/** What a page knows of its feed. */
+/** The feed of a page. */
 export interface LiveEvents extends FeedState {
-  /** Begins a feed anew that has ended. */
+  /** Begins an ended feed again. */
   readonly restart: () => void
 }
 
-/** Follows events while a component is shown. Another filter begins anew. */
+/** Follows events while a component is shown. Another filter begins another feed. */
 export function useEvents(filter: EventFilter, limit: number): LiveEvents {
   const client = useClient()
   const socket = useSocket()

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { FeedState, GameEvent } from './feed.ts'
 
 interface Pause {
-  /** By its button, or since a person reads further down. */
+  /** Paused by the button, or because a person reads further down. */
   readonly by: 'button' | 'reading'
   readonly events: readonly GameEvent[]
   readonly heard: number
@@ -10,20 +10,20 @@ interface Pause {
 
 export interface Paused {
   readonly isPaused: boolean
-  /** The events of the moment of the pause, or the present ones. */
+  /** The events at the moment of the pause, or the current ones. */
   readonly shown: readonly GameEvent[]
   /** Events that came since, and those of them that will not be shown, as there were more than are kept. */
   readonly waiting: number
   readonly lost: number
   readonly toggle: () => void
-  /** Pauses for a person who reads, and goes on when they have read. */
+  /** Pauses while a person reads, and resumes afterwards. */
   readonly read: (isReading: boolean) => void
 }
 
-/** Holds a list still while its feed goes on. */
+/** Keeps a list unchanged while its feed continues. */
 export function usePause({ events, heard }: Pick<FeedState, 'events' | 'heard'>): Paused {
   const [pause, setPause] = useState<Pause | null>(null)
-  // A feed that ended and began anew counts from nothing.
+  // A feed that ended and began again counts from 0.
   const waiting = pause === null ? 0 : Math.max(0, heard - pause.heard)
   return {
     isPaused: pause !== null,

@@ -1,6 +1,6 @@
 import type { EventFilter } from '../events/feed.ts'
 
-/** What can be shown: `type` and `handle` are parameters of the address. */
+/** A choice of events to show: `type` and `handle` are parameters of the address. */
 interface Choice {
   readonly name: string
   readonly type?: NonNullable<EventFilter['types']>[number]
@@ -33,13 +33,13 @@ export function choiceOf(search: URLSearchParams): string {
   return found?.[0] ?? (handle === null ? 'all' : 'handles')
 }
 
-/** The parameters of the address for a choice. Null for one that is not there. */
+/** The parameters of the address for a choice. Null for an absent parameter. */
 export function parametersOf(choice: string): { readonly type: string | null; readonly handle: string | null } {
   const { type = null, handle = choice === 'handles' ? '' : null } = CHOICES[choice] ?? {}
   return { type, handle }
 }
 
-/** Which events an address asks for. */
+/** The filter of an address. */
 export function filterOf(environment: string, search: URLSearchParams): EventFilter {
   const choice = CHOICES[choiceOf(search)]
   const handles = (search.get('handle') ?? '')

@@ -14,8 +14,8 @@ import { Sparkline } from './sparkline.tsx'
 const EVERY_MS = 5_000
 
 /**
- * Rates from the totals that the service keeps of a season, read every few seconds: the season that the feed below is
- * narrowed to, else the newest one. They count every player.
+ * Rates from the service's totals of a season, read every few seconds: the season of the feed's filter, else the newest
+ * one. They count every player.
  */
 export function LiveFigures() {
   const environment = useEnvironment()
@@ -57,7 +57,7 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
 
   useEffect(() => {
     const insight = data?.battlePassInsight
-    // After a failure the data are those of before.
+    // After a failed read the data are old.
     if (!insight || fetching || error) return
     setSamples((before) =>
       addSample(before, {
@@ -71,7 +71,7 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
 
   return (
     <>
-      {error && <Notice tone="warning">The figures could not be read. They are those of before.</Notice>}
+      {error && <Notice tone="warning">The figures could not be read. The previous ones are shown.</Notice>}
       <Frame
         day={data?.battlePassInsight?.days.at(-1)}
         rate={(of) => {

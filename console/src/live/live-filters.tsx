@@ -9,10 +9,10 @@ import { liveScenariosQuery } from './operations.ts'
 
 type Parameters = Readonly<Record<string, string | null>>
 
-/** A text counts when nobody has typed for so long. */
+/** A text takes effect after this pause in typing. */
 const PAUSE_MS = 300
 
-/** Which events are shown, in the address. */
+/** The filters of the events, which the address keeps. */
 export function LiveFilters() {
   const environment = useEnvironment()
   const [{ data }] = useQuery({ query: liveScenariosQuery, variables: { environment } })
@@ -76,7 +76,7 @@ export function LiveFilters() {
   )
 }
 
-/** A text of the address, which changes once a person has stopped to type. */
+/** A text of the address, which changes once a person stops typing. */
 function TextFilter(props: {
   readonly label: string
   readonly name: string

@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000
 /** Samples of the last quarter of an hour are kept. */
 const KEPT_MS = 15 * MINUTE_MS
 
-/** Adds a sample. Totals that have fallen are those of a new day: then nothing before counts. */
+/** Adds a sample. Totals that have fallen are of a new day: earlier samples are then dropped. */
 export function addSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const last = samples.at(-1)
   const isNewDay = last !== undefined && (sample.calls < last.calls || sample.logins < last.logins)

@@ -9,7 +9,7 @@ interface Attempt {
   readonly hint: string | null
 }
 
-/** Each call of a webhook: status or failure, time, and what it said. */
+/** Each call of a webhook: status or failure, time, and the beginning of its answer. */
 export const Attempts = ({ of }: { of: readonly Attempt[] }) => (
   <ol className={css.attempts}>
     {of.map(({ status, error, milliseconds, excerpt, hint }, index) => (

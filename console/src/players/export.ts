@@ -5,8 +5,8 @@ import { exportParameters, type Filters } from './filters.ts'
 const LINE_FEED = 10
 
 /**
- * Saves the players that match as lines of JSON. Answers how many, or why it could not, in a sentence. A file is saved
- * only when it is whole.
+ * Saves the players that match as lines of JSON. Returns their number, or the reason of a failure in a sentence. A file
+ * is saved only when it is complete.
  */
 export async function exportPlayers(options: {
   readonly token: string

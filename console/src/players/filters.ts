@@ -48,7 +48,7 @@ export function readFilters(address: URLSearchParams): Filters {
   }
 }
 
-/** The filters as parameters of the export. It has an order of its own. */
+/** The filters as parameters of the export, which has its own order. */
 export function exportParameters({ sortBy, direction, status, ...filters }: Filters): URLSearchParams {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries({ ...filters, status: status?.toLowerCase() }))

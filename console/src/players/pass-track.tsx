@@ -28,7 +28,7 @@ export function PassTrack(props: {
   const claimOf = new Map(claims.map((claim) => [`${claim.track} ${claim.level}`, claim]))
   const tierOf = new Map(view.tiers.map((tier) => [`${tier.track} ${tier.level}`, tier]))
 
-  // The player's level is what one looks for.
+  // Scrolls to the player's level.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another level is another place
   useEffect(() => {
     const item = here.current

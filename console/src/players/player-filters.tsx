@@ -12,7 +12,7 @@ import { readFilters } from './filters.ts'
 
 type Texts = Readonly<Record<string, string>>
 
-/** Those that are typed. They count with Enter, with Find, and when the field is left. */
+/** The typed filters. They take effect with Enter, with Find, and when the field is left. */
 const TYPED = ['search', 'provider', 'region', 'language', 'created', 'createdTo', 'seen', 'seenTo', 'from', 'to']
 const OF_PASS = { pass: '', from: '', to: '', premium: '' }
 
@@ -37,7 +37,7 @@ export function PlayerFilters() {
   const passes = scenarioId ? readDefinition(data?.scenario?.definition).passes : []
   const hasPass = filters.nodeId !== undefined
 
-  /** Changes the address, unless it says so already. */
+  /** Changes the address, unless it already has these values. */
   function set(changes: Texts): void {
     const after = new URLSearchParams(search)
     for (const [name, entered] of Object.entries(changes)) {

@@ -32,7 +32,7 @@ const TABS = [
   ['audit', 'Audit', AuditTab],
 ] as const
 
-/** Each player has a page of its own: nothing of the last one stays, and no dialog. */
+/** A new page for each player: no state and no dialog of the last one stays. */
 export default function PlayerPage() {
   const { playerId = '' } = useParams()
   return <PlayerById key={playerId} playerId={playerId} />

@@ -112,7 +112,7 @@ function PlayerTable({ players, empty }: { players: Pages<Row>; empty: ReactNode
         {
           title: 'Id',
           cell: ({ playerId }) => (
-            // The ends of ids tell them apart: they begin with the time.
+            // Ids begin with the time, so their ends distinguish them.
             <code title={playerId}>…{playerId.slice(-8)}</code>
           ),
         },

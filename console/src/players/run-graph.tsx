@@ -8,7 +8,7 @@ import css from './run-graph.module.css'
 import type { IsCrossed, RunNode } from './run-nodes.ts'
 
 const SIZE = { width: 170, height: 56 }
-/** Names of handles stand between the columns. */
+/** Names of handles are between the columns. */
 const PLACE = { width: SIZE.width + 50, height: SIZE.height }
 const CLASSES = { active: css.active, crossed: css.crossed, entered: css.crossed, 'not reached': css.open }
 

@@ -3,7 +3,7 @@ import type { DefinitionView } from '../scenario/read-definition.ts'
 /** `entered` is known by a crossed edge alone: the node is not active any more, and crossed nothing. */
 export type NodeState = 'active' | 'crossed' | 'entered' | 'not reached'
 
-/** A node of a scenario, as a run has it. */
+/** A node of a scenario, with its state in a run. */
 export interface RunNode {
   readonly id: string
   readonly type: string
@@ -21,7 +21,7 @@ export interface RunEvent {
 /** Tells whether an edge leads from a handle that was crossed. */
 export type IsCrossed = (edge: { readonly from: string; readonly handle: string }) => boolean
 
-/** What a run did in a scenario, as far as its events tell. */
+/** The states of nodes and edges in a run, as far as its events show them. */
 export function readRun(
   definition: Pick<DefinitionView, 'nodes' | 'edges'>,
   run: { readonly runId: string; readonly activeNodes: readonly string[] },

@@ -18,7 +18,7 @@ const RunGraph = onDemand(() => import('./run-graph.tsx'), 'Drawing')
 
 export type Run = NonNullable<ResultOf<typeof runsQuery>['player']>['runs']['nodes'][number]
 
-/** So many of the scenario's latest events tell what the run crossed. */
+/** The number of the scenario's latest events that show the crossings of the run. */
 const EVENTS = 200
 const BADGES: Readonly<Record<NodeState, string>> = {
   active: 'badge good',

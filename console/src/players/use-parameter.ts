@@ -1,6 +1,6 @@
 import { useSearchParams } from 'wouter'
 
-/** A value of the address's query. Null for none. Setting it makes a place that Back leads away from. */
+/** A value of the address's query. Null for none. Setting it adds an entry to the browser's history. */
 export function useParameter(name: string): readonly [string | null, (value: string | null) => void] {
   const [search, setSearch] = useSearchParams()
   const set = (value: string | null) =>

@@ -58,13 +58,13 @@ export const isDenied = (action: string): boolean => action.endsWith(DENIED)
 /** The action that was carried out or attempted. */
 const attempted = (action: string): string => (isDenied(action) ? action.slice(0, -DENIED.length) : action)
 
-/** What somebody did or attempted, in words. The action itself where a newer service has others. */
+/** An action or a denied attempt, in words. For an action of a newer service, its name. */
 export function actionTitle(action: string): string {
   const known = attempted(action)
   return TITLES[known] ?? DENIED_TITLES[known] ?? known
 }
 
-/** The choices of a filter: each action, then each with its attempts that were denied. Keeps an unknown one of the address. */
+/** The choices of a filter: each action, then each denied attempt. Keeps an unknown choice of the address. */
 export function actionChoices(current: string): readonly (readonly [value: string, text: string])[] {
   const done = Object.entries(TITLES)
   const denied = [...done, ...Object.entries(DENIED_TITLES)].map(
@@ -74,7 +74,7 @@ export function actionChoices(current: string): readonly (readonly [value: strin
   return choices.some(([action]) => action === current) ? choices : [...choices, [current, current]]
 }
 
-/** The address of what an action was done to; undefined where no page shows it. */
+/** The address of an action's target; undefined when no page shows it. */
 export function targetHref(entry: {
   readonly action: string
   readonly target: string

@@ -40,7 +40,7 @@ export function AuditEntry({ id, onClose }: { id: string; onClose: () => void })
   )
 }
 
-/** What an entry says, with the state before and after beside each other. */
+/** The facts of an entry, with the state before and after beside each other. */
 export function EntryFacts({ of }: { of: Entry }) {
   const { action, target, operator, actor, environment, reason, occurredAt, beforeText, afterText } = of
   const isAdmin = useDenial('ADMIN') === undefined

@@ -19,7 +19,7 @@ import { Who } from './who.tsx'
 
 const FILTERS = ['action', 'operator', 'target', 'environment', 'actor', 'from', 'to'] as const
 
-/** The log is not even asked for without the role: the attempt would be written to it as a denied one. */
+/** Without the role the log is not requested: it would record a denied attempt. */
 export default function AuditPage() {
   const denial = useDenial('ADMIN')
   if (denial === undefined) return <AuditLog />
@@ -53,7 +53,7 @@ function AuditLog() {
     connectionOf: (data) => data.auditLog,
     additionalTypenames: ['AuditLogEntry'],
   })
-  // An entry of the list stands in the query, so that the list below it stays as it is.
+  // An entry of the list is in the query, so that the list below it stays as it is.
   const entry = entryId ?? (value('entry') || undefined)
   const isFiltered = filters.isSet(...FILTERS)
   const environments = project?.project.environments.map(({ name }) => name) ?? []
@@ -125,8 +125,8 @@ function AuditLog() {
         pages={pages}
         keyOf={({ id }) => id}
         empty={
-          <Empty title={isFiltered ? 'Nothing matches' : 'Nobody has changed anything yet'}>
-            {isFiltered && 'Person, target and key must be whole: parts of them find nothing.'}
+          <Empty title={isFiltered ? 'Nothing matches' : 'No changes yet'}>
+            {isFiltered && 'Enter the whole person, target or key: a part of it finds nothing.'}
           </Empty>
         }
         columns={[
@@ -157,7 +157,7 @@ function AuditLog() {
 
 const hrefOf = (query: string): string => `/project/audit${query}`
 
-/** A day of the address as a moment, so many days later. */
+/** A day of the address as a moment, plus a number of days. */
 function dayOf(day: string, later = 0): string | undefined {
   const at = Date.parse(`${day}T00:00:00Z`)
   return Number.isNaN(at) ? undefined : new Date(at + later * 86_400_000).toISOString()

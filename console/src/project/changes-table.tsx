@@ -3,7 +3,7 @@ import { CheckField } from '../ui/form.tsx'
 import css from './audit.module.css'
 import { changesOf } from './changes.ts'
 
-/** With more members, those that stayed as they were are left out at first. */
+/** With more members, unchanged ones are hidden at first. */
 const FEW = 12
 
 /** The members of a state before and after beside each other, those that differ marked. */

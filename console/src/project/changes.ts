@@ -1,4 +1,4 @@
-/** A member of a state, with its text before and after. Undefined where it is not there. */
+/** A member of a state, with its text before and after. Undefined when absent. */
 export interface Change {
   readonly path: string
   readonly before: string | undefined
@@ -43,7 +43,7 @@ function collect(value: unknown, path: string, depth: number, members: Map<strin
   }
 }
 
-/** Names that could be taken for a path are quoted, so that no two members have the same path. */
+/** Names that look like a path are quoted, so that no two members have the same path. */
 const nameOf = (name: string, path: string): string => {
   if (!/^[\w-]+$/.test(name)) return `[${JSON.stringify(name)}]`
   return path === '' ? name : `.${name}`

@@ -33,7 +33,7 @@ export const EnvironmentPanel = ({ name, createdAt, sdkKeys }: EnvironmentProps)
   </Panel>
 )
 
-/** What an environment needs, in the order in which it is done. */
+/** The steps to set up an environment, in order. */
 function Steps({ name, sdkKeys }: { name: string; sdkKeys: number }) {
   const [{ data, error, fetching }, read] = useQuery({
     query: environmentStepsQuery,

@@ -22,7 +22,7 @@ const LABEL_HINT = 'What the key is for, such as “iOS client”. It cannot be 
 const LOST =
   'The answer was lost, and a key may have been made that nobody has seen. Close this dialog and look at the list: revoke a key that was made just now, then make another.'
 
-/** The key, which no other answer has again. */
+/** The key. No later answer contains it. */
 const NewKey = ({ value }: { value: string }) => (
   <>
     <p>Copy the key now. It is not shown again.</p>
@@ -139,7 +139,7 @@ function refusalOf(error: CombinedError | undefined): ActionResult {
   }
 }
 
-/** A key to revoke, with what its kind alone has. */
+/** A key to revoke, with the field of its kind. */
 export type Revoked =
   | { readonly kind: 'sdk'; readonly key: KeyRow; readonly environment: string }
   | { readonly kind: 'platform'; readonly key: KeyRow; readonly role: Role }

@@ -6,11 +6,11 @@ import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { type KeyRow, keyName } from './keys.ts'
 
-/** Keys of one kind: whose they are, whether they are valid, and what can be done. */
+/** Keys of one kind: their owners, their state and their actions. */
 export function KeyTable<Row extends KeyRow>(props: {
   readonly caption: string
   readonly pages: Pages<Row>
-  /** What keys of the kind belong to. */
+  /** The column that only this kind has: the environment or the role. */
   readonly first: Column<Row>
   /** Whether revoked keys are shown. */
   readonly isAll: boolean

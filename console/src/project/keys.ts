@@ -29,7 +29,7 @@ export const shortActor = (actor: string): string => actor.replace(/:(\w{4})[\w-
 const others = (count: number, which: string): string =>
   count === 1 ? `One other valid key ${which} stays.` : `${number(count)} other valid keys ${which} stay.`
 
-/** What revoking an SDK key stops. `valid` counts the valid keys of its environment, with this one. */
+/** The effects of revoking an SDK key. `valid` counts the valid keys of its environment, with this one. */
 export const sdkRevocation = (environment: string, valid: number | undefined): readonly string[] => [
   'In every game client that has this key, logins and the renewal of tokens fail from the next call on.',
   'Players who are logged in go on until their access token expires, at most 24 hours later.',
@@ -41,7 +41,7 @@ export const sdkRevocation = (environment: string, valid: number | undefined): r
   'A revocation cannot be undone.',
 ]
 
-/** What revoking a platform key stops. `valid` counts the valid keys of its role, with this one. */
+/** The effects of revoking a platform key. `valid` counts the valid keys of its role, with this one. */
 export const platformRevocation = (
   role: Role,
   of: { readonly valid: number | undefined; readonly isOwn: boolean },

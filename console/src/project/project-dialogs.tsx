@@ -9,7 +9,7 @@ import { createEnvironmentMutation, renameProjectMutation } from './operations.t
 export function CreateEnvironment({ onClose }: { onClose: () => void }) {
   const client = useClient()
   const [name, setName] = useState('')
-  /** The name of a press whose answer was lost. */
+  /** The name that was sent by a press whose answer was lost. */
   const lost = useRef<string>(undefined)
 
   async function run(reason: string): Promise<ActionResult> {

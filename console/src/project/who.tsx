@@ -13,7 +13,7 @@ export function Who(entry: {
     <span title={actor}>
       {operator}{' '}
       {operatorIsClaimed && (
-        <span className="badge warn" title="The call itself gave this name. Nobody has verified it.">
+        <span className="badge warn" title="The call itself gave this name. It is not verified.">
           claimed
         </span>
       )}

@@ -1,6 +1,6 @@
 import type { Fault } from '../ui/errors.ts'
 
-/** What a change of a provider sets, except for its secret. */
+/** The settings of a provider, without its secret. */
 export interface Settings {
   readonly enabled: boolean
   readonly url: string
@@ -10,8 +10,8 @@ const same = (one: Settings | undefined, other: Settings | undefined): boolean =
   one?.enabled === other?.enabled && one?.url === other?.url
 
 /**
- * What somebody else has done to a provider since a dialog showed it. Undefined when the change can be sent: nobody
- * touched the provider, or an earlier press, whose answer was lost, has made this very change.
+ * The change that another person has made to a provider since a dialog showed it. Undefined when the change can be sent:
+ * the provider is unchanged, or an earlier press, whose answer was lost, has already made this change.
  */
 export function conflictOf(
   name: string,
@@ -31,7 +31,7 @@ export function conflictOf(
     : `Somebody has changed ${name} meanwhile: ${state}. Close this dialog and look again.`
 }
 
-/** What saving a provider will do, in sentences. Empty when nothing would change. */
+/** The effects of saving a provider, in sentences. Empty when nothing would change. */
 export function effectsOf(
   name: string,
   of: { readonly shown: Settings | undefined; readonly wanted: Settings; readonly hasNewSecret: boolean },

@@ -8,7 +8,7 @@ const KINDS = ['test', 'edit', 'rotate', 'remove'] as const
 
 export type ProviderAction = (typeof KINDS)[number]
 
-/** The custom providers of an environment, each with what can be done to it. */
+/** The custom providers of an environment, each with its actions. */
 export const CustomProviders = (props: {
   readonly providers: readonly CustomProvider[]
   readonly onAction: (action: ProviderAction, provider: CustomProvider) => void

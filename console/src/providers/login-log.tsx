@@ -73,7 +73,7 @@ export function LoginLog() {
             {isFiltered ? (
               <Button onClick={() => filters.clear('provider', 'subject', 'player')}>Clear the filters</Button>
             ) : (
-              'Logins that asked no webhook, such as those with an unknown provider, are not listed.'
+              'Logins that called no webhook, such as those with an unknown provider, are not listed.'
             )}
           </Empty>
         }

@@ -28,7 +28,7 @@ const RANGES = [
 /** Hours are known for 7 days at most. */
 const HAS_HOURS: readonly string[] = ['24h', '7d']
 
-/** How logins went: outcomes and the time of the webhook. */
+/** Figures of logins: outcomes and the time of the webhook. */
 export function LoginStatistics({ providers }: { providers: readonly string[] }) {
   const environment = useEnvironment()
   const filters = useFilters()
@@ -78,7 +78,7 @@ export function LoginStatistics({ providers }: { providers: readonly string[] })
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ loginStatistics }) =>
           loginStatistics.total.logins === 0 ? (
-            <Empty title="No login asked a webhook in this time" />
+            <Empty title="No login called a webhook in this time" />
           ) : (
             <>
               <Totals of={loginStatistics.total} />

@@ -74,7 +74,7 @@ export const testProviderMutation = graphql(`
   }
 `)
 
-/** How many people a change touches: the logins of a provider in the last 24 hours. */
+/** The reach of a change: the logins of a provider in the last 24 hours. */
 export const recentLoginsQuery = graphql(`
   query ConsoleRecentLogins($environment: String!, $provider: String!) {
     loginStatistics(environment: $environment, provider: $provider) {

@@ -7,7 +7,7 @@ import type { CustomProvider } from './providers-page.tsx'
 import { useRecentLogins } from './recent-logins.ts'
 import { useSetProvider } from './set-provider.ts'
 
-/** What a change will do: sentences, each on a line of its own. */
+/** The effects of a change, each sentence on its own line. */
 const Effects = ({ of }: { of: readonly (string | undefined)[] }) => of.map((text) => text && <p key={text}>{text}</p>)
 
 const realPlayers = (environment: string): string | undefined =>
@@ -20,7 +20,7 @@ export function EditProvider(props: {
   readonly onClose: () => void
 }) {
   const { all, onClose } = props
-  // The one that the dialog was opened with: the page may read it again meanwhile.
+  // The provider with which the dialog was opened: the page may read it again meanwhile.
   const [provider] = useState(props.provider)
   const environment = useEnvironment()
   const set = useSetProvider()

@@ -3,7 +3,7 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { number } from '../ui/text.tsx'
 import { recentLoginsQuery } from './operations.ts'
 
-/** How many logins a change touches, as a sentence. Undefined until it is known. */
+/** The number of logins that a change affects, as a sentence. Undefined until it is known. */
 export function useRecentLogins(provider: string | undefined): string | undefined {
   const environment = useEnvironment()
   const [{ data }] = useQuery({

@@ -4,7 +4,7 @@ import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/form.tsx'
 import { readSamples, type Sample, withSample, writeSamples } from './samples.ts'
 
-/** Samples of `customData` that this browser keeps: choosing one takes it over, a name keeps the text as one. */
+/** Samples of `customData` that this browser keeps: choosing one fills it in, a name keeps the text as a sample. */
 export function SamplePicker(props: {
   readonly provider: string
   readonly text: string

@@ -27,6 +27,6 @@ export function writeSamples(
   storage.setItem(placeOf(environment, provider), JSON.stringify(samples))
 }
 
-/** The samples with one more, in the place of the one that has its name. */
+/** The samples with one more, which replaces a sample of the same name. */
 export const withSample = (samples: readonly Sample[], sample: Sample): readonly Sample[] =>
   [...samples.filter(({ name }) => name !== sample.name), sample].sort((a, b) => a.name.localeCompare(b.name))

@@ -7,7 +7,7 @@ import { providersQuery, setProvidersMutation } from './operations.ts'
 
 interface ProviderChange {
   readonly name: string
-  /** What the dialog shows of it; undefined for a new provider. */
+  /** The settings that the dialog shows; undefined for a new provider. */
   readonly shown: Settings | undefined
   /** Undefined removes it. Without a secret, the stored one is kept. */
   readonly wanted: (Settings & { readonly secret?: string }) | undefined
@@ -16,8 +16,8 @@ interface ProviderChange {
 }
 
 /**
- * Changes one custom provider. The service replaces all of them at once, so they are read again before: what somebody
- * else has done to the others stays, and a change of the same one is told instead of being undone.
+ * Changes one custom provider. The service replaces all of them at once, so they are read again before: changes that
+ * other people made to the others stay, and a change of the same provider is reported instead of undone.
  */
 export function useSetProvider(): (change: ProviderChange) => Promise<ActionResult> {
   const client = useClient()

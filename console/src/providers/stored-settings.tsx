@@ -5,8 +5,8 @@ export const StoredSettings = ({ name, value }: { name: string; value: Json }) =
   <details>
     <summary>Settings of {name}, which are only stored</summary>
     <p className="hint">
-      The service logs nobody in through {name}. It keeps these settings for the studio, and leaves secrets out here.
-      They are set over the API.
+      No login uses {name}. The service keeps these settings for the studio, and leaves secrets out here. They are set
+      over the API.
     </p>
     <pre>{JSON.stringify(value, null, 2)}</pre>
   </details>

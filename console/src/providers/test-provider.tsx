@@ -16,7 +16,7 @@ import { noteName, outcomeAdvice, outcomeName } from './words.ts'
 
 type Result = ResultOf<typeof testProviderMutation>['testAuthProvider']
 
-/** What was sent last. It may hold credentials of a player, so the tab forgets it. */
+/** The key of the text that was sent last. It may hold credentials of a player, so only this tab keeps it. */
 const lastOf = (environment: string, name: string): string => `tierway.last-sample:${environment}:${name}`
 
 /** Calls the webhook as a login would, and shows each attempt. */
@@ -87,14 +87,16 @@ function Outcome({ of: { outcome, subject, status } }: { of: Result }) {
   )
 }
 
-/** What the login would write to the player. */
+/** The values that the login would write to the player. */
 function Stored({ of: { nickname, avatarUrl, dataText, notes } }: { of: Result }) {
   return (
     <>
       <h3>What would be stored</h3>
       <dl className={css.facts}>
         <dt>Nickname</dt>
-        <dd>{nickname ?? <span className="muted">stays as it is; a new player has the one of its client</span>}</dd>
+        <dd>
+          {nickname ?? <span className="muted">stays as it is; a new player gets the nickname of its client</span>}
+        </dd>
         <dt>Avatar</dt>
         <dd>{avatarUrl ?? <span className="muted">stays as it is</span>}</dd>
         <dt>Storage</dt>

@@ -1,6 +1,6 @@
 import { words } from '../ui/text.tsx'
 
-// What logins and calls of webhooks came to, for people who do not know the codes.
+// Results of logins and of webhook calls, for people who do not know the codes.
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   OK: 'succeeded',
@@ -24,7 +24,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   CUSTOM_AUTH_DISABLED: 'The provider is disabled. Enable it to test it.',
 }
 
-/** Why a login would fail, in a sentence. Empty for an outcome that says it all. */
+/** The reason why a login would fail, in a sentence. Empty for an outcome that needs none. */
 export const outcomeAdvice = (outcome: string): string => ADVICE[outcome] ?? ''
 
 const ERRORS: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   NETWORK: 'the network failed',
 }
 
-/** What went wrong with one call of a webhook. */
+/** The failure of one call of a webhook, in words. */
 export const errorName = (error: string): string => ERRORS[error] ?? words(error)
 
 const NOTES: Readonly<Record<string, string>> = {

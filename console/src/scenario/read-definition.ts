@@ -21,7 +21,7 @@ export interface PassView {
   readonly id: string
   /** By level. `xp` is the total that reaches it. */
   readonly levels: readonly { readonly level: number; readonly xp: bigint }[]
-  /** Those of the pass and of its level nodes. */
+  /** The tiers of the pass and of its level nodes. */
   readonly tiers: readonly TierView[]
   readonly price: { readonly currency: string; readonly amount: string } | null
   readonly startsAt: string | null
@@ -75,7 +75,7 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
     const level = Number(member(tier, 'level'))
     tiers.set(`${track} ${level}`, { level, track, rewards: list(member(tier, 'rewards')).map(readReward) })
   }
-  // Where both list rewards, those of the level node count (docs/scenarios.md).
+  // If both list rewards, the level node's count (docs/scenarios.md).
   for (const other of nodes.filter((one) => member(one, 'type') === 'battle-pass-level')) {
     const own = member(other, 'data')
     if (member(own, 'passNodeId') !== id) continue

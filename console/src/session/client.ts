@@ -6,9 +6,9 @@ import { endSession } from './session.ts'
 const URL = '/graphql'
 
 /**
- * A client for queries and mutations. A mutation has the queries read again that show a type of its answer: objects
+ * A client for queries and mutations. After a mutation, queries that show a type of its answer are read again: objects
  * that no answer names need `additionalTypenames` in the context of their query. `endsSession: false` is for a call with
- * another key, whose refusal says nothing of the session.
+ * another key, whose refusal says nothing about the session.
  */
 export function createClient(token: string, { endsSession = true } = {}): Client {
   return new UrqlClient({
@@ -19,7 +19,7 @@ export function createClient(token: string, { endsSession = true } = {}): Client
       mapExchange({
         onError(error) {
           if (endsSession && codeOf(error) === 'INVALID_TOKEN')
-            endSession('Your session has ended. Sign in to go on where you were.')
+            endSession('Your session has ended. Sign in to continue where you were.')
         },
       }),
       cacheExchange,
@@ -36,13 +36,13 @@ export interface LiveSocket {
   readonly check: () => void
 }
 
-/** A ping that is not answered for so long shows that the connection is dead. */
+/** A ping without an answer for this long shows that the connection is dead. */
 const PONG_MS = 5_000
 const CONNECT_MS = 10_000
 
 /**
- * Makes the socket, which is open while there are subscriptions. It does not retry: a subscription that is repeated as
- * it was would tell events again, so each subscriber begins behind the last event that it has heard.
+ * Makes the socket, which is open while there are subscriptions. It does not retry: a repeated subscription would send
+ * events again, so each subscriber begins after the last event that it has received.
  */
 export function createLiveSocket(token: string): LiveSocket {
   let connected: WebSocket | undefined

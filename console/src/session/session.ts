@@ -21,7 +21,7 @@ export interface Session {
 const KEY = 'tierway.operator-token'
 const listeners = new Set<() => void>()
 let session: Session | null = readSession()
-/** Why the last session ended, for the page to sign in. */
+/** The reason why the last session ended, for the sign-in page. */
 let ending: string | null = null
 
 /** The session of this tab; null when nobody is signed in. */
@@ -29,7 +29,7 @@ export const useSession = (): Session | null => useSyncExternalStore(listen, () 
 
 export const sessionEnding = (): string | null => ending
 
-/** Begins a session by an operator token. Throws an error for a text that is none. */
+/** Begins a session with an operator token. Throws an error for any other text. */
 export function beginSession(token: string): void {
   session = readToken(token)
   ending = null

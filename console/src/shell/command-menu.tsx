@@ -14,10 +14,10 @@ interface Command {
   readonly run: () => void
 }
 
-/** Searches a player as soon as a person pauses. */
+/** Players are searched after this pause in typing. */
 const PAUSE_MS = 200
 
-/** Finds players, pages and commands by a text, by keyboard alone. */
+/** Finds players, pages and commands by a text. The keyboard is enough to use it. */
 export function CommandMenu(props: {
   readonly environment: string
   readonly environments: readonly string[]

@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from 'react'
 
-/** Shows a page that broke as broken, and leaves the rest of the console as it is. */
+/** Shows an error in place of a page that failed. The rest of the console stays as it is. */
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
   override state = { error: null as Error | null }
 

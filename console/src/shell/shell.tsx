@@ -15,7 +15,7 @@ import { projectQuery } from './operations.ts'
 
 const LAST = 'tierway.environment'
 
-/** What stands around every page: the navigation, the environment, the person. */
+/** The frame of every page: the navigation, the environment, the person. */
 export function Shell({ session }: { session: Session }) {
   const [project, readProject] = useQuery({ query: projectQuery })
   return (
@@ -52,7 +52,7 @@ function Frame(props: {
 
   const switchTo = (other: string) => {
     const route = routes.find(({ path }) => matchRoute(parser, path, location)[0])
-    // An object of one environment is not in another: its list is.
+    // An object of one environment does not exist in another, so its list is opened.
     const isObject = route !== undefined && route.name === undefined
     const path = isObject ? route.path.split('/').slice(0, 4).join('/') : (route?.path ?? '')
     navigate(path.startsWith('/env/') ? addressOf(path, { environment: other }) : `/env/${other}/live`)

@@ -7,31 +7,31 @@ import { type Fault, faultsOf, textOf } from './errors.ts'
 import { Form, ReasonField } from './form.tsx'
 import { Notice } from './states.tsx'
 
-/** What a mutation came to. */
+/** The result of a mutation. */
 export interface ActionResult {
   /** A request that was refused, or had no answer. */
   readonly error?: CombinedError
-  /** What is wrong with the fields, where the request names its members in another way. By default those of `error`. */
+  /** The faults of the fields, when the request names its members differently. Default: the faults of `error`. */
   readonly faults?: readonly Fault[]
   /** The refusal of an action of support: data, not an error. */
   readonly refusal?: string | null
   /** What happened, in a sentence. */
   readonly done?: ReactNode
-  /** Set when `done` holds what is not shown again: the dialog then closes by its buttons alone. */
+  /** Set when `done` has something that is not shown again: only the buttons then close the dialog. */
   readonly isShownOnce?: boolean
   /** The entry of the audit log; null when nothing changed. */
   readonly auditEntry?: { readonly id: string } | null
-  /** Where that entry is shown. By default in the audit log of the project, which needs the role admin. */
+  /** The address of that entry. Default: in the audit log of the project, which needs the role admin. */
   readonly auditHref?: string
 }
 
 /**
- * A dialog for one change: its fields, what it will do, and a reason. Afterwards it shows the result with a link to the
- * row of the audit log.
+ * A dialog for one change: its fields, its effect, and a reason. Afterwards it shows the result with a link to the row
+ * of the audit log.
  */
 export function ActionDialog(props: {
   readonly title: string
-  /** What the change will do, from what the fields hold. */
+  /** The effect of the change with the current fields. */
   readonly effect: ReactNode
   readonly confirm: string
   readonly tone?: 'primary' | 'danger'
@@ -80,7 +80,7 @@ export function ActionDialog(props: {
   )
 }
 
-/** What has happened. The focus goes to its first button, since the one that was pressed is gone. */
+/** The result. The focus goes to its first button, since the pressed button is gone. */
 function Done({ result, onClose }: { result: ActionResult; onClose: () => void }) {
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => ref.current?.querySelector('button')?.focus(), [])

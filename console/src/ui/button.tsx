@@ -8,7 +8,7 @@ interface ButtonProps {
   readonly onClick?: () => void
   readonly type?: 'button' | 'submit'
   readonly tone?: 'plain' | 'primary' | 'danger' | 'quiet'
-  /** Set while what it began is under way. */
+  /** Set while its action is under way. */
   readonly busy?: boolean
   readonly disabled?: boolean
   readonly label?: string
@@ -41,8 +41,8 @@ export function Button({
 }
 
 /**
- * A button for what needs a role. Without the role it stays where it is, and tells the reason to those who point at it,
- * focus it or press it.
+ * A button for an action that needs a role. Without the role it stays where it is, and shows the reason when a person
+ * points at it, focuses it or presses it.
  */
 export function RoleButton({ needs, ...button }: ButtonProps & { readonly needs: Role }) {
   const denial = useDenial(needs)

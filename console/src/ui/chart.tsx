@@ -16,7 +16,7 @@ interface ChartProps {
   readonly series: readonly Series[]
   /** Default: a number with groups of digits. */
   readonly format?: (value: number) => string
-  /** Lengths of a day need no time of day. */
+  /** `day` for values of whole days, which need no time of day. */
   readonly parts?: 'day' | 'minute'
 }
 
@@ -108,7 +108,7 @@ function Drawing(
   const isDark = useDark()
   const hintId = useId()
   const count = axis.values.length
-  // Drawn again only when the figures are others: a page that reads them again must not flicker.
+  // Drawn again only when the figures change: a page that reads them again must not flicker.
   const content = JSON.stringify([axis, series])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: figures are compared by their content

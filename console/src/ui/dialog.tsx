@@ -5,7 +5,7 @@ export function Dialog(props: {
   readonly title: string
   readonly onClose: () => void
   readonly wide?: boolean
-  /** Set while it shows what nothing else shows again: neither Escape nor a click beside it closes it then. */
+  /** Set while it shows something that is not shown again: then neither Escape nor a click beside it closes it. */
   readonly stays?: boolean
   readonly children: ReactNode
 }) {
@@ -18,7 +18,7 @@ export function Dialog(props: {
     dialog.showModal()
     dialog.querySelector<HTMLElement>('input, textarea, select')?.focus()
     return () => {
-      // Closing gives the focus back to what opened the dialog. That may be gone, such as the button of an action.
+      // Closing returns the focus to the element that opened the dialog, which may be gone, as an action's button.
       dialog.close()
       const focused = document.activeElement
       if (focused === document.body || dialog.contains(focused)) document.querySelector('h1')?.focus()

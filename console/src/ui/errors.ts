@@ -1,6 +1,6 @@
 import type { CombinedError } from 'urql'
 
-/** One thing that is wrong with a request: the path of the member, such as `input.reason`, and the text. */
+/** One fault of a request: the path of the member, such as `input.reason`, and the text. */
 export interface Fault {
   readonly path: string
   readonly message: string
@@ -18,7 +18,7 @@ export function faultsOf(error: CombinedError | undefined): readonly Fault[] {
   return Array.isArray(details) ? details : []
 }
 
-/** Whether a change that ended with this error may have taken effect all the same. */
+/** Whether a change that ended with this error may have taken effect nevertheless. */
 export function isOutcomeOpen(error: CombinedError | undefined): boolean {
   if (error === undefined) return false
   const code = codeOf(error)

@@ -13,7 +13,7 @@ import { type Fault, sentence } from './errors.ts'
 
 interface FormContext {
   readonly faults: readonly Fault[]
-  /** Tells the form that it has a field. The returned function takes it back. */
+  /** Adds a field to the form. The returned function removes it. */
   readonly add: (name: string) => () => void
 }
 
@@ -22,7 +22,7 @@ const FormContext = createContext<FormContext>({ faults: [], add: () => () => {}
 /** The field that a fault names: `amount` for `input.amount`, `data` for `input.data.rewards[0]`. */
 const fieldOf = ({ path }: Fault): string | undefined => path.replace(/^input\./, '').split(/[.[]/)[0]
 
-/** A form. Faults stand at the fields that they name, such as `input.amount` at the field `amount`; the rest below. */
+/** A form. Faults are shown at the fields that they name, as `input.amount` at the field `amount`; the rest below. */
 export function Form(props: {
   readonly onSubmit: (event: FormEvent) => void
   readonly faults?: readonly Fault[]
@@ -193,7 +193,7 @@ export function CheckField(
   )
 }
 
-/** Why a change is made. The audit log keeps it. */
+/** The reason of a change. The audit log keeps it. */
 export const ReasonField = ({ value, onChange }: { value: string; onChange: (value: string) => void }) => (
   <TextAreaField
     label="Reason"

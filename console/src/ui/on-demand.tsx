@@ -9,7 +9,7 @@ interface Script<Props> {
 
 /**
  * A component whose script is loaded when the component is first shown. React's `lazy` would show a fallback for 300 ms
- * even where the script is there sooner. A script that cannot be loaded is an error of the page.
+ * even if the script is loaded sooner. A script that cannot be loaded is an error of the page.
  */
 export function onDemand<Props extends object>(load: Script<Props>['load'], what?: string): ComponentType<Props> {
   const script: Script<Props> = { load, Loaded: null }

@@ -12,7 +12,7 @@ export interface Pages<Node> {
   readonly rows: readonly Node[]
   readonly error: CombinedError | undefined
   readonly isLoading: boolean
-  /** The list is read again and then begins anew. A next page would be one of the list before. */
+  /** The list is being read again from its beginning. A next page would belong to the old list. */
   readonly isStale: boolean
   readonly hasMore: boolean
   /** Reads the next page. */
@@ -23,7 +23,7 @@ export interface Pages<Node> {
 
 /**
  * A list that is read page by page. The operation takes `$after`. The first page is read again after mutations that
- * touch its types, and the list then begins anew. `context` may have `additionalTypenames`.
+ * touch its types, and the list then begins again. `context` may have `additionalTypenames`.
  */
 export function usePages<Data, Variables extends AnyVariables & { after?: string | null }, Node>(options: {
   readonly query: TypedDocumentNode<Data, Variables>

@@ -7,7 +7,7 @@ export interface Series {
   readonly name: string
   readonly values: readonly (number | null)[]
   readonly kind?: 'line' | 'bars'
-  /** Drawn as the thing that is compared with. */
+  /** Drawn faintly, for comparison. */
   readonly isFaint?: boolean
 }
 
@@ -53,7 +53,7 @@ export function drawPlot(element: HTMLElement, { axis, series, format, zone, onP
       }
     }
     bars += 1
-    // Two rows of bars stand beside each other.
+    // Two rows of bars are beside each other.
     const align = barCount < 2 ? 0 : bars === 1 ? -1 : 1
     const size = barCount < 2 ? 0.8 : 0.4
     return {

@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'react'
 
-/** What a person chooses for this browser. */
+/** A person's choices for this browser. */
 interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
   readonly times: 'UTC' | 'local'
-  /** What the designer shows beside the graph. */
+  /** The content beside the graph of the designer. */
   readonly besideGraph: 'fields' | 'json'
 }
 

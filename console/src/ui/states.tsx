@@ -18,7 +18,7 @@ export const Loading = ({ what = 'Loading' }: { what?: string }) => (
   </div>
 )
 
-/** A list or a page without content, and what would give it some. */
+/** A list or a page without content, and a hint how to fill it. */
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }) => (
   <div className="state">
     <strong>{title}</strong>
@@ -48,7 +48,7 @@ export function Failed({ error, onRetry }: { error: CombinedError; onRetry?: () 
   )
 }
 
-/** What a query answered, or the state that it is in. Data that is there stays while it is read again. */
+/** The answer of a query, or its state. Existing data stays while it is read again. */
 export function Answer<Data>(props: {
   readonly of: UseQueryState<Data>
   readonly onRetry?: () => void

@@ -7,7 +7,7 @@ import { Failed, Loading } from './states.tsx'
 export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => ReactNode
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   readonly isNumber?: boolean
 }
 
@@ -17,17 +17,17 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
-  /** What stands below the rows. */
+  /** The content below the rows. */
   readonly children?: ReactNode
   /** The table grows with its rows instead of scrolling, and all of them are in the page. */
   readonly whole?: boolean
 }
 
-/** From here on, only the rows that can be seen are in the page. */
+/** With more rows, only visible rows are in the page. */
 const MANY_ROWS = 100
 const ROW_PX = 37
 
-/** A table. A long one scrolls in itself and keeps only what can be seen in the page. */
+/** A table. A long one scrolls in itself and keeps only visible rows in the page. */
 export function Table<Row>({ caption, columns, rows, keyOf, children, whole }: TableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
   const isVirtual = !whole && rows.length > MANY_ROWS

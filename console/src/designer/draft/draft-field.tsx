@@ -4,16 +4,16 @@ import { toast } from '../../ui/toast.tsx'
 import { useProblemsAt } from '../problems/use-problems.ts'
 
 export interface DraftTextProps {
-  /** What the draft has. */
+  /** The value in the draft. */
   readonly value: string
-  /** The text as the draft would hold it. Undefined while it cannot be taken over. */
+  /** The text in the form of the draft. Undefined for an invalid text. */
   readonly normalise: (text: string) => string | undefined
   readonly onChange: (text: string) => void
 }
 
 /**
- * The text of a field while a person types. Each text that can be taken over is, at once; another one stays in the
- * field until it can be, or until Escape. A page that is left with such a text says that it is lost.
+ * The text of a field while a person types. A valid text goes into the draft at once. An invalid one stays in the field
+ * until it is valid, or until Escape; when the page is left with it, a message says that it is lost.
  */
 export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
   const [typed, setTyped] = useState<string | null>(null)
@@ -32,7 +32,7 @@ export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
     isUnfit,
     input: {
       value: shown,
-      // The browser undoes what the draft does not have yet; everything else is undone in the draft.
+      // The browser undoes text that is not in the draft yet; the draft undoes everything else.
       'data-is-unfit': isUnfit || undefined,
       onChange(event: { readonly target: { readonly value: string } }) {
         const text = event.target.value
@@ -62,7 +62,7 @@ export function DraftField({
 }: DraftTextProps & {
   readonly label: string
   readonly hint?: ReactNode
-  /** What is wrong with a text that cannot be taken over. */
+  /** The message for an invalid text. */
   readonly fault?: string
   /** The path of the value, as the service writes it. */
   readonly place?: string
@@ -71,9 +71,7 @@ export function DraftField({
   const id = useId()
   const text = useDraftText({ value, normalise, onChange })
   const problems = useProblemsAt(place).filter(({ kind }) => kind === 'fault')
-  const faults = text.isUnfit
-    ? [fault ?? 'This value cannot be taken over.']
-    : problems.map((one) => sentence(one.message))
+  const faults = text.isUnfit ? [fault ?? 'This value is not valid.'] : problems.map((one) => sentence(one.message))
   const described = [hint && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter(Boolean).join(' ')
   return (
     <div className="field">

@@ -19,7 +19,7 @@ interface NoticesProps {
   readonly current: { readonly version: number; readonly publishedAt: string | null }
 }
 
-/** What a person must know of a draft: that it was restored, that another version is current, that it is not kept. */
+/** The notices about a draft: it was restored, another version is current, or the browser cannot keep it. */
 export function DraftNotices(props: NoticesProps) {
   const { draft, environment, current } = props
   const { restoredAt, base, isChanged, isKept } = useDraftState(draft)
@@ -44,7 +44,7 @@ export function DraftNotices(props: NoticesProps) {
       {isBehind && <Behind {...props} />}
       {isChanged && current.version < base.version && (
         <Notice tone="warning">
-          Version {current.version} is current in {environment}, which is older than version {base.version}, with which
+          Version {current.version} is current in {environment}. It is older than version {base.version}, with which
           this draft began. The database may have been restored.
         </Notice>
       )}
@@ -70,7 +70,7 @@ function Behind({ draft, environment, scenarioId, current }: NoticesProps) {
       </strong>{' '}
       on <Time at={current.publishedAt} />
       {publication?.reason ? `: “${publication.reason}”` : ''}. Your draft is based on{' '}
-      {base.version === 0 ? 'no version' : `version ${base.version}`}, and cannot be published like this.{' '}
+      {base.version === 0 ? 'no version' : `version ${base.version}`}, so it cannot be published.{' '}
       <Button onClick={() => setOpen(true)}>Show and decide</Button>
       {isOpen && (
         <RebaseDialog
@@ -121,13 +121,13 @@ function RebaseDialog(props: {
                 both.
               </Notice>
               <SelectField
-                label="Where both have changed a value"
+                label="Values that both have changed"
                 name="prefer"
                 value={prefer}
                 onChange={(value) => setPrefer(value === 'theirs' ? 'theirs' : 'mine')}
                 options={[
                   ['mine', 'take mine'],
-                  ['theirs', `take that of version ${version}`],
+                  ['theirs', `take those of version ${version}`],
                 ]}
               />
             </>
@@ -141,10 +141,10 @@ function RebaseDialog(props: {
           {merge && merge.lost.length > 0 && (
             <Notice tone="warning">
               {merge.lost.length === 1 ? '1 of your changes has' : `${merge.lost.length} of your changes have`} no place
-              in version {version}, as it removed what they change.
+              in version {version}, which removed the changed values.
             </Notice>
           )}
-          {!merge && <Notice tone="warning">Your draft is no JSON now. Mend it in the JSON view first.</Notice>}
+          {!merge && <Notice tone="warning">Your draft is not valid JSON. Fix it in the JSON view first.</Notice>}
           <div className="actions">
             <Button onClick={onClose}>Decide later</Button>
             <Button

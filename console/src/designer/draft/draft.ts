@@ -4,7 +4,7 @@ import type { Edit } from '../model/edits.ts'
 import { changeText, type History, historyOf, redo, undo } from './history.ts'
 import { forget, type KeptDraft, keep, readKept } from './kept-drafts.ts'
 
-/** A published version. Version 0 is that of a scenario without one, whose text is empty. */
+/** A published version. Version 0, with an empty text, stands for a scenario without a version. */
 export interface Version {
   readonly version: number
   readonly text: string
@@ -59,7 +59,7 @@ export class Draft {
       isKept: true,
     }
     addEventListener('pagehide', () => this.save())
-    // Another tab of this browser has the same draft: its changes come here as one step that can be undone.
+    // Another tab of this browser has the same draft: its changes arrive as one step that can be undone.
     addEventListener('storage', (event) => {
       if (event.key !== key) return
       const other = readKept(key)
@@ -79,7 +79,7 @@ export class Draft {
     return () => this.listeners.delete(listener)
   }
 
-  /** Changes of one kind that follow each other fast are one step of the history. */
+  /** Changes of one kind in quick succession are one step of the history. */
   setText(text: string, kind = ''): void {
     this.apply(changeText(this.state.history, text, kind, Date.now()))
   }
@@ -97,7 +97,7 @@ export class Draft {
     this.apply(redo(this.state.history))
   }
 
-  /** Goes on from another version, such as the one that was just published. */
+  /** Continues from another version, such as the one that was just published. */
   rebase(base: Version, text: string): void {
     this.state = { ...this.state, base, restoredAt: null }
     this.apply(changeText(this.state.history, text, '', Date.now()))

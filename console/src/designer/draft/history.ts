@@ -1,6 +1,6 @@
 import { type Change, changeBetween } from '../text/json-edit.ts'
 
-/** One step of the history: what was in its place before. */
+/** One step of the history: a change, and the text that it replaced. */
 interface Step {
   readonly change: Change
   readonly removed: string

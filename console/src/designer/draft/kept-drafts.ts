@@ -21,7 +21,7 @@ export function readKept(key: string): KeptDraft | undefined {
   }
 }
 
-/** False where the browser has no room, or does not let the page store anything. */
+/** False when the browser's storage is full or blocked. */
 export function keep(key: string, draft: KeptDraft): boolean {
   try {
     localStorage.setItem(key, JSON.stringify(draft))

@@ -5,7 +5,7 @@ import { scenarioHeadQuery, scenarioTextQuery } from '../operations.ts'
 import { type Draft, findDraft, openDraft, type Version } from './draft.ts'
 import { draftKey, readKept } from './kept-drafts.ts'
 
-/** How often the page looks whether another designer has published. It also looks when a person comes back to it. */
+/** How often the page checks whether another designer has published. It also checks when a person returns to it. */
 const LOOK_MS = 20_000
 
 export interface OpenedDraft {
@@ -17,7 +17,7 @@ export interface OpenedDraft {
   readonly reload: () => void
 }
 
-/** The draft of a scenario: that of this visit, that of this browser, or the current version. */
+/** The draft of a scenario: from this visit, else from this browser, else the current version. */
 export function useDraft(environment: string, scenarioId: string): OpenedDraft {
   const client = useClient()
   const { projectId } = useOperator()
@@ -40,7 +40,7 @@ export function useDraft(environment: string, scenarioId: string): OpenedDraft {
     if (open) {
       const { base, isChanged } = open.now()
       if (isChanged || base.version >= version) return
-      // Nothing was changed here, so the page goes on with the newer version.
+      // Nothing was changed here, so the page continues with the newer version.
       void readVersion(client, { environment, scenarioId, version }).then((result) => {
         if (!isGone && 'text' in result && !open.now().isChanged) open.rebase(result, result.text)
       })
@@ -93,7 +93,7 @@ export async function readVersion(client: Client, wanted: Wanted): Promise<Answe
   return data?.scenario ? { version: data.scenario.version, text: data.scenario.definitionText } : { error }
 }
 
-/** The version that a kept draft began with. Where it is gone, such as after a restore, the current one. */
+/** The version that a kept draft began with; the current version if that one is gone, as after a restore. */
 async function readBase(
   client: Client,
   { kept, current, ...ref }: Omit<Wanted, 'version'> & { readonly kept: number | undefined; readonly current: number },

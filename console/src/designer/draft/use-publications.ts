@@ -12,7 +12,7 @@ export interface Publication {
 
 const context = { additionalTypenames: ['ScenarioVersion', 'AuditLogEntry'] }
 
-/** Who published which version, for roles that may read the audit log. */
+/** The publisher of each version, for roles that may read the audit log. */
 export function usePublications(environment: string, scenarioId: string): ReadonlyMap<number, Publication> {
   const denial = useDenial('ADMIN')
   const [{ data }] = useQuery({

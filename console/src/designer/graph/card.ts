@@ -3,7 +3,7 @@ import { rewardsText } from '../model/rewards.ts'
 import type { Problem } from '../problems/problems.ts'
 import { itemsOf, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
 
-/** What the card of a node shows. */
+/** The contents of a node's card. */
 export interface Card {
   /** Unique in the graph, also while two nodes have the same id. */
   readonly key: string

@@ -88,7 +88,7 @@ function PassFields({ draft, node }: DataProps) {
           <DraftField
             label="Price"
             place={`nodes[${index}].data.premium.price.amount`}
-            fault="A whole number must stand here."
+            fault="Enter a whole number."
             inputMode="numeric"
             value={numberTextOf(valueAt(price, 'amount')) ?? ''}
             normalise={integerText}
@@ -121,7 +121,7 @@ function PassFields({ draft, node }: DataProps) {
   )
 }
 
-/** A moment in UTC. A text that is none is shown as it is. */
+/** A moment in UTC. Any other text is shown as it is. */
 function MomentField(props: {
   readonly label: string
   readonly hint: string
@@ -156,7 +156,7 @@ function LevelFields({ draft, definition, node }: DataProps) {
       <DraftField
         label="Level"
         place={`nodes[${index}].data.levelNumber`}
-        fault="A whole number must stand here."
+        fault="Enter a whole number."
         inputMode="numeric"
         value={numberTextOf(level) ?? stringOf(level) ?? ''}
         normalise={integerText}
@@ -190,7 +190,7 @@ function LevelFields({ draft, definition, node }: DataProps) {
 }
 
 const REPEATS = [
-  ['', 'by the way it is reached'],
+  ['', 'depending on how it is reached'],
   ['never', 'once in all'],
   ['run', 'once in each run'],
   ['always', 'each time'],
@@ -211,7 +211,7 @@ function RewardFields({ draft, node }: DataProps) {
       <SelectField
         label="Pays a player"
         name="repeat"
-        hint="The check below says what applies."
+        hint="The check below shows which rule applies."
         value={stringOf(valueAt(data, 'repeat')) ?? ''}
         onChange={(repeat) => draft.edit(setValue([...path, 'repeat'], repeat === '' ? undefined : repeat))}
         options={REPEATS}
@@ -308,7 +308,7 @@ function ClientField(props: {
     return (
       <DraftField
         label={name}
-        fault="A number must stand here."
+        fault="Enter a number."
         value={value.raw}
         normalise={(text) => (parseJson(text).root?.kind === 'number' ? text.trim() : undefined)}
         onChange={(text) => draft.edit(setValue(path, new RawText(text.trim())), kind)}
@@ -338,7 +338,7 @@ function ClientField(props: {
   )
 }
 
-/** Members of your own, which the game client receives as they are. */
+/** Members that no field shows, which the game client receives as they are. */
 function Further({
   node,
   shown,

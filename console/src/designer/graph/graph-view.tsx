@@ -100,7 +100,7 @@ export default function GraphView(props: {
     }
   }
 
-  /** The text is changed, and the graph follows it. */
+  /** Changes the text; the graph follows it. */
   async function onBeforeDelete(gone: { nodes: CardNode[]; edges: Edge[] }): Promise<boolean> {
     const indexes = new Set(gone.edges.map(({ id }) => Number(id)))
     draft.edit(inTurn(removeEdges(indexes), ...gone.nodes.map(({ data }) => removeNode(data.card.id))))
@@ -214,7 +214,7 @@ const edgesOf = (definition: Definition): Edge[] =>
       : [],
   )
 
-/** The layout, made again only when nodes, handles or edges are others. */
+/** The layout, computed again only when nodes, handles or edges change. */
 function usePlaces(cards: readonly Card[], edges: readonly Edge[]): ReadonlyMap<string, Point> {
   const shape = `${cards.map(({ key, handles }) => `${key}:${handles.length}`).join()}|${edges.map(({ source, target }) => `${source}>${target}`).join()}`
   // biome-ignore lint/correctness/useExhaustiveDependencies: compared by their shape

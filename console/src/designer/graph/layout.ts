@@ -19,7 +19,7 @@ export interface Point {
 const COLUMN_GAP = 90
 const ROW_GAP = 28
 
-/** Dagre takes seconds for a thousand nodes: from here on, simple columns do. */
+/** Dagre takes seconds for a thousand nodes. Above these numbers, boxes are placed in simple columns. */
 const MANY_BOXES = 150
 const MANY_LINKS = 400
 
@@ -45,7 +45,7 @@ function withDagre(boxes: readonly Box[], links: readonly Link[]): Map<string, P
   )
 }
 
-/** Each box stands one column behind the first box that leads to it, near the middle of those that do. */
+/** Each box is one column after the first box that leads to it, near the middle of all boxes that lead to it. */
 function inColumns(boxes: readonly Box[], links: readonly Link[]): Map<string, Point> {
   const next = new Map<string, string[]>()
   const before = new Map<string, string[]>()

@@ -1,6 +1,6 @@
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.0{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** The value of a field for dates and times, in UTC. Undefined for a text that such a field would change. */
+/** The value of a field for dates and times, in UTC. Undefined for a text that the field would change. */
 export function momentValue(text: string): string | undefined {
   if (text === '') return ''
   if (!RFC_3339.test(text)) return undefined

@@ -5,7 +5,7 @@ import css from './graph.module.css'
 
 export type CardNode = Node<{ readonly card: Card }, 'card'>
 
-/** A node of the graph: its type and title, a port for what leads to it, and one for each of its handles. */
+/** A node of the graph: its type and title, a port for incoming edges, and one for each of its handles. */
 export const NodeCard = memo(function NodeCard({ data: { card }, selected }: NodeProps<CardNode>) {
   const { type, title, id, summary, handles, faults, notices, isStart } = card
   return (

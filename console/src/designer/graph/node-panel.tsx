@@ -54,7 +54,7 @@ function ScenarioFields(props: {
       <DraftField
         label="Name"
         place="name"
-        hint="For people."
+        hint="The display name."
         value={definition.name}
         normalise={anyText}
         onChange={(name) => draft.edit(setName(name), 'name')}
@@ -123,7 +123,7 @@ function NodeFields({
         label="Type"
         place={`${place}.type`}
         hint={type in HANDLES_OF ? 'The service runs this type.' : 'Your game client runs this type.'}
-        fault="A type is needed."
+        fault="Enter a type."
         value={type}
         normalise={someText}
         suggestions={types}
@@ -147,7 +147,7 @@ function NodeFields({
   )
 }
 
-/** The edges that leave a node, and a form for another one: what dragging does, by keyboard. */
+/** The edges that leave a node, and a form to add one by keyboard instead of dragging. */
 function NodeEdges(props: {
   readonly draft: Draft
   readonly definition: Definition

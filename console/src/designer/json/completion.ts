@@ -55,7 +55,7 @@ export const completeDefinition =
     const options = values(state, schema, node)
     if (options.length === 0) return null
     const to = isText ? node.to : pos
-    // Asked for in a value that is there, all others are of interest.
+    // When asked for in an existing value, all other values are offered.
     return context.explicit ? { from, to, options, filter: false } : { from, to, options, validFor: /^"?[\w.-]*"?$/ }
   }
 
@@ -105,7 +105,7 @@ function closest(node: SyntaxNode, name: string): SyntaxNode | null {
   return null
 }
 
-/** What the schema says of the member at an offset. */
+/** The schema's description of the member at an offset. */
 export function describeAt(
   state: EditorState,
   schema: Schema,

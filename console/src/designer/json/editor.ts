@@ -61,7 +61,7 @@ const colours = HighlightStyle.define([
 ])
 
 export interface Editor {
-  /** Shows the text of the draft. Only what differs changes, so that the cursor stays. */
+  /** Shows the text of the draft. Only the difference is applied, so that the cursor stays. */
   setText(text: string): void
   setSchema(schema: Schema): void
   setDiagnostics(diagnostics: readonly Diagnostic[]): void

@@ -9,7 +9,7 @@ import { nearestNode, readPath } from '../text/json-path.ts'
 import { createEditor, type Editor } from './editor.ts'
 import type { Schema } from './schema.ts'
 
-/** Lines of this length are no lines. */
+/** The view offers to break a longer first line. */
 const LONG_LINE = 2_000
 
 /** The text of the draft, with faults at their places. */
@@ -18,9 +18,9 @@ export default function JsonView(props: {
   readonly problems: readonly Problem[]
   /** The path to select. */
   readonly at: string | undefined
-  /** Counts jumps, so that a second one to the same place is one. */
+  /** Counts jumps, so that a second jump to the same place counts, too. */
   readonly jump: number
-  /** The text stands beside the graph, which keeps the focus. */
+  /** The text is beside the graph, which keeps the focus. */
   readonly isBeside?: boolean
 }) {
   const { draft, problems, at, jump, isBeside = false } = props
@@ -60,7 +60,7 @@ export default function JsonView(props: {
     )
   }, [editor, problems])
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each jump, whatever is typed afterwards
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each jump, not for later typing
   useEffect(() => {
     if (!editor || at === undefined) return
     const place = placeOf(draft.now(), problems, at)

@@ -1,4 +1,4 @@
-// Finds what a JSON Schema says of a place, as far as the schema of definitions goes.
+// Looks up places in a JSON Schema, with the keywords that the schema of definitions uses.
 
 export interface Schema {
   readonly $ref?: string
@@ -17,10 +17,10 @@ export interface Schema {
   readonly examples?: readonly unknown[]
 }
 
-/** A step into an object, with the value of the member `type` that decides what it may hold; or into a list. */
+/** A step into an object, with the value of its member `type`, which decides its other members; or into a list. */
 export type SchemaStep = { readonly member: string; readonly type: string | undefined } | 'item'
 
-/** What may stand at a place. */
+/** The schemas of a place. */
 export function schemasAt(root: Schema, steps: readonly SchemaStep[]): readonly Schema[] {
   let schemas: readonly Schema[] = [root]
   for (const step of steps)
@@ -39,7 +39,7 @@ export function membersAt(root: Schema, steps: readonly SchemaStep[], type: stri
   for (const schema of schemasAt(root, steps).flatMap((one) => expand(root, one, type)))
     for (const [name, member] of Object.entries(schema.properties ?? {})) {
       const known = members.get(name)
-      // The schema of a type of node says more than that of all nodes.
+      // The schema of a type of node is more specific than that of all nodes.
       members.set(name, known?.description && !member.description ? known : { ...known, ...member })
     }
   return members

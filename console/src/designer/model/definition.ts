@@ -10,7 +10,7 @@ import {
   valueAt,
 } from '../text/json-tree.ts'
 
-// A draft as far as it can be read. A draft may have any faults, so everything may be absent; the service names them.
+// A draft as far as it can be read. A draft may have any faults, which the service names, so everything may be absent.
 
 export const TRACKS = ['free', 'premium'] as const
 export type Track = (typeof TRACKS)[number]
@@ -39,7 +39,7 @@ export interface Definition {
   readonly start: string
   readonly nodes: readonly NodeModel[]
   readonly edges: readonly EdgeModel[]
-  /** Of nodes with the same id, the first. */
+  /** The first of several nodes with the same id. */
   readonly byId: ReadonlyMap<string, NodeModel>
   readonly nodeList: JsonArray | undefined
   readonly edgeList: JsonArray | undefined
@@ -123,21 +123,21 @@ export function handlesOf(definition: Definition, node: NodeModel): readonly str
   return [...new Set([...(HANDLES_OF[node.type] ?? []), ...own, ...(node.type in HANDLES_OF ? [] : ['onComplete'])])]
 }
 
-/** Why an edge cannot be added, in a sentence; undefined when it can. */
+/** The reason why an edge cannot be added, in a sentence; undefined when it can. */
 export function whyNoEdge(
   { byId, edges }: Definition,
   { from, handle, to }: { readonly from: string; readonly handle: string; readonly to: string },
 ): string | undefined {
   const [source, target] = [byId.get(from), byId.get(to)]
   if (!source || !target) return 'An edge needs a node at both ends.'
-  if (target.type === 'start') return 'No edge may lead back into the start.'
+  if (target.type === 'start') return 'An edge cannot lead back to the start.'
   if (!/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(handle))
     return 'A handle is a letter, then letters, digits, _, . or -, up to 64 in all.'
   const known = HANDLES_OF[source.type]
   if (known && !known.includes(handle)) return `A ${source.type} node never crosses ${handle}.`
   if (!known && SERVICE_HANDLES.includes(handle)) return `Only the service crosses ${handle}, not the game client.`
   if (edges.some((edge) => edge.from === from && edge.handle === handle && edge.to === to))
-    return 'This edge is there already.'
+    return 'This edge already exists.'
   if (source.type === 'reward' && target.type === 'reward' && leadsTo(byId, edges, to, from))
     return 'Reward nodes run by themselves, so a circle of them would never end.'
   return undefined
@@ -161,7 +161,7 @@ function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel
   return false
 }
 
-/** What a `reward` or a tier grants. A faulty one has an empty name. */
+/** A reward of a `reward` node or a tier. A faulty reward has an empty name. */
 export interface Reward {
   readonly kind: 'currency' | 'item'
   readonly name: string

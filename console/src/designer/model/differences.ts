@@ -8,9 +8,9 @@ export type Step = { readonly member: string } | { readonly entry: string }
 
 export interface Difference {
   readonly path: readonly Step[]
-  /** Undefined where there was none. */
+  /** Undefined for an added value. */
   readonly before: JsonNode | undefined
-  /** Undefined where there is none any more. */
+  /** Undefined for a removed value. */
   readonly after: JsonNode | undefined
 }
 
@@ -55,7 +55,7 @@ export function differences(before: JsonNode, after: JsonNode): Difference[] {
   return found
 }
 
-/** An absent value and null mean the same, outside of what the game client reads. */
+/** An absent value and null mean the same, except in data that the game client reads. */
 function compare(
   path: readonly Step[],
   before: JsonNode | undefined,

@@ -30,7 +30,7 @@ export const inTurn =
     return current.text
   }
 
-/** Sets the value at a path; undefined removes it. Objects on the way that are absent are added. */
+/** Sets the value at a path; undefined removes it. Adds missing objects on the way. */
 export const setValue =
   (path: Path, value: Value | undefined): Edit =>
   (definition) => {
@@ -61,7 +61,7 @@ export const addNode =
     return change(definition, insertValues(text, nodeList, nodeList.items.length, [node]))
   }
 
-/** What a new node of a type begins with. */
+/** The initial data of a new node of a type. */
 function dataFor(type: string, { nodes }: Definition): Value | undefined {
   switch (type) {
     case 'battle-pass':
@@ -91,7 +91,7 @@ export const removeNode =
     )
   }
 
-/** Gives a node another id, also where edges, the start and level nodes name it. */
+/** Changes the id of a node, also in edges, the start and level nodes. */
 export const renameNode =
   (id: string, newId: string): Edit =>
   (definition) =>

@@ -2,7 +2,7 @@ import { applyChanges, insertValues, RawText, removeItems, removeMembers, setMem
 import { canonical, itemsOf, type JsonNode, parseJson } from '../text/json-tree.ts'
 import { type Difference, differences, entriesOf, findAt, type Step } from './differences.ts'
 
-/** A value that both have changed, each in another way. */
+/** A value that both have changed differently. */
 export interface Conflict {
   readonly mine: Difference
   readonly theirs: Difference
@@ -80,7 +80,7 @@ function carry(text: string, source: string, { path, after }: Difference): strin
   return value && applyChanges(text, [insertValues(text, parent, placeOf(parent, parentPath, last.entry), [value])])
 }
 
-/** Levels and tiers stand by their numbers. Other entries are added at the end. */
+/** Levels and tiers are placed by their numbers. Other entries are added at the end. */
 function placeOf(list: JsonNode, path: readonly Step[], key: string): number {
   const number = (text: string) => (/^\d+( |$)/.test(text) ? BigInt(text.split(' ')[0] ?? '0') : undefined)
   const [own, entries] = [number(key), [...(entriesOf(path, list)?.keys() ?? [])]]

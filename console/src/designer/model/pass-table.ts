@@ -100,10 +100,10 @@ export function rowsOf(definition: Definition, pass: NodeModel): PassRow[] {
 
 const INTEGER = /^(0|[1-9]\d*)$/
 
-/** What is wrong with the text of a cell; undefined when nothing is. The service checks all else. */
+/** The fault of a cell's text; undefined for none. The service checks the rest. */
 export function faultOfCell(column: Column, text: string): string | undefined {
   if (column === 'level' || column === 'xp')
-    return INTEGER.test(text) ? undefined : 'A whole number must stand here, without spaces or points.'
+    return INTEGER.test(text) ? undefined : 'Enter a whole number, without spaces or points.'
   if (text.trim() === '' || readRewards(text)) return undefined
   return `Write rewards as 50 gold, 1 item:sword. Leave the cell empty for no tier, or write ${NOTHING} for a tier without rewards.`
 }
@@ -140,14 +140,14 @@ function renumber({ text, nodes }: Definition, pass: NodeModel, from: string, to
   ]
 }
 
-/** A cell of a track that gets another text. */
+/** A cell of a track, with its new text. */
 interface TierCell {
   readonly level: string
   readonly track: Track
   readonly text: string
 }
 
-/** Changes the rewards of tiers, all at once. Those that a level node sets are changed there. */
+/** Changes the rewards of tiers, all at once. Rewards that a level node sets are changed there. */
 const setTiers =
   (passId: string, cells: readonly TierCell[]): Edit =>
   (definition) => {
@@ -206,7 +206,7 @@ const tierValue = (level: string, track: Track, rewards: readonly Reward[]): Val
   rewards: rewards.map(rewardValue),
 })
 
-/** Behind the last tier of its track at a lower level, so that the list stays in its order. */
+/** The place after the last tier of its track at a lower level, so that the list stays in order. */
 function placeOfTier(pass: NodeModel, level: string, track: Track): number {
   const tiers = tiersOf(pass)
   const before = tiers.findLast(
@@ -231,7 +231,7 @@ export function nextCells(rows: readonly PassRow[]): Cells {
   }
 }
 
-/** Adds a level behind the others. */
+/** Adds levels after the others. */
 export const addLevels =
   (pass: NodeModel, added: readonly Cells[]): Edit =>
   (definition) => {
@@ -258,7 +258,7 @@ export const removeLevels =
     ])
   }
 
-/** Makes the rows of a pass those of a table. Rows are matched by their level. */
+/** Replaces the rows of a pass by those of a table. Rows are matched by their level. */
 export const setRows =
   (passId: string, table: readonly Cells[]): Edit =>
   (definition) => {
@@ -299,7 +299,7 @@ const setXp =
       }),
     )
 
-/** Brings the levels into their order. What separates them stays where it is. */
+/** Sorts the levels. The text between them stays in place. */
 const sortLevels =
   (pass: NodeModel): Edit =>
   ({ text }) => {

@@ -8,7 +8,7 @@ import { type Reward, rewardOf } from './definition.ts'
 export const NOTHING = 'nothing'
 export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword'
 
-/** Names that the short form could mistake are written as JSON strings. */
+/** Names that are unambiguous in the short form. Other names are written as JSON strings. */
 const PLAIN = /^(?!item:)[^\s",;][^",;\r\n\t]*(?<!\s)$/
 
 const nameText = (name: string): string => (PLAIN.test(name) ? name : JSON.stringify(name))
@@ -21,7 +21,7 @@ export const rewardsText = (rewards: readonly Reward[]): string =>
 
 const REWARD = /\s*(\d+)\s*(?:[x×]\s+|\s)\s*(item:\s*)?("(?:[^"\\]|\\.)*"|[^",;]+)\s*(?:[,;]|$)/y
 
-/** Reads the short form. Undefined for a text that is none. */
+/** Reads the short form. Undefined for any other text. */
 export function readRewards(text: string): Reward[] | undefined {
   const trimmed = text.trim()
   if (trimmed === NOTHING) return []

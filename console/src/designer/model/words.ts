@@ -17,7 +17,7 @@ export interface ChangeGroup {
   readonly lines: readonly ChangeLine[]
 }
 
-/** What differs between two texts, in sentences. Undefined when one of them is no JSON. */
+/** The differences between two texts, in sentences. Undefined when one of them is not JSON. */
 export function describeChanges(before: string, after: string): ChangeGroup[] | undefined {
   const [old, now] = [parseJson(before).root, parseJson(after).root]
   if (!old || !now) return undefined
@@ -59,7 +59,7 @@ function describe(difference: Difference, old: JsonNode, now: JsonNode): [title:
         line(
           kind === 'added'
             ? `New ${type} node ${id}.`
-            : `The ${type} node ${id} is removed.${type === 'battle-pass' ? ' Its players lose sight of the pass until a node with this id is back.' : ''}`,
+            : `The ${type} node ${id} is removed.${type === 'battle-pass' ? ' Its players cannot use the pass until a node with this id exists again.' : ''}`,
         ),
       ]
     }
@@ -150,7 +150,7 @@ function valueText(node: JsonNode | undefined): string {
 const integer = (text: string): string => (/^-?\d+$/.test(text) ? BigInt(text).toLocaleString('en-US') : text)
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`
 
-/** Nodes behind one handle are entered in the order of the edges. */
+/** The nodes of one handle are entered in the order of the edges. */
 function reordered(old: JsonNode, now: JsonNode): string[] {
   const targets = (root: JsonNode) => {
     const edges = valueAt(root, 'edges')

@@ -8,7 +8,7 @@ import type { Check } from './use-problems.ts'
 
 const FIRST = 20
 
-/** Every fault and notice of a draft. A press goes to its place in the view that is open. */
+/** Every fault and notice of a draft. Pressing one goes to its place in the open view. */
 export function ProblemList({ check, onJump }: { check: Check; onJump: (problem: Problem) => void }) {
   const { problems, isFresh, error, retry } = check
   const [isWhole, setWhole] = useState(false)

@@ -15,9 +15,9 @@ export interface Problem {
   /** In the text that was checked. */
   readonly from: number
   readonly to: number
-  /** The node that it is about: for an edge, the one that it leaves. */
+  /** The node of the problem. For an edge: the node that it leaves. */
   readonly nodeId: string | undefined
-  /** The row and the column of a pass that it is about. */
+  /** The row and the column of the problem in a pass. */
   readonly cell: { readonly level: string; readonly column: 'level' | 'xp' | 'free' | 'premium' } | undefined
 }
 

@@ -15,7 +15,7 @@ export interface Check {
   readonly retry: () => void
 }
 
-/** The last answer. Another view of the same draft needs no other. */
+/** The last answer, for other views of the same draft. */
 let last: { readonly of: string; readonly problems: readonly Problem[]; readonly error?: CombinedError } | undefined
 
 /** The faults and notices of a draft, by the service's own rules. */

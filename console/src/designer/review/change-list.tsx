@@ -8,9 +8,11 @@ const MAX_LINES = 300
 
 /** Differences in sentences. */
 export function ChangeList({ changes }: { changes: readonly ChangeGroup[] | undefined }) {
-  if (changes === undefined) return <Empty title="One of the texts is no JSON, so they cannot be compared" />
+  if (changes === undefined) return <Empty title="One of the texts is not JSON, so they cannot be compared" />
   if (changes.length === 0)
-    return <Empty title="No differences">At most spaces, and the order of members, nodes, levels or tiers.</Empty>
+    return (
+      <Empty title="No differences">Only spaces and the order of members, nodes, levels or tiers may differ.</Empty>
+    )
   let left = MAX_LINES
   const total = changes.reduce((sum, { lines }) => sum + lines.length, 0)
   return (

@@ -19,7 +19,7 @@ export function PreviewPanel({ of, title = 'Effect on players' }: { of: PreviewS
 }
 
 export function PreviewBody({ preview }: { preview: Preview }) {
-  if (!preview.valid) return <Notice tone="error">It has faults, so no effect can be counted.</Notice>
+  if (!preview.valid) return <Notice tone="error">The draft has faults, so its effect cannot be counted.</Notice>
   const sentences = previewSentences(preview)
   return (
     <>

@@ -7,7 +7,7 @@ const players = (count: number): string => (count === 1 ? '1 player' : `${number
 const price = (one: { readonly amount: string; readonly currency: string }): string =>
   `${number(one.amount)} ${one.currency}`
 
-/** What publishing would do to players, in sentences. None for a change that no player notices. */
+/** The effects of publishing on players, in sentences. None for a change that no player notices. */
 export function previewSentences(preview: Preview): string[] {
   return [...preview.passes.flatMap(ofPass), ...preview.removedNodes.map(ofNode)]
 }
@@ -16,9 +16,9 @@ function ofPass(pass: Pass): string[] {
   const { nodeId, isAdded, isRemoved, players: all, premiumOwners } = pass
   const said: string[] = []
   const say = (text: string) => said.push(`${nodeId}: ${text}`)
-  if (isAdded) say(all > 0 ? `the pass is back, with its ${players(all)}.` : 'a new pass, in which everybody begins.')
+  if (isAdded) say(all > 0 ? `the pass is back, with its ${players(all)}.` : 'a new pass, which every player begins.')
   if (isRemoved)
-    say(`the pass is removed. ${capital(players(all))} can no longer play it. What they have stays stored.`)
+    say(`the pass is removed. ${capital(players(all))} can no longer play it. Their progress stays stored.`)
   if (pass.levelGained > 0) say(`${players(pass.levelGained)} of ${number(all)} would be at a higher level at once.`)
   if (pass.levelLost > 0)
     say(`${players(pass.levelLost)} of ${number(all)} would be at a lower level. Claimed tiers stay claimed.`)
@@ -45,7 +45,7 @@ function ofPass(pass: Pass): string[] {
 
 const ofNode = ({ nodeId, type, activeRuns }: Preview['removedNodes'][number]): string =>
   activeRuns === 0
-    ? `The ${type} node ${nodeId} is removed. No active run stands on it.`
-    : `The ${type} node ${nodeId} is removed. ${activeRuns === 1 ? '1 active run stands' : `${number(activeRuns)} active runs stand`} on it.`
+    ? `The ${type} node ${nodeId} is removed. No active run is at this node.`
+    : `The ${type} node ${nodeId} is removed. ${activeRuns === 1 ? '1 active run is' : `${number(activeRuns)} active runs are`} at this node.`
 
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`

@@ -10,7 +10,7 @@ import { PreviewPanel } from './preview-panel.tsx'
 import { PublishDialog } from './publish-dialog.tsx'
 import { type Preview, usePreview } from './use-preview.ts'
 
-/** What the draft changes, what that does to players, and the publication. */
+/** The changes of the draft, their effect on players, and the publication. */
 export function ReviewView(props: {
   readonly draft: Draft
   readonly environment: string
@@ -22,7 +22,7 @@ export function ReviewView(props: {
   const { draft, environment, scenarioId, check, currentVersion, onConflict } = props
   const { history, base, isChanged, read } = useDraftState(draft)
   const { text } = history
-  // What is published is what was counted when the dialog was opened.
+  // The preview that the dialog shows: the one of the moment when it was opened.
   const [opened, setOpened] = useState<Preview>()
   const hasFaults = read.fault !== undefined || check.problems.some(({ kind }) => kind === 'fault')
   const preview = usePreview(environment, scenarioId, isChanged && !read.fault ? text : undefined)

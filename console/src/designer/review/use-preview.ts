@@ -12,7 +12,7 @@ export interface PreviewState {
   readonly retry: () => void
 }
 
-/** What publishing a text as the next version of a scenario would do to its players. Undefined pauses. */
+/** The effect on players of publishing a text as the next version of a scenario. An undefined text pauses. */
 export function usePreview(environment: string, scenarioId: string, text: string | undefined): PreviewState {
   const client = useClient()
   const [answer, setAnswer] = useState<{ of: string; preview?: Preview; error?: CombinedError }>()

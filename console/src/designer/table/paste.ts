@@ -3,11 +3,11 @@ import { readPaste } from './spreadsheet.ts'
 
 export interface Pasted {
   readonly table: readonly Cells[]
-  /** With any, nothing is to be pasted. */
+  /** With faults, nothing is pasted. */
   readonly faults: readonly string[]
 }
 
-/** The table after a copied block was pasted at a cell. Rows behind the last one become new levels. */
+/** The table after a copied block was pasted at a cell. Rows after the last one become new levels. */
 export function pasteAt(rows: readonly PassRow[], at: number, column: Column, text: string): Pasted {
   const table: Cells[] = rows.map(({ cells }) => cells)
   const faults: string[] = []

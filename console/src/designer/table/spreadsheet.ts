@@ -28,7 +28,7 @@ export function readCells(text: string, separator: string): string[][] {
   return rows
 }
 
-/** Spreadsheets write numbers with groups of digits, in the way of the person's country. */
+/** Spreadsheets write numbers with groups of digits, in the form of the person's locale. */
 const plainNumber = (text: string): string => {
   const trimmed = text.trim()
   return /^\d{1,3}([,.'\u00a0\u202f ]\d{3})+$/.test(trimmed) ? trimmed.replaceAll(/\D/g, '') : trimmed
@@ -38,12 +38,12 @@ const cleanCell = (column: Column, text: string): string =>
   column === 'level' || column === 'xp' ? plainNumber(text) : text.trim()
 
 export interface PastedRow {
-  /** The row, counted from the one that was pasted at. */
+  /** The row, counted from the row of the paste. */
   readonly offset: number
   readonly cells: Partial<Record<Column, string>>
 }
 
-/** The cells of a copied block, from a column on. Columns behind the last one are left out. */
+/** The cells of a copied block, from a column on. Columns after the last one are left out. */
 export function readPaste(text: string, from: Column): PastedRow[] {
   const columns = COLUMNS.slice(COLUMNS.indexOf(from))
   return readCells(text, '\t').map((row, offset) => ({
@@ -56,7 +56,7 @@ export function readPaste(text: string, from: Column): PastedRow[] {
 
 export interface CsvTable {
   readonly rows: readonly Cells[]
-  /** What is wrong with the file, each with its line. */
+  /** The faults of the file, each with its line. */
   readonly faults: readonly string[]
 }
 

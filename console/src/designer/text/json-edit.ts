@@ -59,7 +59,7 @@ export const replace = (text: string, { from, to }: Place, value: Value): Change
   insert: printValue(value, isCompact(text)),
 })
 
-/** Sets a member: in its place when it is there, otherwise behind the last one. */
+/** Sets a member: in place if it exists, otherwise after the last one. */
 export function setMember(text: string, object: JsonObject, name: string, value: Value): Change {
   const member = memberOf(object, name)
   if (member) return replace(text, member.value, value)

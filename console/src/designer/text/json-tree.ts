@@ -39,7 +39,7 @@ export type ParsedJson =
   | { readonly root: JsonNode; readonly fault?: undefined }
   | { readonly root?: undefined; readonly fault: SyntaxFault }
 
-/** That of the service. */
+/** The limit of the service. */
 const MAX_DEPTH = 64
 
 class Unexpected extends Error {
@@ -77,7 +77,7 @@ class Parser {
     this.space()
     const root = this.value(0)
     this.space()
-    if (this.at < this.text.length) throw new Unexpected(this.at, 'The text goes on behind its end.')
+    if (this.at < this.text.length) throw new Unexpected(this.at, 'There is text after the end of the JSON.')
     return root
   }
 
@@ -109,7 +109,7 @@ class Parser {
       if (this.text[start] !== '"') throw new Unexpected(start, 'A name in quotation marks must stand here.')
       const { raw } = this.scalar('string', STRING, 'This name does not end.')
       this.space()
-      if (this.text[this.at] !== ':') throw new Unexpected(this.at, 'A colon must stand behind the name.')
+      if (this.text[this.at] !== ':') throw new Unexpected(this.at, 'A colon must stand after the name.')
       this.at += 1
       this.space()
       const value = this.value(depth)
@@ -173,7 +173,7 @@ class Parser {
 /** The string that a JSON string stands for. */
 const decode = (raw: string): string => (raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1))
 
-/** A member of an object; undefined where it is absent. Of members with the same name, the last counts. */
+/** A member of an object; undefined when absent. The last of several members with the same name counts. */
 export function memberOf(node: JsonNode | undefined, name: string): JsonMember | undefined {
   return node?.kind === 'object' ? node.items.findLast((member) => member.name === name) : undefined
 }
@@ -194,7 +194,7 @@ export function stringOf(node: JsonNode | undefined): string | undefined {
 export const numberTextOf = (node: JsonNode | undefined): string | undefined =>
   node?.kind === 'number' ? node.raw : undefined
 
-/** The value in one form, whatever its spaces, the order of its members and its escapes. Numbers stay texts. */
+/** The value in one form, independent of spaces, the order of members and escapes. Numbers stay texts. */
 export function canonical(node: JsonNode): string {
   switch (node.kind) {
     case 'object': {

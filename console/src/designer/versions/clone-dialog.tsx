@@ -66,7 +66,7 @@ export function CloneDialog(props: {
           target.error ? (
             <Failed error={target.error} />
           ) : (
-            <p className="muted">Looking at the target…</p>
+            <p className="muted">Reading the target…</p>
           )
         ) : there === null ? (
           <p>

@@ -51,7 +51,7 @@ export const unlinkAction = (player: PlayerData, provider: string, subject: stri
   title: 'Unlink the identity',
   fields: [],
   effect: () =>
-    `${provider} ${subject} no longer leads to this player. All its logins end. The next login with this identity makes a new player${player.identities.length === 1 ? ', and nobody can log in to this one any more: it is the last identity' : ''}.`,
+    `${provider} ${subject} no longer leads to this player. All its logins end. The next login with this identity makes a new player${player.identities.length === 1 ? ', and this player can no longer log in: it is the last identity' : ''}.`,
   confirm: 'Unlink',
   tone: 'danger',
   mutation: unlinkIdentityMutation as SupportAction['mutation'],
@@ -85,7 +85,7 @@ export const setStorageAction = (player: PlayerData, key = '', stored?: string):
   effect: ({ key, values = '' }) => {
     const size = `${number(bytesOf(values))} bytes`
     return stored === undefined
-      ? `${key} gets a value of ${size}. A value that is there under this key is replaced. Other keys stay.`
+      ? `${key} gets a value of ${size}. An existing value of this key is replaced. Other keys stay.`
       : `${key}: ${number(bytesOf(stored))} → ${size}. Other keys stay. What the game wrote to ${key} meanwhile is replaced.`
   },
   confirm: 'Save',

@@ -2,7 +2,8 @@ import { newKey } from '../../ui/keys.ts'
 
 /**
  * The idempotency key of one dialog. Until the service has answered, every press sends the same key: a press whose
- * answer was lost may have taken effect, whatever the fields hold now. After an answer, other fields are another action.
+ * answer was lost may have taken effect, even if the fields have changed since. After an answer, changed fields are
+ * another action.
  */
 export class ActionKey {
   #key = newKey()
@@ -18,7 +19,7 @@ export class ActionKey {
     return this.#key
   }
 
-  /** Notes that the service has said what became of these fields. */
+  /** Notes that the service has answered a press with these fields. */
   onAnswer(fields: string): void {
     this.#answered = fields
   }

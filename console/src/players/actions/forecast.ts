@@ -24,11 +24,11 @@ export function newlyClaimable(view: PassView, before: PassState, after: PassSta
   return claimableTiers(view, after).filter((tier) => !known.has(tier))
 }
 
-/** Why the season takes no xp at a moment, in a sentence. Undefined while it is open. */
+/** The reason why the season takes no xp at a moment, in a sentence. Undefined while it is open. */
 export const closedSeason = ({ startsAt, endsAt }: PassView, now: number): string | undefined =>
   closed(startsAt, endsAt, now, 'The season')
 
-/** Why tiers cannot be claimed at a moment, in a sentence. Support can grant them nevertheless. */
+/** The reason why tiers cannot be claimed at a moment, in a sentence. Support can grant them nevertheless. */
 export const closedClaims = ({ startsAt, endsAt, claimUntil }: PassView, now: number): string | undefined =>
   closed(startsAt, claimUntil ?? endsAt, now, 'The time to claim')
 

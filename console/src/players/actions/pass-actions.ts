@@ -40,7 +40,7 @@ export function grantXpAction(player: PlayerData, pass: PassRef): SupportAction 
       const levels = `Level: ${levelAt(pass.view, before)} → ${levelAt(pass.view, after)}.`
       const open = newlyClaimable(pass.view, pass, { ...pass, xp: String(after) })
       const tiers = open.length === 0 ? 'No more tiers can be claimed.' : `Can be claimed then: ${tiersText(open)}.`
-      return `${refusalAhead(pass)}${xp} ${levels} ${tiers} The game hears of it as of any other xp.`
+      return `${refusalAhead(pass)}${xp} ${levels} ${tiers} The game receives the same events as for any other xp.`
     },
     confirm: 'Grant',
     mutation: grantXpMutation as SupportAction['mutation'],
@@ -204,7 +204,7 @@ const tierFields = [
 const tierOf = ({ view }: PassRef, level: string | undefined, track: string | undefined) =>
   view?.tiers.find((tier) => tier.level === Number(level) && tier.track === track)
 
-/** Why a grant will be refused, as far as the page knows. A season that is over stops xp, but no tier. */
+/** The reason why a grant will be refused, as far as the page knows. A season that is over stops xp, but not tiers. */
 function refusalAhead({ hasRun, scenarioId, view }: PassRef, isXp = true): string {
   const closed = isXp && view ? closedSeason(view, Date.now()) : undefined
   const cause = hasRun === false ? `The player has no active run of ${scenarioId}.` : closed

@@ -19,13 +19,13 @@ export interface ActionField {
 
 export type Values = Readonly<Record<string, string>>
 
-/** What every action of support answers. */
+/** The answer of every action of support. */
 export interface SupportResult {
   readonly result: {
     readonly error: string | null
     readonly message: string | null
     readonly changed?: boolean
-    /** What the player's own call would have answered. Its refusal is one of the action, too. */
+    /** The answer of the player's own call. If it is a refusal, the action is refused, too. */
     readonly result?: {
       readonly error?: string | null
       readonly alreadyClaimed?: boolean
@@ -35,12 +35,12 @@ export interface SupportResult {
   }
 }
 
-/** One action of support: what it asks, what it will do, what it sends. */
+/** One action of support: its fields, its effect and its request. */
 export interface SupportAction {
   readonly title: string
   readonly fields: readonly ActionField[]
   readonly initial?: Values
-  /** What pressing the button will do, with figures where they are known. */
+  /** The effect of pressing the button, with figures if they are known. */
   readonly effect: (values: Values) => string
   readonly confirm: string
   readonly tone?: 'danger'
@@ -53,7 +53,7 @@ export interface SupportAction {
   readonly done: (values: Values, result: SupportResult['result']) => string
 }
 
-/** What the pages know of a player's pass, begun or not. */
+/** A player's pass, begun or not, as far as the pages know it. */
 export interface PassRef extends PassState {
   readonly scenarioId: string
   readonly nodeId: string

@@ -13,7 +13,7 @@ import type { ActionField, PlayerData, SupportAction, Values } from './support-a
 const TOOK_EFFECT =
   'Your first press took effect, with the values that the fields held then, although its answer was lost. Nothing was done now. Look at the ledger before you act again.'
 
-/** Why a tier could not be granted: what the player's own claim would answer, for operators. */
+/** The refusals of the player's own claim, in words for operators. */
 const CLAIM_REFUSALS: Readonly<Record<string, string>> = {
   PREMIUM_REQUIRED: 'The player does not own premium. Grant premium first.',
   TIER_NOT_FOUND: 'The published version has no such tier.',
@@ -93,7 +93,7 @@ function isReady({ name, kind }: ActionField, values: Values): boolean {
   return kind === 'json' ? jsonFault(value) === undefined : value !== ''
 }
 
-/** Where a text is no JSON, in a sentence. */
+/** The first fault of a text that is not JSON, in a sentence. */
 function jsonFault(text: string): string | undefined {
   const { fault } = parseJson(text)
   return fault && `Line ${text.slice(0, fault.at).split('\n').length}: ${sentence(fault.message)}`

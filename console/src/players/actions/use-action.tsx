@@ -3,7 +3,7 @@ import { RoleButton } from '../../ui/button.tsx'
 import type { PlayerData, SupportAction } from './support-action.ts'
 import { SupportDialog } from './support-dialog.tsx'
 
-/** Opens dialogs of actions. `dialog` stands somewhere in the page. */
+/** Opens dialogs of actions. The page renders `dialog` anywhere. */
 export function useAction(player: PlayerData): {
   readonly open: (action: SupportAction) => void
   readonly dialog: ReactNode

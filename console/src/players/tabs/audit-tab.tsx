@@ -22,7 +22,7 @@ export function AuditTab({ player }: TabProps) {
   return (
     <>
       <PagedTable
-        caption="What operators did to this player"
+        caption="Actions of operators on this player"
         pages={pages}
         keyOf={({ id }) => id}
         empty={<Empty title="No operator has changed this player" />}

@@ -7,7 +7,7 @@ import { runsQuery } from '../operations.ts'
 import { PassPanel } from '../pass-panel.tsx'
 import type { TabProps } from './tab.ts'
 
-/** The passes of a player, and those that its active runs have and that it has not begun. */
+/** The passes of a player, and the passes of its active runs that it has not begun. */
 export function PassesTab(props: TabProps) {
   const { player } = props
   const runs = usePages({

@@ -88,7 +88,7 @@ function Value({ player, open, name }: TabProps & { readonly name: string }) {
     <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
       {(data) => {
         const entry = data.player?.storage[0]
-        if (!entry) return <Empty title={`${name} is not there any more`} />
+        if (!entry) return <Empty title={`${name} no longer exists`} />
         return (
           <Panel
             title={entry.key}

@@ -1,6 +1,6 @@
 import type { PlayerData, SupportAction } from '../actions/support-action.ts'
 
-/** What each tab of a player gets. */
+/** The props of each tab of a player. */
 export interface TabProps {
   readonly player: PlayerData
   /** Opens the dialog of an action. */

@@ -31,13 +31,13 @@ export function WalletTab({ player }: TabProps) {
         },
         { title: 'Balance', isNumber: true, cell: ({ balance }) => number(balance) },
         { title: 'Cause', cell: ({ cause }) => words(cause) },
-        { title: 'Behind it', cell: ({ reference }) => <Reference of={reference} player={player} /> },
+        { title: 'Reference', cell: ({ reference }) => <Reference of={reference} player={player} /> },
       ]}
     />
   )
 }
 
-/** What is behind a change. Support names the entry of the audit log. */
+/** The object behind a change. For support, a link to the entry of the audit log. */
 function Reference({ of, player }: { of: string; player: PlayerData }) {
   const [, entry] = /^support\/(.+)$/.exec(of) ?? []
   if (entry === undefined) return <code>{of}</code>
