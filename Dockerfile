@@ -1,4 +1,5 @@
-# Built with everything, run with what production needs: no Prisma command line, no development packages, not as root.
+# Builds with all packages. The image has only those of production, without Prisma's command line, and does not run as
+# root.
 # Releases pin the base by its digest: --build-arg NODE_IMAGE=node:24-slim@sha256:…
 ARG NODE_IMAGE=node:24-slim
 
@@ -36,5 +37,5 @@ USER node
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 4000}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# A larger young generation keeps requests under way from being copied again and again.
+# With a larger young generation, the garbage collector does not copy requests in progress repeatedly.
 CMD ["node", "--max-semi-space-size=64", "dist/server.js"]

@@ -29,7 +29,7 @@ export class Audience {
     return this.ask({ ask: 'open', ...opening })
   }
 
-  /** The time at which the whole crowd had so many messages, by the clock that all processes share. */
+  /** The time at which the whole crowd had received `total` messages, by the clock that all processes share. */
   async reach(crowd: string, total: number): Promise<number> {
     const giveUp = new AbortController()
     const late = async () => {
@@ -60,7 +60,7 @@ export class Audience {
     return this.ask({ ask: 'closeAll' })
   }
 
-  /** Lets something happen until everybody has heard of it: nothing else tells that a subscription has begun. */
+  /** Repeats `happen` until each listener has received a message: nothing else shows that a subscription has begun. */
   async attend(crowd: string, happen: () => Promise<unknown>): Promise<void> {
     for (let attempt = 0; (await this.count(crowd)).least === 0; attempt += 1) {
       if (attempt * PROBE_MS > DEADLINE_MS) throw new Error(`${crowd}: not everybody hears`)
@@ -70,7 +70,7 @@ export class Audience {
     await this.settle(crowd)
   }
 
-  /** Waits until nothing comes any more, and counts from nothing again. */
+  /** Waits until no more messages arrive, and resets the counts. */
   async settle(crowd: string): Promise<void> {
     for (let before = -1, total = 0; before !== total; ) {
       before = total
@@ -80,7 +80,9 @@ export class Audience {
     await this.reset(crowd)
   }
 
-  /** Fails unless each of them heard so many messages, all of the same length, and gives that. */
+  /**
+   * Fails unless each listener received this number of messages and the same bytes. Returns these bytes and the texts.
+   */
   async verify(
     crowd: string,
     messages: number,

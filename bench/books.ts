@@ -3,7 +3,7 @@ import type { Call, LoadPlayer, Tally } from './load.ts'
 
 // The books: acknowledged work that is not stored does not count as speed, for any contestant.
 
-/** What a set of players has gained. */
+/** The gains of a set of players. */
 export interface Gains {
   xp: bigint
   levelUps: bigint
@@ -11,7 +11,7 @@ export interface Gains {
   purchases: bigint
 }
 
-/** A set of players, and what stands before the names of the tables that hold it. */
+/** A set of players, and the prefix of the names of its tables. */
 export interface Owner {
   readonly players: readonly LoadPlayer[]
   readonly tables: '' | 'bench_peer_'
@@ -26,12 +26,12 @@ export class Books {
     this.owners = owners
   }
 
-  /** Notes what the players have before anything is measured. */
+  /** Records what the players have before the measurements. */
   async open(client: pg.ClientBase): Promise<void> {
     for (const [name, owner] of this.owners) this.before.set(name, await stored(client, owner))
   }
 
-  /** Adds what a load was answered. */
+  /** Adds the acknowledged calls of a load. */
   add(call: Call, set: string, { xp, levelUps, calls }: Tally): void {
     const sum = this.acknowledged.get(set) ?? nothing()
     sum.xp += BigInt(xp)

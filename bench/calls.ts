@@ -9,7 +9,7 @@ export interface Reply {
 
 export type Ask = (text: string) => Promise<Reply>
 
-/** Milliseconds on the one clock that all processes of a machine share. */
+/** Milliseconds on the clock that all processes of a machine share. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1000 + nanoseconds / 1e6
@@ -29,7 +29,7 @@ export function connect(port: number): Promise<Socket> {
   })
 }
 
-/** Sends one request at a time and gives its reply. A connection that ends is a failure of the service under load. */
+/** Sends one request at a time and returns its reply. A closed connection is a failure of the service under load. */
 export function asker(socket: Socket): Ask {
   let received = ''
   let resolve: (reply: Reply) => void = () => {}

@@ -1,9 +1,9 @@
 import { isMainThread, Worker } from 'node:worker_threads'
 
-// Loaded before a server whose memory is measured: on SIGUSR2 it gives back all the memory that it does not use, so
-// that the measurement has live memory only, without garbage.
+// Loaded before a server whose memory is measured: on SIGUSR2 the server collects its garbage, so that only live memory
+// is measured.
 
-/** From another thread: a thread that collects for its own inspector waits for itself. */
+/** In another thread: a thread that asks its own inspector to collect waits for itself. */
 const COLLECT = `
   const { Session } = require('node:inspector')
   const session = new Session()

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
 
-// How much processor and memory a process and all that it has started use, as Linux tells it under /proc. It survives
-// noisy neighbours better than calls a second do.
+// CPU time and memory of a process and its descendants, from /proc of Linux. On a busy machine CPU time is steadier
+// than calls a second.
 
-/** Linux tells times in hundredths of a second, on every machine. */
+/** Linux counts in hundredths of a second, on every machine. */
 const TICK_MICROSECONDS = 10_000
-/** Children come and go while their times are read. */
+/** Children start and end while their times are read. */
 const ATTEMPTS = 20
 
 /**
- * The time that these processes, their threads, their children and the children that have ended were running for, in
- * microseconds. Null where it cannot be known.
+ * CPU time of these processes, their threads and their children, including ended ones, in microseconds. Null where it
+ * cannot be measured.
  */
 export async function cpuOf(pids: readonly number[]): Promise<number | null> {
   if (process.platform !== 'linux') return null
@@ -38,7 +38,7 @@ async function ticksOfTree(pid: number): Promise<number> {
 /** The ticks of a process with its threads, and of its children that have ended. */
 async function read(pid: number): Promise<{ own: number; ended: number }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // The name of the program stands in brackets and may hold anything; the fields from the third on follow it.
+  // The program's name is in parentheses and can contain any character; the third field and all others follow it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map(Number)
   return { own: user + system, ended: endedUser + endedSystem }
@@ -49,7 +49,7 @@ async function childrenOf(pid: number): Promise<number[]> {
   return text.trim().split(' ').filter(Boolean).map(Number)
 }
 
-/** The memory that a process and its children have in the machine's, in bytes. */
+/** The resident memory of a process and its children, in bytes. */
 export async function memoryOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   let bytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024

@@ -4,15 +4,15 @@ import type { LoadPlayer } from './load.ts'
 
 // Makes events happen, one with each call.
 
-/** When the answer to a call came, by the clock that all processes share. */
+/** The time of the answer to a call, by the clock that all processes share. */
 type AnsweredAt = number
 
 export interface Emitter {
   /** One event, after the answer to the one before. */
   emit(): Promise<AnsweredAt>
-  /** Makes so many connections, so that none has to be made later. */
+  /** Opens `count` connections in advance. */
   connect(count: number): Promise<void>
-  /** So many at once, each over a connection of its own. */
+  /** `count` events at once, each over a connection of its own. */
   burst(count: number): Promise<AnsweredAt[]>
 }
 
@@ -25,7 +25,7 @@ interface Connection {
   usedAt: number
 }
 
-/** Makes one event after the other of requests, each of which must be answered with `success` in its body. */
+/** Makes events by requests, one after the other. The body of each answer must contain `success`. */
 export function createEmitter(port: number, next: () => string, success: string): Emitter {
   const connections: Connection[] = []
 
@@ -62,16 +62,16 @@ export function createEmitter(port: number, next: () => string, success: string)
   }
 }
 
-/** Where players reach a level with each call. */
+/** A pass on which each call reaches a level, and its players. */
 export interface Stairs {
   readonly scenarioId: string
   readonly nodeId: string
   readonly players: readonly LoadPlayer[]
-  /** From one level to the next. */
+  /** The xp from one level to the next. */
   readonly xp: number
 }
 
-/** The service's events: players who reach a level, one after the other. They go on where others of the same stairs ended. */
+/** The service's events: players reach levels, one after the other. Emitters of the same stairs continue each other. */
 export function createClimbers({ scenarioId, nodeId, players, xp }: Stairs): (port: number) => Emitter {
   let turn = 0
   return (port) =>
@@ -87,7 +87,7 @@ export function createClimbers({ scenarioId, nodeId, players, xp }: Stairs): (po
     )
 }
 
-/** A peer's events: those that the service told, again and again. */
+/** A peer's events: recorded events of the service, repeated. */
 export function createPublisher(events: readonly object[]): (port: number) => Emitter {
   let turn = 0
   return (port) =>

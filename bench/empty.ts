@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-// The floor of any service in Node: it reads the body of a POST and answers a fixed JSON. No token, no rules, no database.
+// The least that a service in Node can do: it reads the body of a POST and answers a fixed JSON. No token, no rules, no
+// database.
 
 const ANSWER = '{"level":12,"xp":7345,"leveledUp":false,"maxLevel":false,"plan":null}'
 const HEAD = { 'content-type': 'application/json', 'content-length': ANSWER.length }

@@ -13,8 +13,7 @@ import { startDurablePostgres } from '../test/support/durable-postgres.ts'
 import { buildService, createWorld, spawnService, stopService } from '../test/support/service.ts'
 import { until } from '../test/support/until.ts'
 
-// How fast dashboards and lists of players are when an environment has a million of them. README.md says what each row
-// means.
+// The speed of dashboards and lists of players with a million players in an environment. README.md explains each row.
 
 const PLAYERS = 1_000_000
 const SAMPLES = 41
@@ -44,7 +43,7 @@ const number = (flag: string, otherwise: number): number => {
 }
 const players = number('--players', PLAYERS)
 const samples = number('--samples', SAMPLES)
-/** Measures what an earlier run left at `DATABASE_URL`. */
+/** Measures the database that an earlier run filled at `DATABASE_URL`. */
 const isFilled = process.argv.includes('--filled')
 
 const ended = new AbortController()
@@ -119,7 +118,7 @@ async function fill(url: string, pool: Pool, environmentId: string): Promise<voi
   bar.clear()
   ended.signal.throwIfAborted()
   await maintain(url, async (client) => {
-    // An audit log that support has written in for a year.
+    // A year of support in the audit log.
     await client.query(
       `INSERT INTO audit_log (project_id, id, environment_id, created_at, actor, action, target, before, after, reason)
        SELECT e.project_id, (lpad(to_hex((extract(epoch FROM a.at) * 1000)::bigint), 12, '0') || substr(md5(n::text), 13))::uuid,
@@ -178,7 +177,7 @@ interface SamplePlayer {
   readonly subject: string
 }
 
-/** Players from anywhere in the season, those with all their rows among them. */
+/** Players from anywhere in the season. Some have all their rows. */
 async function samplePlayers(pool: Pool, environmentId: string, onlyWhole: boolean): Promise<readonly SamplePlayer[]> {
   const { rows } = await pool.query(
     `SELECT p.id, p.nickname, i.subject FROM players p
@@ -339,7 +338,7 @@ async function listQueries(pool: Pool, environmentId: string): Promise<Query[]> 
   ]
 }
 
-/** One call; answers how many milliseconds it took. */
+/** Makes one call. Returns its milliseconds. */
 async function graphql(baseUrl: string, key: string, { name, query, variables }: Query, call: number): Promise<number> {
   const body = JSON.stringify({ query, variables: variables(call) })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -381,5 +380,5 @@ try {
 } finally {
   for (const cleanUp of cleanUps.reverse()) await cleanUp()
 }
-// A handle that nobody closed must not keep the terminal.
+// An open handle must not keep the process alive.
 process.exit()

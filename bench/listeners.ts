@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createConnection, type Socket } from 'node:net'
 import { monotonicMs } from './calls.ts'
 
-// Those who listen, thousands of them in a process of their own. Each is a plain socket whose frames are counted by
-// their lengths and not read, because a client library would use more CPU than the measured service.
+// Thousands of listeners, in a process of their own. Each is a plain socket whose frames are counted by their lengths
+// and not read, because a client library would use more CPU than the measured service.
 
-/** A crowd that is let in: sockets of one kind, to one server. */
+/** A crowd that connects: sockets of one kind, to one server. */
 export interface Opening {
   readonly ask: 'open'
   readonly crowd: string
@@ -17,31 +17,31 @@ export interface Opening {
 
 export interface Subscription {
   readonly query: string
-  /** What `connectionParams.authorization` says: of each in turn. */
+  /** The `connectionParams.authorization` of each socket in turn. */
   readonly authorizations: readonly string[]
 }
 
 export type Asked =
   | Opening
-  /** Answers with the time at which the whole crowd had so many messages. */
+  /** Answers with the time at which the whole crowd had received `total` messages. */
   | { readonly ask: 'reach'; readonly crowd: string; readonly total: number }
   | { readonly ask: 'count'; readonly crowd: string }
-  /** Counts from nothing again. */
+  /** Resets the counts. */
   | { readonly ask: 'reset'; readonly crowd: string }
-  /** Answers with the time of the last message of each. */
+  /** Answers with the time of each socket's last message. */
   | { readonly ask: 'arrivals'; readonly crowd: string }
   | { readonly ask: 'close'; readonly crowd: string }
-  /** Sends all crowds away. */
+  /** Closes all sockets of all crowds. */
   | { readonly ask: 'closeAll' }
 
 export interface Count {
   readonly total: number
-  /** The least and the most messages that one of them heard, and the bytes of these. */
+  /** The least and the most messages that a socket received, and the least and the most bytes. */
   readonly least: number
   readonly most: number
   readonly leastBytes: number
   readonly mostBytes: number
-  /** How many sockets were closed by their server, and a word on the first of them. */
+  /** The number of sockets that their server closed, and why it closed the first. */
   readonly lost: number
   readonly firstLoss: string | null
   /** All messages of the first socket, and the first message of any other. */
@@ -52,7 +52,7 @@ export interface Count {
 export type Question = Asked & { readonly id: number }
 export type Answer = { readonly id: number; readonly result?: unknown; readonly error?: string }
 
-/** Sockets that are being opened at once. */
+/** Sockets that connect at the same time. */
 const AT_ONCE = 100
 const TEXT = 1
 const CLOSE = 8
@@ -61,7 +61,7 @@ const PONG = 10
 const NORMAL_CLOSURE = Buffer.from([0x03, 0xe8])
 const CLOSE_MS = 5_000
 
-/** A frame of a client. Its mask is of zeros, which leaves the payload unchanged. */
+/** A frame of a client. Its mask is zero, which leaves the payload unchanged. */
 function frame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload
   const isLong = length > 125
@@ -74,7 +74,7 @@ function frame(opcode: number, payload: Buffer): Buffer {
 
 const say = (message: object): Buffer => frame(TEXT, Buffer.from(JSON.stringify(message)))
 
-/** All sockets read into this one, as what they read is done with at once. */
+/** All sockets read into this buffer, as they process what they read at once. */
 const received = Buffer.alloc(256 * 1024)
 
 class Crowd {
@@ -157,11 +157,11 @@ class Listener {
   private socket: Socket | undefined
   private phase: Phase = 'handshake'
   private opened: (error?: Error) => void = () => {}
-  /** What came before the first frame. */
+  /** The bytes before the first frame. */
   private greeting = ''
   private readonly head = new Uint8Array(10)
   private headLength = 0
-  /** The bytes of the present frame that are still to come; none between frames. */
+  /** The bytes of the current frame that have not arrived; 0 between frames. */
   private rest = 0
   private isInFrame = false
   private kept: Buffer[] | undefined
@@ -201,7 +201,7 @@ class Listener {
     this.at = 0
   }
 
-  /** Says goodbye as clients do; a server that does not answer is left without a word. */
+  /** Sends a close frame as clients do. Destroys the socket if the server does not answer. */
   close(): Promise<void> {
     this.phase = 'closed'
     const { socket } = this
@@ -243,7 +243,7 @@ class Listener {
     }
   }
 
-  /** Gives where the answer to the handshake ends. */
+  /** Returns the offset at which the answer to the handshake ends. */
   private greet(length: number): number {
     const before = this.greeting.length
     this.greeting += received.toString('latin1', 0, length)
@@ -264,7 +264,7 @@ class Listener {
     this.opened()
   }
 
-  /** Reads how long a frame is, once that has come. */
+  /** Reads the length of a frame, once its bytes have arrived. */
   private beginFrame(): void {
     if (this.headLength < 2) return
     const [first = 0, second = 0] = this.head
@@ -296,7 +296,7 @@ class Listener {
 
   private hear(text: string | undefined): void {
     this.heard += 1
-    // Not with the bytes that came: they may be a ping.
+    // Not on every read: the bytes may be a ping.
     this.at = monotonicMs()
     this.crowd.lastAt = this.at
     if (text !== undefined) {
@@ -319,7 +319,7 @@ class Listener {
     }
     this.bytes = 0
     const { query } = this.subscribes ?? {}
-    // Named as the clients of graphql-ws and Apollo name their operations.
+    // An id like those of graphql-ws and Apollo clients.
     this.socket?.write(say({ id: randomUUID(), type: 'subscribe', payload: { query } }))
     this.listen()
   }

@@ -7,8 +7,8 @@ import { measureOnline } from './live/online.ts'
 import { type LiveOptions, type Stage, setStage } from './live/stage.ts'
 import { clearNote, print } from './report.ts'
 
-// What listeners cost, and how soon they hear: the service, a bare loop over sockets, and stock servers, side by side in
-// one run. README.md says what each row means.
+// The cost of listeners and the delay of their events: the service, a bare loop over sockets, and stock servers, side
+// by side in one run. README.md explains each row.
 
 const IDLE = 'xp beside idle player subscriptions'
 const DELIVERY = 'a delivery'
@@ -17,7 +17,7 @@ const CROWD = 'one event to 5,000'
 const MEMORY = 'memory of an idle subscriber'
 const ONLINE = 'players online'
 
-/** What measures rows: those of its names that were asked for. */
+/** Measures rows: the chosen ones among its names. */
 type Measure = readonly [
   names: readonly string[],
   measure: (stage: Stage, chosen: ReadonlySet<string>) => Promise<void>,
@@ -52,7 +52,7 @@ export async function runLive(options: LiveOptions): Promise<void> {
   if (failed.length > 0) throw new Error(`failed: ${failed.join('; ')}`)
 }
 
-/** A row that fails keeps nobody from measuring the others. */
+/** Whether the row succeeded. A failed row does not stop the others. */
 async function succeeds({ audience, signal }: Stage, measure: () => Promise<void>): Promise<boolean> {
   try {
     await measure()
@@ -66,7 +66,7 @@ async function succeeds({ audience, signal }: Stage, measure: () => Promise<void
   }
 }
 
-/** The rows that were asked for: by their whole name, else by a part of it. */
+/** The chosen rows: by their whole name, else by a part of it. */
 function chosenOf(only: readonly string[]): ReadonlySet<string> {
   const all = MEASURES.flatMap(([names]) => names)
   const isAsked = (name: string) =>

@@ -11,7 +11,7 @@ export interface LoadPlayer {
   readonly token: string
 }
 
-/** What the generator is given once, at its start. */
+/** Sent to the generator once, at its start. */
 export interface LoadSetup {
   readonly scenarioId: string
   readonly nodeId: string
@@ -21,28 +21,30 @@ export interface LoadSetup {
   readonly players: Readonly<Record<string, readonly LoadPlayer[]>>
 }
 
-/** It says `connected` when the connections of a load are made, and begins to call when it is told to `go`. */
+/**
+ * The generator sends `connected` when the connections of a load are open, and begins to call when it receives `go`.
+ */
 export type Step = 'connected' | 'go'
 
-/** `graphqlXp` is `xp` over GraphQL; `empty` sends what `xp` sends, to a server that does nothing with it. */
+/** `graphqlXp` is `xp` over GraphQL; `empty` is the request of `xp`, to a server that ignores it. */
 export type Call = 'xp' | 'graphqlXp' | 'progress' | 'claim' | 'premium' | 'empty'
 
 export interface Load {
-  /** Several are instances behind a balancer: the calls of each player go to one after the other. */
+  /** Several ports are instances behind a load balancer: the calls of each player go to each in turn. */
   readonly ports: readonly number[]
   readonly call: Call
   /** The name of a set of players. */
   readonly players: string
-  /** How many calls are under way at once. */
+  /** Concurrent calls. */
   readonly connections: number
   readonly seconds: number
-  /** Ends after so many calls, if that comes first. */
+  /** Ends after this number of calls, if that comes first. */
   readonly calls?: number
   /** The xp of each call. Default: 10 to 99 in turn. */
   readonly amount?: number
   /** Calls start at this rate, as long as a connection is free. Default: each starts when one has ended. */
   readonly perSecond?: number
-  /** Whether it tells who reached a level, and when. */
+  /** Whether `reached` is filled. */
   readonly tellsLevelUps?: boolean
 }
 
@@ -53,9 +55,9 @@ export interface Tally {
   /** The sum of the amounts that were answered with success. */
   readonly xp: number
   readonly levelUps: number
-  /** The place in its set of each player who reached a level, and when its answer came: by {@link monotonicMs}. */
+  /** The index in its set of each player who reached a level, and the time of the answer by {@link monotonicMs}. */
   readonly reached: readonly (readonly [index: number, at: number])[]
-  /** Answers that were no success, and the first of them. */
+  /** The number of failed calls, and the answer of the first. */
   readonly failed: number
   readonly firstFailure: string | null
 }
@@ -71,7 +73,7 @@ const PATHS: Readonly<Record<Call, string>> = {
   empty: '/',
 }
 
-/** Asks for all that REST answers. */
+/** Selects all fields of the REST answer. */
 const ADD_XP = JSON.stringify(`mutation addXp($input: AddXpInput!) {
   addXp(input: $input) {
     level
@@ -91,19 +93,19 @@ const ADD_XP = JSON.stringify(`mutation addXp($input: AddXpInput!) {
 interface Request {
   readonly text: string
   readonly amount: number
-  /** To which of the ports it goes. */
+  /** The index of its port. */
   readonly to: number
-  /** The place of its player in the set. */
+  /** The index of its player in the set. */
   readonly index: number
 }
 
 let setup: LoadSetup
-/** How many calls of a kind a set of players has made. */
+/** The number of calls of each kind that a set of players has made. */
 const turns = new Map<string, number>()
 
 /**
- * Gives one call after the other, until there is nothing left to do. Calls go from player to player, so that no two
- * under way at once are of the same one, and each round goes to the next tier.
+ * Yields calls until there is nothing left to do. Calls go from player to player, so that concurrent calls are of
+ * distinct players, and each round takes the next tier.
  */
 function createRequests({ ports, call, players: set, amount: fixed, calls = Number.POSITIVE_INFINITY }: Load) {
   const players = setup.players[set] ?? []
@@ -122,7 +124,7 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
     const amount = GIVES_XP.has(call) ? (fixed ?? 10 + (turn % 90)) : 0
     const body = bodyOf(player, amount, round)
     const text = post(PATHS[call], player.token, body)
-    // Neighbours call different instances, and each player another one than in the round before.
+    // Neighbours call different instances, and each player changes the instance with each round.
     return { text, amount, index, to: ports.length === 1 ? 0 : (index + round) % ports.length }
   }
 
@@ -157,7 +159,7 @@ async function run(load: Load): Promise<Tally> {
   const { ports, call, connections, perSecond, tellsLevelUps } = load
   const next = createRequests(load)
   const sockets: Socket[] = []
-  // Each driver has a connection to every port, and one call under way.
+  // Each driver has a connection to every port, and makes one call at a time.
   const drivers = await Promise.all(
     Array.from({ length: connections }, () =>
       Promise.all(
@@ -217,7 +219,7 @@ async function run(load: Load): Promise<Tally> {
 }
 
 process.on('message', (message: LoadSetup | Load | Step) => {
-  // The load that has connected waits for it.
+  // `go`: the connected load waits for it.
   if (typeof message === 'string') return
   if ('reached' in message) {
     setup = message

@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { onEnd } from './processes.ts'
 
-/** So many clients do the most transactions; with more they wait for each other. */
+/** With more clients, pgbench does fewer transactions: they wait for each other. */
 const MOST_CLIENTS = 64
 
 export interface Pgbench {
-  /** One prepared statement a transaction, of the script with this name. */
+  /** Runs the script with this name: one prepared statement a transaction. */
   run(script: string, clients: number, seconds: number): Promise<{ perSecond: number; medianMs: number }>
 }
 
 export const clientsFor = (connections: number): number => Math.min(connections, MOST_CLIENTS)
 
-/** What the database does alone; undefined when the program is not on the PATH. */
+/** Measures the database alone. Undefined when pgbench is not on the PATH. */
 export async function findPgbench(url: string, scripts: Record<string, string>): Promise<Pgbench | undefined> {
   const execute = promisify(execFile)
   const found = await execute('pgbench', ['--version']).then(
@@ -34,13 +34,13 @@ export async function findPgbench(url: string, scripts: Record<string, string>):
       const clients = clientsFor(connections)
       const flags = ['-n', '-M', 'prepared', '-f', join(directory, script), '-c', String(clients)]
       const threads = ['-j', String(Math.min(2, clients))]
-      // Its time begins before its clients have connected, which can take all of it.
+      // The time of pgbench includes its clients' connecting, which can take all of it.
       for (let time = Math.ceil(seconds + clients / 60); ; time *= 2) {
         const { stdout } = await execute('pgbench', [...flags, ...threads, '-T', String(time), pathname.slice(1)], {
           env,
         })
         const read = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? Number.NaN)
-        // It tells the mean alone.
+        // pgbench prints only the mean.
         const figures = { perSecond: read(/tps = ([\d.]+)/), medianMs: read(/latency average = ([\d.]+)/) }
         if (figures.perSecond > 0 && figures.medianMs > 0) return figures
         if (time > 20) throw new Error(`pgbench told no figures:\n${stdout}`)

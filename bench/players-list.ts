@@ -7,8 +7,8 @@ import { startDurablePostgres } from '../test/support/durable-postgres.ts'
 import { createWorld } from '../test/support/service.ts'
 import { withClient } from './database.ts'
 
-// How fast each filter, order and search of `Query.players` is when an environment has a million players. README.md
-// says how to read the table.
+// The speed of each filter, order and search of `Query.players` with a million players in an environment. README.md
+// explains the table.
 
 const LIMIT_MS = 20
 const SAMPLES = 21
@@ -28,7 +28,7 @@ const players = number('--players', 1_000_000)
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 const cleanUps: (() => unknown)[] = []
 
-/** A year of players: names of two words and a number, one in five with premium, levels of which high ones are rare. */
+/** A year of players: names of two words and a number, one in five with premium, high levels rare. */
 async function fill(url: string, environmentId: string): Promise<void> {
   const started = performance.now()
   const now = Date.now()
@@ -37,7 +37,7 @@ async function fill(url: string, environmentId: string): Promise<void> {
     await client.query('SET tierway.keeps_versions = on')
     for (let from = 0; from < players; from += BATCH) {
       const values = [environmentId, from, Math.min(from + BATCH, players), players, new Date(now)]
-      // The same for every statement: who player n is.
+      // The same for every statement: the values of player n.
       const player = `generate_series($2::int, $3::int - 1) n, LATERAL (SELECT
         $5::timestamptz - (($4::int - n) * interval '365 days' / $4::int) AS at) a, LATERAL (SELECT
         (lpad(to_hex((extract(epoch FROM a.at) * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || substr(md5(n::text), 18))::uuid AS id) i`

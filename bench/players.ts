@@ -6,10 +6,10 @@ import type { LoadPlayer } from './load.ts'
 
 // Players by the thousand. A few are made through the service; the others are copies of their rows.
 
-/** How many are copied by one statement. */
+/** Players that one statement copies. */
 const BATCH = 2_000
 
-/** Gives so many copies of players as they stand now, of one after the other, each with a run and a token of its own. */
+/** Makes `count` copies of the players' current rows, in turn, each with a run and a token of its own. */
 export async function copyPlayers(
   world: World,
   client: pg.ClientBase,
@@ -37,7 +37,7 @@ export async function copyPlayers(
       )
     await copy('players', 'id', `'id', k.player_id`)
     for (const table of tables) {
-      // Of a run it is its own id, elsewhere that of the run in which it happened.
+      // A run's own id; in other tables, the id of the run in which the row was made.
       const runId = table === 'runs' ? `'id'` : `'run_id'`
       await copy(table, 'player_id', `'player_id', k.player_id, ${runId}, k.run_id`)
     }
@@ -45,7 +45,7 @@ export async function copyPlayers(
   return players
 }
 
-/** Gives the players what a login gives: a refresh token in the database, and an access token that ends with it. */
+/** Logs the players in: a refresh token in the database, and an access token that ends with it. */
 export async function logIn(
   { pool, environmentId, env }: World,
   players: readonly LoadPlayer[],
@@ -67,7 +67,7 @@ export async function logIn(
   )
 }
 
-/** Names, runs and tokens of players that are in no table yet. */
+/** Ids, runs and tokens of new players. It writes no rows. */
 export async function newPlayers(world: World, count: number): Promise<LoadPlayer[]> {
   const issue = await issuer(world)
   return Promise.all(
@@ -100,7 +100,7 @@ async function tablesOfPlayers(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Where and how much xp is given. */
+/** A grant of xp: the node and the amount. */
 export interface Gift {
   readonly scenarioId: string
   readonly nodeId: string

@@ -6,11 +6,11 @@ import { promisify } from 'node:util'
 import { type Service, spawnService, stopService, type World } from '../test/support/service.ts'
 import { until } from '../test/support/until.ts'
 
-// The processes of the benchmark. All that it starts is undone at its end.
+// The processes of the benchmark. They are stopped at its end.
 
-/** What `npm start` gives to the service, and the benchmark to every server. */
+/** The options of `npm start`, which the benchmark gives to every server. */
 export const NODE_OPTIONS = '--max-semi-space-size=64'
-/** The limit of players counts each call, and one hot player never exceeds it. */
+/** Calls are counted, but no player exceeds the limit, not even one hot player. */
 const RATE_LIMITS = 'player=1000000000/s,graphql=1000000000/s'
 /** Counted, but never reached: all listeners have one address and one key. */
 const CONNECTION_LIMITS = 'connections=1000000,sockets=1000000,caller_sockets=1000000,caller_subscriptions=1000000'
@@ -21,7 +21,7 @@ export function onEnd(cleanUp: () => unknown): void {
   cleanUps.push(cleanUp)
 }
 
-/** Undoes everything in the opposite order, whatever happens. */
+/** Runs all clean-ups in the opposite order, also when one fails. */
 export async function cleanUp(): Promise<void> {
   for (const undo of cleanUps.splice(0).reverse()) await undo()
 }
@@ -32,7 +32,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** The service as `npm start` runs it, once it serves. */
+/** Starts the service as `npm start` does. Resolves when it is ready. */
 export async function startInstance({ env }: World, others: Readonly<Record<string, string>> = {}): Promise<Server> {
   const service: Service = spawnService({ ...env, NODE_OPTIONS, RATE_LIMITS, CONNECTION_LIMITS, ...others })
   onEnd(() => stopService(service))
@@ -41,7 +41,7 @@ export async function startInstance({ env }: World, others: Readonly<Record<stri
   return { port: Number(new URL(service.baseUrl).port), pid: pidOf(service.child), stop: () => stopService(service) }
 }
 
-/** A server of ours in a file of this directory. It is sent its set-up, if it has one, and answers with its port. */
+/** Starts a server from a file of this directory. It receives its set-up, if any, and answers with its port. */
 export async function startServer(
   file: string,
   env: Readonly<Record<string, string>>,
@@ -73,7 +73,7 @@ export function lossOf(child: ChildProcess, name: string): Promise<never> {
   const lost = new Promise<never>((_, reject) => {
     child.once('exit', (code, signal) => reject(new Error(`${name} ended with ${signal ?? code}`)))
   })
-  // It is waited for only while something is asked of the process.
+  // Awaited only during a request to the process.
   lost.catch(() => {})
   return lost
 }
@@ -91,7 +91,7 @@ export async function installPeers(): Promise<void> {
       ({ mtimeMs }) => mtimeMs,
       () => 0,
     )
-  // What npm writes down of the packages that it has installed.
+  // npm's own record of the installed packages.
   if ((await changed('node_modules/.package-lock.json')) >= (await changed('package-lock.json'))) return
   await promisify(execFile)('npm', ['ci', '--no-audit', '--no-fund'], { cwd: directory })
 }

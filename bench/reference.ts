@@ -10,10 +10,10 @@ import { print } from '../src/json.ts'
 import type { Definition } from '../src/scenario/definition.ts'
 import { parseDefinition } from '../src/scenario/parse-definition.ts'
 
-// What the service is compared with: the xp endpoint written the usual way, one interactive transaction of Prisma's for
-// each request. It is a decent one: a plain node:http server, cached tokens and definitions, prepared statements, the
-// service's pool and tables. It does less than the service: no request ids, no idempotency keys, no walk of the scenario,
-// no metrics and no live events.
+// The reference: the xp endpoint written the usual way, one interactive transaction of Prisma for each request. It is
+// well made: a plain node:http server, cached tokens and definitions, prepared statements, the service's pool and
+// tables. It does less than the service: no request ids, no idempotency keys, no walk of the scenario, no metrics and
+// no live events.
 
 const config = readConfig(process.env)
 const pool = createPool({
@@ -45,7 +45,7 @@ interface Player {
 async function addXp({ environmentId, playerId }: Player, input: AddXp): Promise<string> {
   const { scenarioId, nodeId, runId, source } = input
   const amount = BigInt(input.amount)
-  // Under 256 connections calls wait for one of the pool's: that is load, no fault.
+  // With 256 connections, calls wait for a connection of the pool. That is load, not a fault.
   const patience = { maxWait: 30_000, timeout: 30_000 }
   return prisma.$transaction(async (tx) => {
     const [player] = await tx.$queryRaw<{ status: string; now: Date }[]>`
@@ -79,7 +79,7 @@ async function addXp({ environmentId, playerId }: Player, input: AddXp): Promise
     const place = { environmentId, playerId, scenarioId, nodeId }
     const where = { environmentId_playerId_scenarioId_nodeId: place }
     const stored = await tx.battlePass.findUnique({ where })
-    // Claims count at the top level only, which nobody reaches here.
+    // Claims count only at the top level, which no player reaches here.
     const pass = stored ? { ...newPass(node), xp: stored.xp, level: stored.level } : newPass(node)
     const decision = decideXp(node, pass, { amount, source }, player.now)
     if (decision.kind === 'refused') throw new Error(decision.reason)

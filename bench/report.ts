@@ -9,7 +9,7 @@ export interface CallCpu {
 export interface Cell {
   readonly perSecond: number
   readonly medianMs: number
-  /** Null where it is not measured. */
+  /** Null if not measured. */
   readonly cpu: CallCpu | null
 }
 
@@ -69,13 +69,13 @@ export function median(values: readonly number[]): number {
 const NAME_WIDTH = 42
 const CELL_WIDTH = 21
 
-/** A name, and what stands in the columns. */
+/** A name, and the texts of the columns. */
 export type Line = readonly [name: string, values: readonly string[]]
 
-/** Prints the lines that hold anything under their title. */
+/** Prints the title and the lines that have values. */
 export function printSection(title: string, lines: readonly Line[]): void {
   const told = lines.filter(([, values]) => values.some((value) => value !== ''))
-  // Numbers of connections alone tell nothing.
+  // A header without other lines is not printed.
   if (lines.length > 0 && told.filter(([name]) => name !== 'connections').length === 0) return
   print('')
   print(title)

@@ -35,8 +35,8 @@ import {
   type Read,
 } from './report.ts'
 
-// The benchmark: the service, the same calls written by others, and the database's own limit, side by side in one run
-// on one Postgres. README.md says what each row means.
+// The benchmark: the service, the same calls in other implementations, and the database's own limit, side by side in
+// one run on one Postgres. README.md explains each row.
 
 const { values: options } = parseArgs({
   options: {
@@ -52,24 +52,22 @@ const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 3))
 const SECONDS = Number(options.seconds ?? (options.quick ? 0.5 : 1.5))
 const WARM_UP_SECONDS = options.quick ? 0.6 : 3
 const WARM_UP_CONNECTIONS = 64
-/** The service's jobs run each second: what a cell leaves to them is counted with it. */
+/** The service's jobs run each second: their work for a cell is counted with it. */
 const SETTLE_MS = 1_200
-/** So that a server has taken the connections that the system made for it. */
+/** Long enough for a server to accept the connections that the system has made. */
 const ACCEPT_MS = 50
 const CONNECTIONS = [1, 4, 32, 256]
-/** More than the most connections, so that calls under way at once are of distinct players. */
+/** More than the most connections, so that concurrent calls are of distinct players. */
 const PLAYERS = 1024
-/** Each has {@link REACHED} tiers to claim, which must last to the end. */
+/** Each has {@link REACHED} tiers to claim, enough for the whole run. */
 const CLAIMANTS = options.quick ? 1024 : 2048
 /** A purchase needs a player without one, so a cell is a number of purchases of any duration. */
 const PURCHASES = Math.ceil(1_500 * SECONDS)
 const WARM_UP_PURCHASES = options.quick ? 300 : 1_500
 const BUYERS = WARM_UP_PURCHASES + ROUNDS * PURCHASES
-/**
- * The level that those who claim have reached: the one below the top, as most who claim are not done with the season.
- */
+/** The level of players who claim: the one below the top, as most players who claim have not finished the season. */
 const REACHED = 99
-/** Those who play stand at so many places between two levels, so that from the first call on some reach the next. */
+/** Players start at this number of places between two levels, so that some reach the next from the first call on. */
 const PLACES = 32
 const SCENARIO = 'bench'
 const NODE = 'pass'
@@ -95,7 +93,7 @@ interface Row {
   readonly at: readonly number[]
   readonly warmUp?: () => Promise<unknown>
   readonly measure: (connections: number) => Promise<Cell>
-  /** Measured after the other rows of a round; then this ends what only it needs. */
+  /** Set for rows that are measured last in a round: stops what only this row needs. */
   readonly endRound?: () => Promise<unknown>
 }
 
@@ -150,13 +148,13 @@ async function main(): Promise<void> {
     return tally
   }
 
-  /** Loads servers, and counts what they and Postgres use for it, to the last job that the calls leave behind. */
+  /** Loads servers, and measures their CPU and that of Postgres, including the jobs that the calls leave behind. */
   async function cell(servers: readonly Server[], task: Omit<Load, 'ports'>, leavesJobs = false): Promise<Cell> {
     const pids = servers.map(({ pid }) => pid)
     const read = async () => ({ service: await cpuOf(pids), postgres: await cpuOf([postmaster]) })
     let before = await read()
     const tally = await load({ ...task, ports: servers.map(({ port }) => port) }, async () => {
-      // Connections are made once, not with each call: what they cost is not counted.
+      // Connections are opened once, not with each call, so their cost is not counted.
       await pause(ACCEPT_MS)
       before = await read()
     })
@@ -172,11 +170,11 @@ async function main(): Promise<void> {
 
   const timed = { seconds: SECONDS }
   const warm = { connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
-  /** Each player once, so that tokens are verified and players are known, as they are of those who play. */
+  /** One call of each player, so that tokens are verified and rows remembered, as for active players. */
   const greet = (server: Server, set: string, calls = owners.get(set)?.players.length) =>
     load({ ports: [server.port], call: 'progress', players: set, ...warm, seconds: 60, calls })
 
-  /** What a row calls: a server for a set of players. */
+  /** The target of a row: a server, for a set of players. */
   interface Called {
     readonly server: Server
     readonly set: string
@@ -193,7 +191,7 @@ async function main(): Promise<void> {
     measure: (connections) => cell([server], { call, players: set, connections, ...timed }, leavesJobs),
   })
 
-  /** A row of the service, and the same of the single statement. */
+  /** A row of the service, and the same row of the single statement. */
   function both(name: string, call: Call, at: readonly number[], [ours, theirs]: readonly [string, string]): Row[] {
     return [
       rowOf(name, call, at, { server: service, set: ours, leavesJobs: call !== 'progress' }),
@@ -281,7 +279,7 @@ async function main(): Promise<void> {
     if (warmUp) note(`warming up: ${name} (the service is process ${service.pid}, Postgres ${postmaster})`)
     await warmUp?.()
   }
-  // Only now every table has rows: plans are made for tables as they are in service, and those made before are dropped.
+  // Only now every table has rows: Postgres drops earlier plans and makes them for tables of a running service.
   await withClient(postgres.url, (client) => client.query('VACUUM ANALYZE'))
 
   const figures = new Figures()
@@ -309,7 +307,7 @@ async function main(): Promise<void> {
   print(await withClient(postgres.url, (client) => books.check(client)))
 }
 
-/** The rows that were asked for: by their whole name, else by a part of it. */
+/** The chosen rows: by their whole name, else by a part of it. */
 function selected(rows: readonly Row[]): Row[] {
   const { only } = options
   const at = options.connections?.split(',').map(Number)
@@ -327,14 +325,14 @@ function selected(rows: readonly Row[]): Row[] {
   )
 }
 
-/** What listeners cost, and how soon they hear: other rows, on a stage of their own. */
+/** The cost of listeners and the delay of their events: other rows, on a stage of their own. */
 async function live(): Promise<void> {
   const { runLive } = await import('./live.ts')
   const { quick, only, rounds } = options
   await runLive({ quick, only, rounds: rounds === undefined ? undefined : Number(rounds), signal: ended.signal })
 }
 
-/** Says what the figures are figures of. */
+/** Prints the machine and the set-up of the figures. */
 function describe(version: string, hasPgbench: boolean): void {
   print('')
   print(
@@ -414,7 +412,7 @@ function report(figures: Figures, rows: readonly Row[], columns: readonly number
   ])
 }
 
-/** Every set of players, with the tables that hold it. */
+/** Makes every set of players, with its tables. */
 async function makePlayers(
   client: pg.ClientBase,
   world: World,
@@ -424,7 +422,7 @@ async function makePlayers(
 ): Promise<Map<string, Owner>> {
   await client.query('CREATE TABLE bench_limit (id int PRIMARY KEY, xp bigint NOT NULL)')
   await client.query('INSERT INTO bench_limit SELECT id, 0 FROM generate_series(1, $1) AS id', [PLAYERS])
-  // As much room on the page as the service's own counter has.
+  // The same free space on the page as the service's own counter.
   await client.query('CREATE TABLE bench_hot (id int PRIMARY KEY, xp bigint NOT NULL) WITH (fillfactor = 10)')
   await client.query('INSERT INTO bench_hot VALUES (1, 0)')
   await client.query(await readFile(new URL('peers/tables.sql', import.meta.url), 'utf8'))
@@ -466,13 +464,13 @@ async function makePlayers(
   ])
 }
 
-/** Where a player stands on the pass. */
+/** A player's place on the pass. */
 interface Place {
   readonly level: number
   readonly xp: number
 }
 
-/** Writes players into the peer's tables as the service's stand in its own: with the welcome of the season, and xp. */
+/** Writes players into the peer's tables as they are in the service's: with the welcome of the season, and xp. */
 async function enter(
   client: pg.ClientBase,
   environmentId: string,
@@ -516,5 +514,5 @@ try {
 } finally {
   await cleanUp()
 }
-// A handle that nobody closed must not keep the terminal.
+// An open handle must not keep the process alive.
 process.exit()

@@ -1,4 +1,4 @@
-// A bot that plays a season to its end, with the client library. Beside `npm start`, whose demo it plays:
+// A bot that plays a season to its end, with the client library. By default it plays the demo of `npm start`:
 //
 //   SDK_KEY=twsdk_… TIERWAY_URL=http://127.0.0.1:4000 PLAYER=robby node examples/bot.mjs
 //

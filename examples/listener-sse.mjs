@@ -91,8 +91,8 @@ async function handle(event = {}) {
 let wait = SHORTEST_WAIT_MS
 
 async function listen() {
-  // The first start begins at the present end. Everything from here on is received, even if the
-  // connection breaks before the first event.
+  // The first start begins at the current end. All later events are received, even if the connection breaks before the
+  // first one.
   if (!existsSync(CURSOR_FILE)) {
     for await (const { streamCursor } of ask(END)) remember(streamCursor)
   }

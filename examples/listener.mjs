@@ -1,4 +1,4 @@
-// Listens to an environment and prints every event as one line of JSON. The cursor of the last one is kept in a file,
+// Listens to an environment and prints every event as one line of JSON. The cursor of the last event is kept in a file,
 // so that no event is lost or repeated when the connection breaks, or when this program is started again:
 //
 //   TIERWAY_URL=http://127.0.0.1:4000 TIERWAY_KEY=twplat_… ENVIRONMENT=production CURSOR_FILE=production.cursor \
@@ -43,7 +43,7 @@ const client = createClient({
   connectionParams: { authorization: `Bearer ${TIERWAY_KEY}` },
   connectionAckWaitTimeout: ANSWER_MS,
   keepAlive: PING_MS,
-  // Its own retries would repeat the first variables. The loop below knows the current cursor.
+  // The client's own retries would repeat the first variables. The loop below knows the current cursor.
   retryAttempts: 0,
   on: {
     ping(received) {
@@ -81,8 +81,8 @@ async function handle(event) {
 let wait = SHORTEST_WAIT_MS
 
 async function listen() {
-  // The first start begins at the present end. Everything from here on is received, even if the
-  // connection breaks before the first event.
+  // The first start begins at the current end. All later events are received, even if the connection breaks before the
+  // first one.
   if (!existsSync(CURSOR_FILE)) {
     for await (const { streamCursor } of ask(END, { environment: ENVIRONMENT })) remember(streamCursor)
   }
@@ -94,7 +94,7 @@ async function listen() {
   }
 }
 
-/** The reason why another attempt would not help; undefined when it might. */
+/** Why another attempt would not help; undefined when it might. */
 function finalReason(error) {
   // An operation was refused: a list of GraphQL errors.
   if (Array.isArray(error)) {

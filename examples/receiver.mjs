@@ -2,16 +2,16 @@
 //
 //   WEBHOOK_SECRET=… PORT=5001 node examples/receiver.mjs
 //
-// While a secret is being replaced, WEBHOOK_SECRET_OLD has the one before. The file is valid TypeScript as it stands.
+// While a secret is being replaced, WEBHOOK_SECRET_OLD is the previous one. The file is valid TypeScript, too.
 import { createServer } from 'node:http'
 import { verifyWebhookSignature } from 'tierway/webhook'
 
-/** The longest request of a game client that Tierway takes, unless its MAX_BODY_BYTES says otherwise. */
+/** The longest request of a game client that Tierway accepts, by the default of its MAX_BODY_BYTES. */
 const MAX_BODY_BYTES = 2 ** 20
 
 /**
- * Stands for the studio's own sessions: the ticket that its launcher or website gave the player, and whose it is. A
- * real ticket is long, random and soon over.
+ * Stands for the studio's own sessions: the tickets that its launcher or website gave to players, and their accounts.
+ * A real ticket is long, random and short-lived.
  */
 const accounts = new Map([
   ['ticket-of-ada', { id: 'acct_1001', nickname: 'Ada', data: { founder: true, guild: { id: 7, name: 'Lanterns' } } }],
@@ -34,7 +34,7 @@ const server = createServer(async (request, response) => {
   try {
     if (request.method !== 'POST' || request.url !== '/login') return deny(404, 'not found')
 
-    // What is signed are the bytes, so they are kept as they come. What is too long is read and dropped.
+    // The signature covers the received bytes, so they are kept unchanged. A body that is too long is read and dropped.
     const chunks = []
     let length = 0
     for await (const chunk of request) {
@@ -49,7 +49,7 @@ const server = createServer(async (request, response) => {
     )
     if (!isSigned) return deny(401, 'invalid signature')
 
-    // Signed, but still from a game client: only the ticket is read, and only our own records say whose it is.
+    // The content is signed, but comes from a game client: read only the ticket, and look it up in our own records.
     const { customData } = JSON.parse(body.toString())
     const account = accounts.get(customData?.ticket)
     if (!account) return deny(401, 'unknown ticket')
@@ -57,7 +57,7 @@ const server = createServer(async (request, response) => {
     console.log(`login of ${account.id}`)
     answer(200, { subject: account.id, nickname: account.nickname, data: account.data })
   } catch (error) {
-    // Ours to mend, and no denial: Tierway asks again after a 5xx.
+    // A fault of this endpoint, not a denial: Tierway asks again after a 5xx.
     console.error('failed:', error)
     if (!response.headersSent) answer(500, { error: 'internal error' })
   }

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
-// `npm run audit`: known vulnerabilities of all packages, since those of the console are installed for development and ship
-// in its build. Fails from "high" on. A registry without this service is reported and does not fail.
+// `npm run audit`: known vulnerabilities of all packages, since packages of the console are installed for development
+// and ship in its build. Fails for "high" and "critical". A registry without this service is reported and does not
+// fail.
 
 const { stdout } = spawnSync('npm', ['audit', '--json'], { encoding: 'utf8' })
 const report = parse(stdout)

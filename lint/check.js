@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-// `npm run check` for schema.graphql. graphql-eslint is installed here when it is first needed.
+// `npm run check` for schema.graphql. The first run installs graphql-eslint in this folder.
 
 const run = (command, args, cwd) =>
   execFileSync(command, args, { cwd: fileURLToPath(cwd), stdio: 'inherit', shell: process.platform === 'win32' })

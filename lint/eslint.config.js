@@ -1,11 +1,11 @@
 import graphql from '@graphql-eslint/eslint-plugin'
 
-// The rules of graphql-eslint for `schema.graphql`: all that it recommends, Relay's, and two more.
+// The rules of graphql-eslint for `schema.graphql`: its recommended ones, Relay's, and two more.
 
 const { configs, parser } = graphql
 const rule = (name) => `@graphql-eslint/${name}`
 
-/** What has no identity of its own: parts of other objects, figures, and what an operation answers. */
+/** Types without an identity: parts of other objects, figures, and answers of operations. */
 const VALUE_SUFFIXES = ['Connection', 'Diff', 'Edge', 'Figures', 'Insight', 'Payload', 'Preview', 'Progress', 'Result']
 const VALUE_TYPES = [
   'AuthProviders',
@@ -65,9 +65,9 @@ export default [
       [rule('input-name')]: ['error', { checkInputType: true, caseSensitiveInputType: false }],
       [rule('no-scalar-result-type-on-mutation')]: 'error',
       [rule('strict-id-in-types')]: ['error', { exceptions: { types: VALUE_TYPES, suffixes: VALUE_SUFFIXES } }],
-      // `playerId` and the like are the ids of REST and of the audit log, beside the global `id`.
+      // `playerId` and similar fields are the ids of REST and of the audit log, beside the global `id`.
       [rule('no-typename-prefix')]: 'off',
-      // Lists that are bounded are plain lists, and lists of values are paged, too.
+      // Bounded lists are plain lists, and lists of values are paged, too.
       [rule('relay-edge-types')]: [
         'error',
         { withEdgeSuffix: true, listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false },

@@ -36,7 +36,7 @@ async function tierway(args: readonly string[], env: Record<string, string> = {}
 }
 
 describe('the command line', () => {
-  test('makes a project, and keys of it that the service takes at once', async () => {
+  test('creates a project, and keys for it that the service accepts at once', async () => {
     const made = await tierway(['project', 'create', 'My game', '--environment', 'production', 'qa-1', '--json'])
     expect(made.code, made.error).toBe(0)
     const { projectId, environments } = JSON.parse(made.out)
@@ -47,7 +47,7 @@ describe('the command line', () => {
     expect(data.project).toEqual({ name: 'My game', environments: [{ name: 'production' }, { name: 'qa-1' }] })
   })
 
-  test('makes keys with a label, which their list has', async () => {
+  test('creates keys with a label, which the list of keys shows', async () => {
     for (const kind of ['sdk', 'platform']) {
       const args = ['key', 'create', '--kind', kind, '--project', game.projectId, '--label', `of ${kind}`, '--json']
       const { code, out, error } = await tierway(args)
@@ -65,21 +65,33 @@ describe('the command line', () => {
 
   test.each([
     [
-      'a project id that is none',
+      'a malformed project id for `key create`',
       ['key', 'create', '--kind', 'sdk', '--project', 'nope'],
       /must be the id of a project/,
     ],
-    ['the same for a player', ['player', 'token', '--project', 'nope'], /must be the id of a project/],
-    ['the same for a seed', ['seed', '--project', 'nope'], /must be the id of a project/],
     [
-      'a label',
+      'a malformed project id for `player token`',
+      ['player', 'token', '--project', 'nope'],
+      /must be the id of a project/,
+    ],
+    ['a malformed project id for `seed`', ['seed', '--project', 'nope'], /must be the id of a project/],
+    [
+      'a label that is too long',
       ['key', 'create', '--kind', 'sdk', '--project', NOWHERE, '--label', 'x'.repeat(65)],
       /must be 1 to 64 characters/,
     ],
-    ['a key of no project', ['key', 'create', '--kind', 'platform', '--project', NOWHERE], /^project not found\n$/],
-    ['a name of an environment', ['project', 'create', 'X', '--environment', 'Bad name'], /^"Bad name" names no env/],
-    ['a project without a name', ['project', 'create', ''], /^The name of a project has 1 to 128 characters/],
-  ])('says in words what is wrong with %s', async (_what, args, message) => {
+    [
+      'a key for a project that does not exist',
+      ['key', 'create', '--kind', 'platform', '--project', NOWHERE],
+      /^project not found\n$/,
+    ],
+    [
+      'a malformed name of an environment',
+      ['project', 'create', 'X', '--environment', 'Bad name'],
+      /^"Bad name" names no env/,
+    ],
+    ['an empty name of a project', ['project', 'create', ''], /^The name of a project has 1 to 128 characters/],
+  ])('refuses %s with a plain message and no stack trace', async (_what, args, message) => {
     const { code, out, error } = await tierway(args)
     expect(code, out).toBe(1)
     expect(error).toMatch(message)
@@ -87,9 +99,9 @@ describe('the command line', () => {
   })
 
   test.each([
-    ['is away', 'postgres://127.0.0.1:1/tierway'],
-    ['turns it away', null],
-  ])('tells in one line that the database %s', async (_what, url) => {
+    ['cannot be reached', 'postgres://127.0.0.1:1/tierway'],
+    ['does not exist', null],
+  ])('reports in one line that the database %s', async (_what, url) => {
     const missing = new URL(game.databaseUrl)
     missing.pathname = '/not_there'
     const { code, error } = await tierway(['migrate'], { DATABASE_URL: url ?? missing.href })
@@ -97,7 +109,7 @@ describe('the command line', () => {
     expect(error).toMatch(/^The database cannot be used: .+\n$/)
   })
 
-  test('tells in one line that the database turns it away in another language', async () => {
+  test('reports the reason in one line when Postgres refuses in another language', async () => {
     const said = Buffer.from('SВАЖНО\0C3D000\0Mбаза данных не существует\0\0')
     const head = Buffer.from('E0000')
     head.writeInt32BE(said.length + 4, 1)
@@ -110,8 +122,8 @@ describe('the command line', () => {
   })
 })
 
-describe('what needs the demo', () => {
-  test('env gives a shell its address and its keys', async () => {
+describe('a command that needs the demo', () => {
+  test('env prints the address and the keys of the demo as shell variables', async () => {
     const { code, out } = await tierway(['env'])
     expect(code).toBe(0)
     const { stdout } = spawnSync('sh', ['-euc', `${out}\nenv`], { encoding: 'utf8', env: {} })
@@ -121,7 +133,7 @@ describe('what needs the demo', () => {
   })
 
   test.each([['env'], ['seed'], ['player', 'token']])(
-    '%s %s says how to find it when it is not there',
+    '%s %s explains how to start the demo when there is none',
     async (...args) => {
       const { code, out, error } = await tierway(args, { TIERWAY_DATA_DIR: join(dataDir, 'other') })
       expect([code, out]).toEqual([1, ''])
@@ -133,8 +145,8 @@ describe('what needs the demo', () => {
   )
 })
 
-describe('--json prints one JSON object', () => {
-  /** What each command prints, but for `serve`, which goes on. */
+describe('--json', () => {
+  /** What each command prints, except `serve`, which keeps running. */
   const PRINTED: Record<string, () => readonly [args: readonly string[], printed: object]> = {
     migrate: () => [[], { applied: [] }],
     'project create': () => [['Mine'], { projectId: id, environments: { production: id } }],
@@ -152,7 +164,7 @@ describe('--json prints one JSON object', () => {
   const id = expect.stringMatching(/^[\da-f-]{36}$/)
   const some = expect.stringMatching(/^.{8,}$/)
 
-  test.each(Object.keys(PRINTED))('of %s', async (command) => {
+  test.each(Object.keys(PRINTED))('makes %s print one JSON object', async (command) => {
     const [args, printed] = PRINTED[command]?.() ?? [[], {}]
     const { code, out, error } = await tierway([...command.split(' '), ...args, '--json'])
     expect(code, error).toBe(0)
@@ -160,7 +172,7 @@ describe('--json prints one JSON object', () => {
     expect(JSON.parse(out)).toMatchObject(printed)
   })
 
-  test('of serve, once it is ready, and its log goes to standard error', async () => {
+  test('makes serve print one JSON object once it is ready, and log to standard error', async () => {
     const settings = { DATABASE_URL: game.databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, PORT: '0' }
     const { child, output, exited } = startCommandLine(['serve', '--json'], settings)
     await until('it is ready', () => output.out.endsWith('\n') || child.exitCode !== null)
@@ -187,7 +199,7 @@ describe('--json prints one JSON object', () => {
     expect((await commandsOf([])).sort()).toEqual([...Object.keys(PRINTED), 'serve'].sort())
   })
 
-  test('and nothing when it fails: what is wrong goes to standard error', async () => {
+  test('leaves standard output empty when a command fails, and prints the error to standard error', async () => {
     const { code, out, error } = await tierway(['key', 'create', '--kind', 'sdk', '--project', NOWHERE, '--json'])
     expect([code, out, error]).toEqual([1, '', 'environment not found\n'])
   })

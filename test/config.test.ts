@@ -36,8 +36,8 @@ const complete = (env: Env = {}): Env => ({
   ...env,
 })
 
-describe('what is not set', () => {
-  it('runs in development without a single variable', () => {
+describe('the defaults of the configuration', () => {
+  it('are enough to run in development without any variable', () => {
     expect(readConfig({})).toMatchObject({
       production: false,
       host: '127.0.0.1',
@@ -52,11 +52,11 @@ describe('what is not set', () => {
     })
   })
 
-  it('takes a blank variable for one that is not set', () => {
+  it('apply to blank variables', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: '  ', TOKEN_KEYS: '', LOG_LEVEL: ' ' })).toEqual(readConfig({}))
   })
 
-  it('is strict by default in production', () => {
+  it('are strict in production', () => {
     expect(readConfig(complete())).toMatchObject({
       production: true,
       host: '0.0.0.0',
@@ -69,7 +69,7 @@ describe('what is not set', () => {
 })
 
 describe('rate limits', () => {
-  it('keep their defaults but for those that are named', () => {
+  it('keep their defaults, except those that RATE_LIMITS names', () => {
     const { rateLimits } = readConfig({ RATE_LIMITS: ' login=5/s, player = 100/h ,operator=off' })
     expect(rateLimits).toEqual({
       login: { calls: 5, seconds: 1 },
@@ -80,22 +80,22 @@ describe('rate limits', () => {
     })
   })
 
-  it('can be turned off', () => {
+  it('can all be turned off', () => {
     expect(Object.values(readConfig({ RATE_LIMITS: 'off' }).rateLimits)).toEqual([null, null, null, null, null])
   })
 })
 
-describe('where the database is', () => {
+describe('DATABASE_URL', () => {
   it.each([
     'postgres://tierway:hunter2@[::1]:5432/tierway',
     'postgres://tierway:hunter2@%2Fvar%2Frun%2Fpostgresql/tierway',
     'postgresql:///tierway?host=/var/run/postgresql&user=tierway',
-  ])('may be said by %s', (databaseUrl) => {
+  ])('can be %s', (databaseUrl) => {
     expect(readConfig(complete({ DATABASE_URL: databaseUrl })).databaseUrl).toBe(databaseUrl)
   })
 })
 
-describe('faults of the configuration', () => {
+describe('the configuration', () => {
   const faults: [fault: string, env: Env][] = [
     ['NODE_ENV must be one of production, development, test', { NODE_ENV: 'prod' }],
     ['PORT must be a whole number from 0 to 65535', { PORT: 'http' }],
@@ -146,7 +146,7 @@ describe('faults of the configuration', () => {
   ]
 
   for (const [fault, env] of faults) {
-    it(`says of ${JSON.stringify(env)}: ${fault}`, () => {
+    it(`refuses ${JSON.stringify(env)}: ${fault}`, () => {
       const message = faultsOf(complete(env))
       expect(message).toContain('The configuration has a fault:')
       expect(message).toContain(fault)
@@ -154,7 +154,7 @@ describe('faults of the configuration', () => {
   }
 
   for (const text of ['postgres://', 'postgres://user:password@host:port/tierway']) {
-    it(`refuses ${text}, which is no URL of a database`, () => {
+    it(`refuses ${text}, which is not the URL of a database`, () => {
       expect(faultsOf(complete({ DATABASE_URL: text }))).toContain('DATABASE_URL must be a postgres:// URL')
     })
   }
@@ -165,29 +165,29 @@ describe('faults of the configuration', () => {
     )
   })
 
-  it('refuses to make up token keys for a database that others share', () => {
+  it('requires TOKEN_KEYS with DATABASE_URL and in production', () => {
     expect(faultsOf({ DATABASE_URL: url })).toContain('TOKEN_KEYS must be set')
     expect(faultsOf({ NODE_ENV: 'production' })).toContain('TOKEN_KEYS must be set')
   })
 
-  it('refuses to make up secrets keys for a database that others share', () => {
+  it('requires SECRETS_KEYS with DATABASE_URL and in production', () => {
     expect(faultsOf({ DATABASE_URL: url })).toContain('SECRETS_KEYS must be set')
     expect(faultsOf({ NODE_ENV: 'production' })).toContain('SECRETS_KEYS must be set')
   })
 
-  it('refuses two secrets keys with one kid, and says how', () => {
+  it('refuses two secrets keys with the same kid', () => {
     const key = generateSecretsKey()
     expect(faultsOf(complete({ SECRETS_KEYS: JSON.stringify([key, key]) }))).toContain(
       'SECRETS_KEYS must not repeat a kid',
     )
   })
 
-  it('refuses two token keys with one kid, and says how', () => {
+  it('refuses two token keys with the same kid', () => {
     const [key] = JSON.parse(keys)
     expect(faultsOf(complete({ TOKEN_KEYS: JSON.stringify([key, key]) }))).toContain('TOKEN_KEYS must not repeat a kid')
   })
 
-  it('names every fault in one message', () => {
+  it('reports every fault in one message', () => {
     const env = {
       NODE_ENV: 'production',
       PORT: 'http',
@@ -235,21 +235,21 @@ describe('secrets', () => {
   const SECRET = 'a-secret-value'
   const objects: [what: string, log: (log: Logger) => void][] = [
     ['an authorization header', (log) => log.info({ headers: { authorization: `Bearer ${SECRET}` } }, 'call')],
-    ['a header in any case', (log) => log.info({ headers: { Authorization: `Bearer ${SECRET}` } }, 'call')],
+    [
+      'a capitalized authorization header',
+      (log) => log.info({ headers: { Authorization: `Bearer ${SECRET}` } }, 'call'),
+    ],
     ['an SDK key', (log) => log.info({ sdkKey: SECRET }, 'call')],
     ['the header of an SDK key', (log) => log.info({ request: { headers: { 'x-sdk-key': SECRET } } }, 'call')],
     ['a platform key', (log) => log.info({ body: { platformKey: SECRET } }, 'call')],
     ['tokens', (log) => log.info({ session: { accessToken: SECRET, refreshToken: SECRET } }, 'call')],
     ["a provider's secret", (log) => log.info({ provider: { settings: { secret: SECRET } } }, 'call')],
     ['the configuration', (log) => log.info({ config: { databaseUrl: SECRET, tokenKeys: [{ d: SECRET }] } }, 'call')],
-    ['the keys of secrets', (log) => log.info({ config: { secretsKeys: [{ key: SECRET }] } }, 'call')],
+    ['the secrets keys', (log) => log.info({ config: { secretsKeys: [{ key: SECRET }] } }, 'call')],
     ['the metrics token', (log) => log.info({ config: { metricsToken: SECRET } }, 'call')],
     ["a login's custom data", (log) => log.info({ body: { customData: { password: SECRET } } }, 'call')],
-    ['what an error carries', (log) => log.error({ err: Object.assign(new Error('no'), { secret: SECRET }) }, 'call')],
-    [
-      "the cause of an error's members",
-      (log) => log.error({ err: new Error('no', { cause: { password: SECRET } }) }, 'call'),
-    ],
+    ['a member of an error', (log) => log.error({ err: Object.assign(new Error('no'), { secret: SECRET }) }, 'call')],
+    ['the cause of an error', (log) => log.error({ err: new Error('no', { cause: { password: SECRET } }) }, 'call')],
   ]
 
   for (const [what, write] of objects) {

@@ -43,8 +43,8 @@ async function post(token: string, body: unknown) {
   return { status: answer.status, body: await answer.json() }
 }
 
-describe('an endpoint is a shape, an operation and a line', () => {
-  it('as CONTRIBUTING shows it, in twenty lines', () => {
+describe('the example endpoint of CONTRIBUTING.md', () => {
+  it('has at most twenty lines, and is the code of test/support/rename-player.ts', () => {
     const page = readFileSync(new URL('../CONTRIBUTING.md', import.meta.url), 'utf8')
     const [, block = ''] = /```ts\n([\s\S]*?)\n *```/.exec(page) ?? []
     const example = block.replaceAll(/^ {3}/gm, '')
@@ -53,7 +53,7 @@ describe('an endpoint is a shape, an operation and a line', () => {
     expect(page).toContain("playerPost('/sdk/v1/player/rename', renameCall)")
   })
 
-  it('changes what it says, for a player alone, and names every fault', async () => {
+  it('renames the player, reports a fault with its path, and refuses an invalid token', async () => {
     expect(await post(player.token, { nickname: 'Ada' })).toEqual({ status: 200, body: { nickname: 'Ada' } })
     expect((await player.post('/sdk/v1/player/get', {})).body.nickname).toBe('Ada')
     expect(await post(player.token, { nickname: '' })).toMatchObject({
@@ -63,7 +63,7 @@ describe('an endpoint is a shape, an operation and a line', () => {
     expect((await post('none', { nickname: 'Eve' })).status).toBe(401)
   })
 
-  it('writes down that an operator tried it', async () => {
+  it('records the attempt of an operator in the audit log', async () => {
     expect((await post(game.platformKey, { nickname: 'Eve' })).status).toBe(401)
     const { rows } = await game.app.pool.query('SELECT action FROM audit_log')
     expect(rows).toEqual([{ action: 'player.rename.denied' }])

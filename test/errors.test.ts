@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { REFUSALS, Refusal, type RefusalKind } from '../src/errors.ts'
 
-// What the pages promise of errors, beside what there is.
+// Compares the errors that the pages name with those of the service.
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const docs = readdirSync(new URL('../docs', import.meta.url))
@@ -14,17 +14,17 @@ const refusals = Object.keys(REFUSALS).map((kind) => new Refusal(kind as Refusal
 const codes = refusals.map(({ code }) => code)
 
 const found = (path: string, pattern: RegExp) => [...read(path).matchAll(pattern)].map(([, word = '']) => word)
-/** Codes that are in no answer over REST, from the sources that make them. */
+/** Codes that no REST answer has, read from the sources that define them. */
 const others = [
   ...found('src/client/error.ts', /^ {2}\| '([a-z_]+)'$/gm),
   ...found('src/graphql/socket.ts', /code: '([A-Z_]+)'/g).map((code) => code.toLowerCase()),
 ]
-/** What has the form of a code and is none. */
+/** Words that look like a code but are not one. */
 const words = [
   ...found('.env.example', /^#([A-Z_]+)=/gm),
-  // The values of enums, such as why an attempt to ask a webhook failed.
+  // The values of enums, such as the reasons why an attempt of a webhook failed.
   ...found('schema.graphql', /^ {2}([A-Z]+(?:_[A-Z]+)+)$/gm),
-  // What the audit log has as a target, and the first message of a WebSocket.
+  // A target of the audit log, and the first message of a WebSocket.
   ...['audit_log', 'connection_init'],
   // A rate limit, and connection limits.
   ...['sdk_key', 'caller_sockets', 'caller_subscriptions'],
@@ -38,10 +38,10 @@ const words = [
 ]
 const known = new Set([...codes, ...others].flatMap((code) => [code, code.toUpperCase()]).concat(words))
 
-/** Several words; names of metrics, of OpenTelemetry's variables, of functions and of actions (`player.ban_denied`) are none. */
+/** A code of several words; not a metric, an OpenTelemetry variable, a function or an action (`player.ban_denied`). */
 const CODE = /(?<![\w.:/-])(?!tierway_|OTEL_)(?:[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+)(?![\w.(=:/-])/g
 
-/** All that a page names in the form of a code: marked as code, in upper case anywhere, and in the answers that it shows. */
+/** The codes on a page: those marked as code, those in upper case anywhere, and those in the answers that it shows. */
 function namedOn(page: string): string[] {
   const text = read(page)
   const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, '')
@@ -51,12 +51,12 @@ function namedOn(page: string): string[] {
   return [...marked, ...upper, ...shown]
 }
 
-describe('the errors that the pages name', () => {
-  test.each(pages)('%s names no code that does not exist', (page) => {
+describe('the error codes on the pages', () => {
+  test.each(pages)('%s names only codes that exist', (page) => {
     expect(namedOn(page).filter((code) => !known.has(code))).toEqual([])
   })
 
-  test.each(pages)('%s names no status with a text that it does not have', (page) => {
+  test.each(pages)('%s pairs error texts only with their own status', (page) => {
     const pairs = new Set(refusals.map(({ status, message }) => `${status} ${message}`))
     const named = [...read(page).matchAll(/\b([45]\d\d) `([a-z][a-z -]+)`/g)].map(
       ([, status, text]) => `${status} ${text}`,
@@ -64,14 +64,14 @@ describe('the errors that the pages name', () => {
     expect(named.filter((pair) => !pairs.has(pair))).toEqual([])
   })
 
-  test('docs name each code that there is', () => {
+  test('docs/ names every code', () => {
     const named = new Set(docs.flatMap(namedOn).map((code) => code.toLowerCase()))
-    // Of one word, they are told from other words by their marks alone.
+    // A code of one word differs from other words only by its marks.
     for (const page of docs) for (const [, word = ''] of read(page).matchAll(/`(\w+)`/g)) named.add(word.toLowerCase())
     expect(codes.filter((code) => !named.has(code))).toEqual([])
   })
 
-  test('docs/errors.md has each with its status, and no other', () => {
+  test('docs/errors.md lists every code with its status, and no other code', () => {
     const rows = [...read('docs/errors.md').matchAll(/^\| (\d+) \| `(\w+)` \|/gm)].map(([, status, code]) => [
       status,
       code,
@@ -79,7 +79,7 @@ describe('the errors that the pages name', () => {
     expect(rows).toEqual(refusals.map(({ status, code }) => [String(status), code]))
   })
 
-  test('are found: a page with a code that does not exist would be told', () => {
+  test('are found by the pattern, also when the code does not exist', () => {
     expect('the code `season_over`, or SEASON_OVER'.match(CODE)).toEqual(['season_over', 'SEASON_OVER'])
     expect(known.has('season_over')).toBe(false)
     expect(namedOn('docs/graphql.md')).toEqual(expect.arrayContaining(['INVALID_REQUEST', 'CURSOR_EXPIRED']))

@@ -3,11 +3,11 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-// Imports go one way. The levels say which files a file may import, and which may import it.
+// Imports go one way: a file imports only from its own level and the levels below.
 
 /** From the bottom up: a file imports from its own level and those below. */
 const LEVELS = {
-  /** What studios and games run, too: it rests on nothing of ours. */
+  /** Studios and games run these files, too: they import nothing else of the service. */
   sdk: /^(sdk|client)\//,
   ground: /^(errors|json)\.ts$|^(request|rate-limits)\//,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
@@ -29,14 +29,14 @@ const LEVELS = {
 type Level = keyof typeof LEVELS
 const ORDER = Object.keys(LEVELS) as Level[]
 
-/** May read the environment: the entries, which hand it to `readConfig`, and the two that no configuration reaches. */
+/** Files that may read the environment: the entries, which pass it to `readConfig`, and two without a configuration. */
 const READS_ENVIRONMENT = [
   'cli.ts',
   'dev/demo.ts',
   'server.ts',
-  // What the embedded Postgres inherits: PATH and the like.
+  // The embedded Postgres inherits PATH and others.
   'dev/embedded-server.ts',
-  // The builder exists before any configuration does; under test it is stricter.
+  // The builder runs before the configuration is read; it is stricter in tests.
   'graphql/builder.ts',
 ]
 
@@ -57,7 +57,7 @@ const texts = new Map(files.map((file) => [file, readFileSync(join(SOURCE, file)
 const imports = files.flatMap((file) => importsOf(file, texts.get(file) ?? ''))
 const ours = imports.filter(({ to }) => texts.has(to))
 
-/** The relative imports of a file. Biome's format makes them plain to read: at the start of a line, in single quotes. */
+/** The relative imports of a file. Biome's format makes them easy to find: at the start of a line, in single quotes. */
 function importsOf(from: string, text: string): Import[] {
   const statements = text.matchAll(/^(?:import|export)\s(?:([^'"`;=]*?)\sfrom\s)?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm)
   return [...statements].map(([, names = '', target, loaded]) => ({
@@ -67,7 +67,7 @@ function importsOf(from: string, text: string): Import[] {
   }))
 }
 
-/** Undefined when none fits, and when more than one does. */
+/** Undefined when no level matches, or several do. */
 function levelOf(file: string): Level | undefined {
   const levels = ORDER.filter((level) => LEVELS[level].test(file))
   return levels.length === 1 ? levels[0] : undefined
@@ -82,7 +82,7 @@ const folderOf = (file: string): string => dirname(file)
 const isEdge = (file: string): boolean => levelOf(file) === 'edges'
 const show = ({ from, to }: Import): string => `${from} imports ${to}`
 
-/** The first way around a circle, or undefined. */
+/** The nodes of the first cycle, or undefined. */
 function findCircle(edges: readonly (readonly [from: string, to: string])[]): string[] | undefined {
   const next = new Map<string, Set<string>>()
   for (const [from, to] of edges) next.set(from, (next.get(from) ?? new Set()).add(to))
@@ -104,8 +104,8 @@ function findCircle(edges: readonly (readonly [from: string, to: string])[]): st
   return undefined
 }
 
-describe('imports go one way', () => {
-  test('every relative import is read, and leads to a file', () => {
+describe('the files of src/', () => {
+  test('have relative imports that this test finds and that lead to a file', () => {
     for (const [file, text] of texts) {
       const mentioned = text.match(/(?<=\bfrom |\bimport |\bimport\()'\.[^'\n]+'/g) ?? []
       expect(importsOf(file, text).length, file).toBe(mentioned.length)
@@ -115,20 +115,20 @@ describe('imports go one way', () => {
     expect(imports.map(show)).toContain('cli.ts imports app/serve.ts')
   })
 
-  test('every file stands on one level', () => {
+  test('are each on exactly one level', () => {
     expect(files.filter((file) => levelOf(file) === undefined)).toEqual([])
   })
 
-  test('a file imports from its own level and those below', () => {
+  test('import only from their own level and the levels below', () => {
     expect(ours.filter(({ from, to }) => heightOf(to) > heightOf(from)).map(show)).toEqual([])
   })
 
-  test('an operation knows neither HTTP nor GraphQL', () => {
+  test('do not import HTTP or GraphQL in operations', () => {
     const operations = ours.filter(({ from }) => ['features', 'service'].includes(levelOf(from) ?? ''))
     expect(operations.filter(({ to }) => /^(http|graphql)\//.test(to) || isEdge(to)).map(show)).toEqual([])
   })
 
-  test("nobody imports a feature's rest.ts but routes.ts; another feature's GraphQL types are for graphql.ts alone", () => {
+  test('import rest.ts of a feature only in routes.ts, and its GraphQL types only in schema.ts and edges', () => {
     const edges = ours.filter(({ to }) => isEdge(to))
     const strangers = edges.filter(({ from, to }) => {
       if (to.endsWith('/rest.ts')) return from !== 'routes.ts'
@@ -137,12 +137,12 @@ describe('imports go one way', () => {
     expect(strangers.map(show)).toEqual([])
   })
 
-  test('no file imports itself by any way, types included', () => {
+  test('have no cycle of imports, types included', () => {
     expect(findCircle(ours.map(({ from, to }) => [from, to]))).toBeUndefined()
   })
 
-  test('features call each other, never in a circle', () => {
-    // A shape that is only named, such as a reward's, binds nobody.
+  test('have no cycle of imports between the folders of features, types aside', () => {
+    // An import of a type, such as a reward's, is no call.
     const calls = ours.filter(
       ({ from, to, typeOnly }) => !typeOnly && [from, to].every((file) => levelOf(file) === 'features'),
     )
@@ -151,12 +151,12 @@ describe('imports go one way', () => {
     expect(findCircle(between.map(({ from, to }) => [folderOf(from), folderOf(to)]))).toBeUndefined()
   })
 
-  test('generated code is wrapped in one place for each of its kinds', () => {
+  test('import generated code only in db/prisma.ts and graphql/builder.ts', () => {
     const users = imports.filter(({ to }) => to.startsWith('db/generated/')).map(({ from }) => from)
     expect([...new Set(users)].sort()).toEqual(READS_GENERATED)
   })
 
-  test('nothing but the entries reads the environment', () => {
+  test('read the environment only in the entries and two listed files', () => {
     const readers = files.filter((file) =>
       /\bprocess\s*\.\s*env\b|\benv\b[^;]*from 'node:process'/.test(texts.get(file) ?? ''),
     )

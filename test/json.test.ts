@@ -20,7 +20,7 @@ import {
   walkMembers,
 } from '../src/json.ts'
 
-/** Any value that JSON can say, with bigints and verbatim texts in it. */
+/** Any JSON value, with bigints and verbatim texts in it. */
 const anyJson = fc.letrec<{ json: Json }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 4 },
@@ -37,13 +37,13 @@ const anyJson = fc.letrec<{ json: Json }>((tie) => ({
   ),
 })).json
 
-/** JSON text with the white space and the escapes that a client may send. */
+/** JSON text with the white space and the escapes that a client can send. */
 const anyText = fc
   .tuple(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t', '\r\n '))
   .map(([value, space]) => ({ value, text: JSON.stringify(value, null, space) }))
 
 describe('print', () => {
-  it('writes what JSON.parse reads back, and integers exactly', () => {
+  it('writes text that JSON.parse reads back, and integers exactly', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -57,7 +57,7 @@ describe('print', () => {
 })
 
 describe('members and elements', () => {
-  it('give the raw text of each part, whatever the white space and the nesting', () => {
+  it('return the raw text of each part, with any white space and nesting', () => {
     fc.assert(
       fc.property(anyText, ({ value, text }) => {
         if (Array.isArray(value)) expect(elements(text).map((raw) => JSON.parse(raw))).toEqual(JSON.parse(text))
@@ -106,7 +106,7 @@ describe('members and elements', () => {
       '{"a":"},]{\\"[,","b":[1,{"c":"}"}]}',
       { a: '"},]{\\"[,"', b: '[1,{"c":"}"}]' },
     ],
-    ['nothing of an empty object', ' { } ', {}],
+    ['no member of an empty object', ' { } ', {}],
   ])('keep %s', (_what, text, expected) => {
     expect(members(text)).toEqual(new Map(Object.entries(expected)))
   })
@@ -140,11 +140,11 @@ describe('isJson', () => {
   const pieces =
     '{ } [ ] , : " "a" "\\" \\ 1 - 0 01 . 1.5 e E+ 1e5 true nul null false \\u \\u00e9 \u0001 \u00a0 \ufeff'.split(' ')
 
-  it('takes what JSON.parse takes, and nothing else', () => {
+  it('accepts what JSON.parse accepts, and nothing else', () => {
     fc.assert(fc.property(anyText, ({ text }) => isJson(text)))
     const anything = fc.oneof(
       fc.array(fc.constantFrom(...pieces, ' ', '\n', '\t'), { maxLength: 12 }).map((parts) => parts.join('')),
-      // One character of good JSON taken out, or another put in.
+      // Valid JSON with one character removed or replaced.
       fc
         .tuple(anyText, fc.nat(), fc.constantFrom('', ...pieces))
         .map(([{ text }, at, piece]) => text.slice(0, at % text.length) + piece + text.slice((at % text.length) + 1)),
@@ -157,7 +157,7 @@ describe('isJson', () => {
     )
   })
 
-  it('builds nothing of what it reads', () => {
+  it('checks texts of many megabytes in bounded memory', () => {
     const before = process.memoryUsage().heapUsed
     expect(isJson(`[${'[],'.repeat(5_000_000)}1]`)).toBe(true)
     expect(isJson('['.repeat(8_000_000) + ']'.repeat(8_000_000))).toBe(true)
@@ -179,7 +179,7 @@ describe('walkMembers', () => {
     return found
   }
 
-  it('shows what `members` reads, of the object and of the objects in it', () => {
+  it('visits the members that `members` returns, of the object and of the objects in it', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), anyText), (object) => {
         const text = ` {${Object.entries(object)
@@ -196,7 +196,7 @@ describe('walkMembers', () => {
     )
   })
 
-  it('names no parent within an array, and each member when it ends', () => {
+  it('gives no parent within an array, and visits a member after the members in it', () => {
     expect(shown('[{"a":1},{"b":{}}]', 2)).toEqual([
       [undefined, 'a', '1'],
       [undefined, 'b', '{}'],
@@ -209,7 +209,7 @@ describe('walkMembers', () => {
     ])
   })
 
-  it('stops when it is told to, and looks at nothing of the rest', () => {
+  it('stops when the visitor returns false, and does not read the rest', () => {
     let seen = 0
     const visit = () => {
       seen += 1
@@ -257,16 +257,20 @@ describe('depthExceeds', () => {
 })
 
 describe('freeze and thaw', () => {
-  it('give back the very same value', () => {
+  it('return an equal value', () => {
     fc.assert(fc.property(anyJson, (value) => void expect(thaw(freeze(value))).toEqual(value)))
   })
 
   it.each<[string, Json, Json]>([
     ['an object that looks like an integer', { $int: '5' }, { $int: '5' }],
-    ['one that looks so once undefined members are left out', { $int: 'x', gone: undefined }, { $int: 'x' }],
-    ['one that looks wrapped', { $object: { $raw: 5n } }, { $object: { $raw: 5n } }],
+    [
+      'an object that looks like an integer once undefined members are left out',
+      { $int: 'x', gone: undefined },
+      { $int: 'x' },
+    ],
+    ['an object that looks wrapped', { $object: { $raw: 5n } }, { $object: { $raw: 5n } }],
     ['a member named __proto__', JSON.parse('{"__proto__":{"$int":"5"}}'), JSON.parse('{"__proto__":{"$int":"5"}}')],
-  ])('give back %s', (_what, value, expected) => {
+  ])('return %s unchanged', (_what, value, expected) => {
     expect(thaw(freeze(value))).toEqual(expected)
   })
 })

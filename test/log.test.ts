@@ -41,7 +41,7 @@ it('a warning that repeats is logged once a minute for each cause', () => {
   expect(lines).toHaveLength(4)
 })
 
-it('causes that differ each time are ten lines a minute at most', () => {
+it('warnings whose cause differs each time are logged ten times a minute at most', () => {
   const { log, lines } = listen()
   let now = 0
   const warn = rateLimited(log, () => now)
@@ -52,7 +52,7 @@ it('causes that differ each time are ten lines a minute at most', () => {
   expect(lines).toHaveLength(11)
 })
 
-it('connections to Postgres that are lost at once for one cause are one line', async () => {
+it('connections to Postgres that are lost together for one cause are logged in one line', async () => {
   const { log, lines } = listen()
   const game = await startGame({ DATABASE_CONNECTIONS: '20' }, log)
   try {

@@ -34,8 +34,8 @@ async function growthOf(name: string, labels: Readonly<Record<string, string>>, 
   return (await readingOf(name, labels)) - before
 }
 
-describe('what the person on call reads', () => {
-  it('counts each login and link once by its result, over REST and GraphQL', async () => {
+describe('metrics', () => {
+  it('count each login and link once by its result, over REST and GraphQL', async () => {
     const logins = 'tierway_logins_total'
     expect(await growthOf(logins, { operation: 'login', result: 'ok' }, () => game.login({ customData: {} }))).toBe(1)
     const disabled = { operation: 'login', result: 'custom_auth_disabled' }
@@ -53,7 +53,7 @@ describe('what the person on call reads', () => {
     expect(await growthOf(logins, taken, () => game.link(token, { customData: {} }))).toBe(1)
   })
 
-  it('counts attempts without access by action', async () => {
+  it('count an attempt without access', async () => {
     const viewer = await game.key('viewer')
     const setProviders = () =>
       fetch(`${game.baseUrl}/platform/v1/projects/${game.projectId}/auth-providers`, {
@@ -64,7 +64,7 @@ describe('what the person on call reads', () => {
     expect(await growthOf('tierway_denied_total', {}, setProviders)).toBe(1)
   })
 
-  it('tells commands on remembered rows from those that read Postgres or ran again', async () => {
+  it('distinguish commands on remembered rows from those that read Postgres or ran again', async () => {
     await game.publish('climb', scenario([passNode('pass', { levels: times(50, (xp) => xp), tiers: [] })], []))
     const player = await game.player()
     const runId = await player.start('climb')
@@ -82,7 +82,7 @@ describe('what the person on call reads', () => {
     expect(await growthOf('tierway_commands_total', fromPostgres, unproven)).toBe(1)
   })
 
-  it('sees figures grow old while another session keeps them from being folded', async () => {
+  it('show that figures grow old while another session holds the lock for folding them', async () => {
     const client = await game.app.pool.connect()
     try {
       await client.query(`SELECT pg_advisory_lock(${FOLDING_LOCK})`)
@@ -94,7 +94,7 @@ describe('what the person on call reads', () => {
     await until('figures are current', async () => (await readingOf('tierway_figures_age_seconds')) < 4)
   })
 
-  it('shows a database that takes no writes, and failures of background tasks', async () => {
+  it('show that the database refuses writes, and that background tasks fail', async () => {
     expect(await readingOf('tierway_writes_refused')).toBe(0)
     expect(await readingOf('tierway_task_failures_total')).toBe(0)
     const other = await startGame()

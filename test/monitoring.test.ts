@@ -40,7 +40,7 @@ const expressions = [
 ]
 const namesIn = (text: string) => [...text.matchAll(/\b(?:tierway|nodejs|process)_\w+/g)].map(([name]) => name)
 
-describe('the page for operations', () => {
+describe('docs/operations.md', () => {
   it('lists every metric of the service with its labels, and no other', async () => {
     const game = await startGame({ REDIS_URL: 'redis://127.0.0.1:1' })
     try {
@@ -59,7 +59,7 @@ describe('the page for operations', () => {
 })
 
 describe('alerts and dashboard', () => {
-  it('lead to a heading of the runbook each, and the runbook has no other', () => {
+  it('have one heading of the runbook for each alert, and the runbook has no other', () => {
     const headings = [...read('docs/runbook.md').matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
     expect(headings).toEqual(rules.map(({ alert }) => alert))
     for (const { alert, annotations } of rules) {
@@ -67,14 +67,14 @@ describe('alerts and dashboard', () => {
     }
   })
 
-  it('have panels with an id of their own and a query each', () => {
+  it('have panels with unique ids and one query each', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
     for (const { title, targets } of panels) expect([title, targets.length]).toEqual([title, 1])
   })
 })
 
 describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () => {
-  it('accepts the rules, and each fires when it should', () => {
+  it('accepts the rules, and fires each as alerts.test.yml expects', () => {
     for (const [command, file] of [
       ['check', 'alerts.yml'],
       ['test', 'alerts.test.yml'],
@@ -103,7 +103,7 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () =
       await webhook?.close()
     })
 
-    it('has data for every panel, and evaluates every rule', async () => {
+    it('has data for every panel except those that count faults, and evaluates every rule', async () => {
       await game.publish('climb', scenario([passNode('pass', { levels: times(50, (xp) => xp), tiers: [] })], []))
       const player = await game.player()
       const runId = await player.start('climb')
@@ -134,7 +134,7 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () =
       for (const name of expressions.flatMap(namesIn)) {
         expect([name, known.has(name) || known.has(name.replace(/_(bucket|sum|count)$/, ''))]).toEqual([name, true])
       }
-      // Counters of faults exist once a fault has happened.
+      // Counters of faults exist only after a fault.
       const quiet = [
         'Refused by rate limits',
         'Event delay, p99',

@@ -43,8 +43,8 @@ function faultsOf(name: string, value: unknown): string {
 
 const nameOf = ({ $ref }: Json): string | undefined => (typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined)
 
-describe('the description of the REST surface', () => {
-  it('has every route, and who may call it', () => {
+describe('openapi.json', () => {
+  it('has every route with its credentials, and unique operation ids', () => {
     const described = new Map(operations.map(({ name, operation }) => [name, operation]))
     for (const { method, path } of routes) {
       const operation = described.get(`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
@@ -59,7 +59,7 @@ describe('the description of the REST surface', () => {
     return path.startsWith('/sdk/v1/authorization/') ? ['sdkKey'] : ['playerToken']
   }
 
-  it('sorts every operation under a tag that it explains, and names every scheme', () => {
+  it('defines the tags and security schemes of every operation, and describes every parameter', () => {
     const tags = new Set(openapi.tags.map(({ name }) => name))
     for (const { name, operation } of operations) {
       expect([name, operation.tags.filter((tag) => !tags.has(tag))]).toEqual([name, []])
@@ -70,7 +70,7 @@ describe('the description of the REST surface', () => {
     }
   })
 
-  it('names each place of a path', () => {
+  it('names each parameter of a path', () => {
     for (const { path, name, operation } of operations) {
       const places = [...path.matchAll(/\{(\w+)\}/g)].map(([, place]) => place)
       const named = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
@@ -78,7 +78,7 @@ describe('the description of the REST surface', () => {
     }
   })
 
-  it('shows an example of every request and answer, which its schema takes', () => {
+  it('shows an example of every request and answer, which is valid by its schema', () => {
     for (const { name, operation } of operations) {
       const bodies = [operation.requestBody, operation.responses['200']]
       for (const media of bodies.flatMap((body) => body?.content?.[JSON_TYPE] ?? [])) {
@@ -91,7 +91,7 @@ describe('the description of the REST surface', () => {
     for (const name of Object.keys(examples)) expect(openapi.components.schemas).toHaveProperty(name)
   })
 
-  it('shows every refusal as it is sent: its status, its text, its code', () => {
+  it('shows each refusal with the status, text and code that the service sends', () => {
     const texts = new Map<string, number>(Object.values(REFUSALS).map(([status, words]) => [words, status]))
     let shown = 0
     for (const { name, operation } of operations) {
@@ -106,7 +106,7 @@ describe('the description of the REST surface', () => {
     expect(shown).toBeGreaterThan(100)
   })
 
-  it('refers to nothing that is not there', () => {
+  it('refers only to schemas that exist, and has no unused schema', () => {
     const text = JSON.stringify(openapi)
     const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? '')
     expect(names.filter((name) => !(name in openapi.components.schemas))).toEqual([])

@@ -13,7 +13,7 @@ const page = read('docs/operations.md')
 const missing = ['curl', 'openssl'].filter((tool) => spawnSync(tool, ['--help']).error !== undefined)
 const withoutTools = missing.length === 0 ? '' : `: SKIPPED, there is no ${missing.join(' and no ')} here`
 
-/** Each step of the first production steps, by its heading. */
+/** The commands of the first production steps, by the heading of each. */
 const steps = new Map(
   [...page.matchAll(/^### \d\. (.*)\n[\s\S]*?^```sh\n([\s\S]*?)^```$/gm)].map(([, title = '', commands = '']) => [
     title,
@@ -21,7 +21,7 @@ const steps = new Map(
   ]),
 )
 
-// Stands for Docker: its containers are a Postgres and a service that the test runs.
+// Replaces Docker: its containers are a Postgres and a service that the test runs.
 const DOCKER = `case "$*" in
   'build -q -t tierway .' | 'compose up --detach --build --wait') ;;
   'run --rm tierway node dist/cli.js '*) shift 5; exec ${COMMAND_LINE} "$@" ;;
@@ -46,7 +46,7 @@ afterAll(async () => {
 })
 
 test.skipIf(withoutTools !== '')(
-  `the first production steps run as they stand, from the keys to the first login${withoutTools}`,
+  `the first production steps of docs/operations.md work, from the keys to the first login${withoutTools}`,
   async () => {
     expect([...steps.keys()]).toEqual([
       'Keys',

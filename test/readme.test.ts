@@ -25,7 +25,7 @@ const withoutCode = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/g
 const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
 
 describe('the pages', () => {
-  test.each(pages)('%s leads only to files and headings that there are', (page) => {
+  test.each(pages)('%s links only to files and headings that exist', (page) => {
     for (const [, target = ''] of withoutCode(page).matchAll(/\]\(([^)]+)\)/g)) {
       if (target.startsWith('https://')) continue
       const [path = '', heading] = target.split('#')
@@ -42,21 +42,21 @@ describe('the pages', () => {
     }
   })
 
-  test.each(pages)('%s has lines of up to 120 columns, tables aside', (page) => {
+  test.each(pages)('%s has lines of up to 120 columns, except in tables', (page) => {
     const long = withoutCode(page)
       .split('\n')
       .filter((line) => line.length > 120 && !line.startsWith('|'))
     expect(long).toEqual([])
   })
 
-  test.each(pages)('%s shows GraphQL documents that are valid', (page) => {
+  test.each(pages)('%s shows only valid GraphQL documents', (page) => {
     for (const [, document = ''] of read(page).matchAll(/^```graphql\n([\s\S]*?)^```$/gm)) {
       expect([document, validate(schema, parse(document))]).toEqual([document, []])
     }
   })
 
-  // The name is free in the registry: a package of this name would be installed by readers of the page.
-  test.each(pages)('%s has nobody install from the registry what is not on it', (page) => {
+  // The name is free in the registry: readers would install whatever another author publishes under it.
+  test.each(pages)('%s does not tell readers to install tierway from the registry', (page) => {
     expect(read(page)).not.toMatch(/npm (install|i|add) tierway\b/)
   })
 })
@@ -70,19 +70,19 @@ test('docs/operations.md and .env.example have every variable that the configura
   const first = table.split('\n').map((row) => row.split('|')[1] ?? '')
   const told = first.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name))
   expect(told.toSorted()).toEqual(known.toSorted())
-  // The packages of OpenTelemetry read their own.
+  // The packages of OpenTelemetry read the OTEL_ variables.
   const example = [...read('.env.example').matchAll(/^#(?!OTEL_)([A-Z_]+)=/gm)].map(([, name]) => name)
   expect(example.toSorted()).toEqual(known.toSorted())
 })
 
-test.skipIf(withoutCurl !== '')(`the README's first calls run as they stand${withoutCurl}`, async () => {
+test.skipIf(withoutCurl !== '')(`the README's first calls work${withoutCurl}`, async () => {
   const game = await startGame()
   const shell = await startPageShell({ demo: game })
   try {
     await game.publish('season-1', new RawJson(demoSeason()))
     const { token } = await game.player({ wallet: { gems: 1000n } })
     const [, commands = ''] = /### A first call\n\n```sh\n([\s\S]*?)^```$/m.exec(readme) ?? []
-    // The login is that of the demo studio, which runs with `npm start` alone.
+    // The login needs the demo studio, which only `npm start` runs.
     const printed = await shell.run(commands.replace(/^TOKEN=.*\n.*$/m, `TOKEN=${token}`))
     const answers = printed
       .trim()

@@ -34,8 +34,8 @@ const numberText = fc.oneof(
 )
 const space = fc.constantFrom('', ' ', '\n\t')
 
-describe('a body is read exactly', () => {
-  it('gives an integer when it is written as one, with all its digits, and else none', () => {
+describe('a JSON body', () => {
+  it('gives an integer with all its digits, and only when it is written as an integer', () => {
     const entries = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.oneof(numberText, fc.json())), {
       maxLength: 6,
     })
@@ -49,7 +49,7 @@ describe('a body is read exactly', () => {
     )
   })
 
-  it('gives the text of an object as it was sent, and of nothing else', () => {
+  it('gives the text of an object as it was sent, and no text for other values', () => {
     fc.assert(
       fc.property(fc.json(), space, (raw, gap) => {
         const source = new JsonSource(`{"first":1,"a":${gap}${raw}${gap},"b":{}}`)
@@ -70,7 +70,7 @@ describe('a shape', () => {
     source: optional(text('A source.', { max: 4, min: 0 }), 'none'),
   })
 
-  it('reads every field by its type, and puts null or the default in the place of what is absent', () => {
+  it('reads every field by its type, and fills absent fields with null or the default', () => {
     const body = '{"name":"ada","amount":9223372036854775807,"isOpen":false,"tags":["a"],"data":{"n":1.50},"more":[]}'
     expect(request.read(new JsonSource(body))).toEqual({
       name: 'ada',
@@ -83,7 +83,7 @@ describe('a shape', () => {
     })
   })
 
-  it('names every fault at once, each with its place', () => {
+  it('reports every fault at once, each with its path', () => {
     const body = '{"name":"abcd","level":1.0,"isOpen":"no","tags":["a",7],"data":[],"source":5}'
     expect(faultsOf(() => request.read(new JsonSource(body)))).toEqual([
       { path: 'name', message: 'must be 1 to 3 characters' },
@@ -96,7 +96,7 @@ describe('a shape', () => {
     ])
   })
 
-  it('refuses in GraphQL what it refuses over REST, in the same words', () => {
+  it('reports the same faults over GraphQL as over REST', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.constantFrom('', 'a\0b', '\ud800'))
     const one = shape({ name: text('A name.', { max: 3 }) })
     fc.assert(
@@ -108,13 +108,13 @@ describe('a shape', () => {
   })
 })
 
-describe('a limit that is changed in its one place', () => {
+describe('a changed limit', () => {
   afterEach(() => {
     vi.doUnmock('../src/request/limits.ts')
     resetModules()
   })
 
-  it('changes REST, GraphQL, openapi.json and the JSON Schema of definitions', async () => {
+  it('applies to REST, GraphQL, openapi.json and the JSON Schema of definitions', async () => {
     resetModules()
     vi.doMock('../src/request/limits.ts', async (original) => ({
       ...(await original<object>()),

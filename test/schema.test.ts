@@ -21,7 +21,7 @@ const fields = types
   .flatMap((type) => Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}`, field })))
 
 describe('the schema (decisions 9)', () => {
-  it('stands in schema.graphql as it is', async () => {
+  it('is the content of schema.graphql', async () => {
     const committed = await readFile(new URL('../schema.graphql', import.meta.url), 'utf8')
     expect(
       committed === printedSchema(),
@@ -29,7 +29,7 @@ describe('the schema (decisions 9)', () => {
     ).toBe(true)
   })
 
-  it('answers null only where something may be absent (decisions 2)', () => {
+  it('allows null only where a value can be absent (decisions 2)', () => {
     const mayBeAbsent = new Set([
       'AddXpPayload.plan',
       'CompletionInsight.rate',
@@ -173,7 +173,7 @@ describe('the schema (decisions 9)', () => {
     expect(named.filter(({ description }) => !description).map(({ name }) => name)).toEqual([])
   })
 
-  it('has no list with holes', () => {
+  it('has no list of nullable items', () => {
     const holed = (type: GraphQLOutputType): boolean => {
       if (isNonNullType(type)) return holed(type.ofType)
       return isListType(type) && (!isNonNullType(type.ofType) || holed(type.ofType.ofType))
@@ -181,7 +181,7 @@ describe('the schema (decisions 9)', () => {
     expect(fields.filter(({ field }) => holed(field.type)).map(({ name }) => name)).toEqual([])
   })
 
-  it('requires of an input what REST requires', () => {
+  it('has no optional input field except the listed ones', () => {
     const optional = types
       .filter(isInputObjectType)
       .flatMap((type) =>
@@ -219,7 +219,7 @@ describe('the schema (decisions 9)', () => {
     ])
   })
 
-  it('takes one input of the field’s own name in every mutation', () => {
+  it('gives every mutation one input that is named after the field', () => {
     const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})
     expect(mutations.length).toBeGreaterThan(0)
     for (const { name, args } of mutations) {
@@ -247,7 +247,7 @@ describe('the schema (decisions 9)', () => {
       },
       stdio: ['ignore', 'inherit', 'inherit'],
     })
-    // It ends by itself: nothing is left open.
+    // The process ends by itself: nothing is left open.
     expect(await once(child, 'close')).toEqual([0, null])
     expect(connections).toBe(0)
     database.close()

@@ -19,7 +19,7 @@ let dataDir: string
 let services: Service[]
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'tierway-serve-'))
-  // Under root, Postgres runs as another user, who must be able to pass.
+  // Under root, Postgres runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o711)
   services = []
 })
@@ -93,7 +93,7 @@ const hasPostgres = async () =>
     () => false,
   )
 
-test('a second start in the same folder says that the port is taken, and leaves the first one its database', async () => {
+test('a second start on a taken port reports the port, and leaves the database of the first running', async () => {
   const first = await startHere()
   const { port } = new URL(first.baseUrl())
 
@@ -103,7 +103,7 @@ test('a second start in the same folder says that the port is taken, and leaves 
   expect(await isReady(first)).toBe(true)
 })
 
-test('a taken port of the metrics is told by its own name', async () => {
+test('a taken port of the metrics is reported as METRICS_PORT', async () => {
   const first = await startHere()
   const { port } = new URL(first.baseUrl())
   const second = spawnHere({ METRICS_PORT: port })
@@ -111,21 +111,24 @@ test('a taken port of the metrics is told by its own name', async () => {
   expect(second.said()).toContain(`METRICS_PORT ${port} is in use`)
 })
 
-test.skipIf(!hasIpv6).each(['::', '::1'])('on HOST=%s it tells an address at which it can be called', async (HOST) => {
-  const service = await startHere({ HOST })
-  expect(service.baseUrl()).toMatch(/^http:\/\/\[::1\]:\d+$/)
-  expect((await readDemo()).baseUrl).toBe(service.baseUrl())
-  expect(await isReady(service)).toBe(true)
-})
+test.skipIf(!hasIpv6).each(['::', '::1'])(
+  'a service on HOST=%s prints an address at which it answers',
+  async (HOST) => {
+    const service = await startHere({ HOST })
+    expect(service.baseUrl()).toMatch(/^http:\/\/\[::1\]:\d+$/)
+    expect((await readDemo()).baseUrl).toBe(service.baseUrl())
+    expect(await isReady(service)).toBe(true)
+  },
+)
 
-test('the end of its terminal stops the service and its database', async () => {
+test('SIGHUP, the end of the terminal, stops the service and its database', async () => {
   const service = await startHere()
   service.child.kill('SIGHUP')
   expect(await service.closed).toEqual([0, null])
   expect(await hasPostgres()).toBe(false)
 })
 
-test('serves on when nobody reads any more what it says', async () => {
+test('a service keeps running when its standard output is closed', async () => {
   const service = spawnHere()
   service.child.stdout?.once('data', () => service.child.stdout?.destroy())
   let baseUrl = ''
@@ -145,7 +148,7 @@ test('serves on when nobody reads any more what it says', async () => {
   expect(await hasPostgres()).toBe(false)
 })
 
-test('a data directory that cannot be one is told in a line', async () => {
+test('an unusable data directory is reported in one line', async () => {
   const file = join(dataDir, 'file')
   await writeFile(file, '')
   const unusable = [file, join(file, 'below'), ...(process.platform === 'linux' ? ['/proc', '/proc/tierway/data'] : [])]
@@ -157,7 +160,7 @@ test('a data directory that cannot be one is told in a line', async () => {
   }
 })
 
-test('services in one folder share its database and its demo, and the last to stop stops the database', async () => {
+test('services in one folder share its database and its demo, and the last one to stop ends the database', async () => {
   const first = await startHere()
   const second = await startHere()
   const third = await startHere()
@@ -182,7 +185,7 @@ test('services in one folder share its database and its demo, and the last to st
   expect(await logIn(first)).toBe(200)
   expect(third.said()).toContain('stopped; the embedded Postgres runs on for another process')
   expect(await isReady(first)).toBe(true)
-  // The one that has started it.
+  // This service has started Postgres.
   expect(await first.stop()).toEqual([0, null])
   expect(await isReady(second)).toBe(true)
   await until('its webhook stands in for that of the first', async () => (await logIn(second)) === 200)
@@ -192,7 +195,7 @@ test('services in one folder share its database and its demo, and the last to st
   expect(await hasPostgres()).toBe(false)
 })
 
-test('a start that is interrupted, or that fails, leaves no database behind', async () => {
+test('a start that is interrupted or fails leaves no database running', async () => {
   const interrupted = spawnHere()
   await until('Postgres runs', hasPostgres, { deadlineMs: 30_000 })
   interrupted.child.kill('SIGINT')

@@ -14,7 +14,7 @@ import { until } from './support/until.ts'
 const PARENT = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
 const traceparent = `00-${PARENT.traceId}-${PARENT.spanId}-01`
 
-/** As OTLP has it in JSON. */
+/** A span in the JSON of OTLP. */
 interface SentSpan {
   readonly name: string
   readonly traceId: string
@@ -27,7 +27,7 @@ interface SentSpan {
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
 }
 
-/** Takes spans as a collector does. */
+/** A collector that records the spans that it receives. */
 async function startCollector() {
   const spans: SentSpan[] = []
   const services = new Set<string>()
@@ -85,7 +85,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     return found()
   }
 
-  it('continue the trace of the caller, name the route, and link the group commit that carried the call', async () => {
+  it('continue the trace of the caller, name the route, and are linked from the group commit of the call', async () => {
     const player = await fleet.climber()
     const call = { scenarioId: 'climb', nodeId: 'pass', runId: player.runId, amount: 1, source: 'trace' }
     const headers = { traceparent }
@@ -104,7 +104,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     expect([...collector.services].sort()).toEqual(['deployment.environment=test', 'service.name=game'])
   })
 
-  it('name GraphQL operations, and mark answers of 5xx', async () => {
+  it('name GraphQL operations', async () => {
     const { errors } = await graphql(
       service,
       fleet.platformKey,
@@ -117,7 +117,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     expect([span.name, attributesOf(span)['graphql.operation.type']]).toEqual(['POST /graphql', 'query'])
   })
 
-  it('of operations over a WebSocket continue the trace in the extensions of the message, and begin one without', async () => {
+  it('of WebSocket operations continue the trace in the extensions of the message, or begin a new one', async () => {
     const client = createClient({
       url: `${service.baseUrl.replace('http', 'ws')}/graphql`,
       webSocketImpl: WebSocket,
@@ -152,7 +152,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     }
   })
 
-  it("reach the studio's webhook, with nothing of secrets, credentials or customData", async () => {
+  it("reach the studio's webhook, and contain no secret, credential or customData", async () => {
     const { projectId, platformKey, environmentId, world } = fleet
     const settings = { custom: { default: { enabled: true, url: webhook.url, secret: webhook.secret } } }
     const set = await fetch(`${service.baseUrl}/platform/v1/projects/${projectId}/auth-providers`, {
@@ -190,7 +190,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
       expect(collector.bodies).not.toContain(secret)
   })
 
-  it('cost no call anything while the collector is away, and the log says so', async () => {
+  it('do not disturb calls while the collector is unreachable, and the log says so', async () => {
     const away = await fleet.start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_BSP_SCHEDULE_DELAY: '50' })
     const player = await fleet.climber()
     const call = { scenarioId: 'climb', nodeId: 'pass', runId: player.runId, amount: 1, source: 'trace' }

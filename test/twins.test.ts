@@ -6,7 +6,7 @@ import { atScale } from './support/scale.ts'
 import { SEED } from './support/seed.ts'
 import { graphqlOf, type Outcome, restOf, type Surface } from './support/surfaces.ts'
 
-// Two passes, a level node, a reward node, a client node, and an edge from every handle that there is.
+// Two passes, a level node, a reward node, a client node, and an edge from every handle.
 const definition = {
   name: 'Twins',
   start: 'start',
@@ -86,7 +86,7 @@ const definition = {
 }
 
 const SEQUENCES = atScale(1_000, 100)
-/** For what hangs: they take a minute on a quiet machine. */
+/** A limit for tests that hang: they take a minute on a quiet machine. */
 const TIMEOUT_MS = 600_000
 
 let game: Game
@@ -109,7 +109,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** One of two players that do the same, each on its own surface and its own scenario. */
+/** One of two players that make the same calls, each on its own surface and its own scenario. */
 interface Twin {
   readonly player: TestPlayer
   readonly surface: Surface
@@ -140,7 +140,7 @@ async function start(twin: Twin): Promise<Outcome> {
   return outcome
 }
 
-/** Everything that a player has come to, without what tells the twins apart. */
+/** The whole state of a player, without the names that differ between the twins. */
 async function stateOf({ player, surface, scenarioId, runId }: Twin): Promise<unknown> {
   const { pool } = game.app
   const named = (text: string) => text.replaceAll(`${scenarioId}/`, 'scenario/').replaceAll(runId, 'run')
@@ -171,8 +171,8 @@ async function stateOf({ player, surface, scenarioId, runId }: Twin): Promise<un
   }
 }
 
-describe('a season played on REST and one played on GraphQL (decisions: one operation, two edges)', () => {
-  it('come to the same results, wallets, inventories, claims and events, call by call', async () => {
+describe('a season over REST and the same season over GraphQL (decisions: one operation, two edges)', () => {
+  it('have the same result of each call, and the same wallets, inventories, claims and events', async () => {
     const [rest, graphql] = await twins()
     const both = async (each: (twin: Twin) => Promise<Outcome>) => {
       const [expected, outcome] = [await each(rest), await each(graphql)]
@@ -228,7 +228,7 @@ describe('a season played on REST and one played on GraphQL (decisions: one oper
     ])
   })
 
-  it(`come to the same state after any sequence of calls (${SEQUENCES} sequences)`, {
+  it(`end in the same state after random sequences of calls (${SEQUENCES} sequences)`, {
     timeout: TIMEOUT_MS,
   }, async () => {
     const next = random(SEED)
@@ -253,7 +253,7 @@ describe('a season played on REST and one played on GraphQL (decisions: one oper
   })
 })
 
-/** Numbers from 0 to below 1 that a seed decides (mulberry32). */
+/** Random numbers from 0 to below 1, determined by a seed (mulberry32). */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -264,7 +264,7 @@ function random(seed: number): () => number {
   }
 }
 
-/** 3 to 14 calls, of which some make no sense. */
+/** 3 to 14 calls, some of them invalid. */
 function sequence(next: () => number): Step[] {
   const one = <T>(...choices: readonly [T, ...T[]]): T => choices[Math.floor(next() * choices.length)] ?? choices[0]
   const nodeId = () => one('pass', 'pass', 'pass', 'bonus', 'bonus', 'third', 'gift', 'shop', 'nowhere')

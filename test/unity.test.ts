@@ -20,13 +20,13 @@ import { approve, type Operator, startOperator, status } from './support/operato
 import { buildService, startService, stopService } from './support/service.ts'
 import { until } from './support/until.ts'
 
-// The client of Unity, compiled by Mono and run against the service: what a game sees of it.
+// The client for Unity, compiled by Mono and run against the service as a game does.
 
 const PACKAGE = fileURLToPath(new URL('../sdk/unity', import.meta.url))
 const HTTP = 'System.Net.Http.dll'
 const REFRESH = '/sdk/v1/authorization/refresh'
 const XP = '/sdk/v1/battlepass/xp'
-/** For what hangs: shorter than the limit of a test, so that no program outlives it. */
+/** Ends a program that hangs. Shorter than the timeout of a test, so that no program outlives its test. */
 const CASE_TIMEOUT_MS = 120_000
 
 /** Why these tests cannot run here, or an empty text. */
@@ -53,7 +53,7 @@ const sources = (folder: string): string[] =>
 
 let work: string
 
-/** Compiles by the C# that Unity has; a warning is an error. */
+/** Compiles with Unity's version of C#; a warning is an error. */
 async function compile(output: string, files: readonly string[], ...options: string[]): Promise<string> {
   const path = join(work, output)
   await promisify(execFile)('mcs', ['-langversion:7', '-warnaserror', `-out:${path}`, ...options, ...files])
@@ -106,7 +106,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     await rm(work, { recursive: true, force: true })
   })
 
-  /** What a case asks for while it runs, by its first word. */
+  /** What a case can ask the test to do, by the first word of the question. */
   type Asked = Readonly<Record<string, (...words: string[]) => Promise<void> | void>>
 
   /** Runs a case of the program to its end. */
@@ -150,7 +150,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   const callsTo = (path: string): Passed[] => gateway.passed.filter((call) => call.path === path)
   const only = (path: string, fate: Fate) => gateway.decide((call) => (call.path === path ? fate : 'pass'))
 
-  /** The next call to a path meets a fate, and all others pass. */
+  /** Applies a fate to the next call to a path; all other calls pass. */
   function next(path: string, fate: Fate): void {
     let isDone = false
     gateway.decide((call) => {
@@ -174,13 +174,12 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     expect(rows.length).toBeGreaterThan(0)
   }
 
-  test('JSON: every malformed text is refused, 64-bit integers are exact, texts keep their characters', () =>
-    run('json'))
+  test('refuses malformed JSON, reads 64-bit integers exactly, and keeps every character of texts', () => run('json'))
 
-  test('a player plays the season from the first login to the last tier, and hears of all that is crossed', () =>
+  test('plays a season from the first login to the last tier, and reports every crossing', () =>
     run('season', { books }))
 
-  test('stored texts and 64-bit balances come back to the character', () =>
+  test('reads stored texts and 64-bit balances back exactly', () =>
     run('storage', {
       async rich(playerId = '') {
         const ref = { environmentId: game.environmentId, playerId }
@@ -189,7 +188,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       },
     }))
 
-  test("customData reaches the studio's backend to the character, and identities are linked", () =>
+  test("sends customData to the studio's backend verbatim, and links identities", () =>
     run('login', {
       customData(player = '') {
         const text = `{"player":"${player}", "steam":76561197960287930,"x":1.0 ,"a":1,"a":"\\u0041"}`
@@ -197,35 +196,35 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       },
     }))
 
-  test('a login that is refused says why, and what the studio has refused is not asked again', async () => {
+  test('reports why a login is refused, and does not repeat a refused login', async () => {
     await run('login-refused')
     expect(callsTo('/sdk/v1/authorization/custom')).toHaveLength(5)
   })
 
-  test('twenty calls with a refused token make one refresh, and all are answered', async () => {
+  test('makes one refresh for twenty calls with a refused token, and answers them all', async () => {
     await run('refresh')
     expect(callsTo(REFRESH)).toHaveLength(1)
   })
 
-  test('a pair that another client has kept is taken over before anything is refreshed or ended', async () => {
+  test('adopts a token pair that another client has stored before it refreshes or ends the login', async () => {
     await run('adopt')
-    // Of the one that was first, and of the one whose token is none.
+    // The refresh of the first client, and that of the client whose refresh token is invalid.
     expect(callsTo(REFRESH).map(({ status }) => status)).toEqual([200, 401])
   })
 
-  test('a token is replaced before it ends, and used as long as it is good where that fails', () =>
+  test('replaces a token before it expires, and keeps using it while it is valid when that fails', () =>
     run('early', {
       refresh,
       early(step = '') {
         const refused = callsTo('/sdk/v1/player/get').filter(({ status }) => status !== 200)
         expect(refused).toEqual([])
-        // After the failure nobody waits for another one.
+        // After the failure, the next call does not refresh again.
         expect(callsTo(REFRESH)).toHaveLength(Number(step))
         refresh('pass')
       },
     }))
 
-  test('what a token says is not compared with the clock of the device', () =>
+  test('does not compare the times in a token with the clock of the device', () =>
     run('clock', {
       clock(token = '') {
         const paths = gateway.passed.slice(1).map(({ path, headers }) => {
@@ -240,11 +239,11 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       },
     }))
 
-  test('no failure of the network or of the service ends a login', () => run('offline', { refresh }))
+  test('keeps the login when the network or the service fails', () => run('offline', { refresh }))
 
-  test('a login that the service has ended is told once, when that is kept already', () => run('ended'))
+  test('reports once that the service has ended the login, after it has cleared the stored pair', () => run('ended'))
 
-  test('a logout counts at once on the device, also when the service cannot be told', () =>
+  test('logs out at once on the device, even when the service is unreachable', () =>
     run('logout', {
       freeze: () => gateway.decide(() => 'freeze'),
       down() {
@@ -254,11 +253,11 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       up: () => gateway.decide(() => 'pass'),
     }))
 
-  test('a token storage that fails or hangs does not keep a player from playing', () => run('broken-storage'))
+  test('lets a player play with a token storage that fails or hangs', () => run('broken-storage'))
 
-  test('a refusal names its code, every fault and the id of the request', () => run('refusals'))
+  test('reports a refusal with its code, every fault and the id of the request', () => run('refusals'))
 
-  /** The first answers to each path and key are lost. */
+  /** Loses the first answers to each path and key. */
   function lose(times = ''): void {
     const lost = new Map<string, number>()
     gateway.decide(({ path, headers }) => {
@@ -268,7 +267,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     })
   }
 
-  test('when answers are lost, calls are made again with the same key, and count once', async () => {
+  test('retries calls with the same key when answers are lost, and each call counts once', async () => {
     await run('lost', { lose, books })
     for (const path of [XP, '/sdk/v1/battlepass/claim', '/sdk/v1/battlepass/premium', '/sdk/v1/scenarios/start']) {
       const calls = callsTo(path)
@@ -282,20 +281,20 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     expect(rows[0].count).toBeGreaterThan(0)
   })
 
-  test('a call without any answer says that its outcome is not known, and its key makes it count once', () =>
+  test('reports that the outcome of a call without an answer is unknown, and a repeat with its key counts once', () =>
     run('unknown', {
       lose,
       freeze: () => gateway.decide(() => 'freeze'),
       thaw: () => gateway.decide(() => 'pass'),
     }))
 
-  test('what passes is waited for as the service asks, and nothing else is tried again', () =>
+  test('retries temporary failures after the wait that the service asks for, and no other failure', () =>
     run('waits', {
       answer: (code = '', seconds = '') =>
         next(XP, { status: Number(code), headers: { 'retry-after': seconds }, body: '{"error":"no","code":"no"}' }),
     }))
 
-  test('what is no answer of the service is not taken for one', () =>
+  test('rejects answers that do not come from the service or are incomplete', () =>
     run('foreign', {
       foreign(name = '') {
         const fates: Record<string, Fate> = {
@@ -316,9 +315,10 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       },
     }))
 
-  test('all is told on the thread of the caller, and a handler that throws breaks no call', () => run('context'))
+  test('calls every handler on the thread of the caller, and a handler that throws breaks no call', () =>
+    run('context'))
 
-  test('who stops waiting does not keep others from their answer', () => {
+  test('cancels one call without cancelling the refresh that other calls wait for', () => {
     let release = () => {}
     return run('cancel', {
       hold() {
@@ -334,21 +334,21 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     })
   })
 
-  test('events are told one after the other, and again after a cursor', () => run('events'))
+  test('delivers events one after the other, and again after a cursor', () => run('events'))
 
-  test('no event is lost or told twice when the connection breaks', () =>
+  test('delivers each event once and in order while the connection breaks', () =>
     run('events-cut', { cut: () => gateway.cut() }))
 
-  test('a stream that has died without a word is given up, and what was missed is told', () =>
+  test('replaces a dead connection, and delivers the events that it missed', () =>
     run('events-silent', { 'freeze-streams': () => gateway.freeze() }))
 
-  test('a cursor that cannot be honoured is cursor_expired', () =>
+  test('reports cursor_expired for a cursor of another stream', () =>
     run('events-expired', {}, { TIERWAY_OLD_CURSOR: cursorAt(game.stagingId, 1n) }))
 
-  test('a stream goes on with a new token, and ends with the login', () =>
+  test('continues a stream with a new token, and ends it with the login', () =>
     run('events-token', { cut: () => gateway.cut() }, { TIERWAY_CURSOR: cursorAt(game.environmentId, 0n) }))
 
-  test('calls are made again until a killed service is back, and the books are exact', async () => {
+  test('retries calls until a killed service is back, and the books are exact', async () => {
     await buildService()
     const settings = { ...keys, DATABASE_URL: game.databaseUrl, WEBHOOK_PRIVATE_ADDRESSES: 'allow' }
     let service = await startService(settings)
@@ -357,7 +357,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       await run('crash', {
         async kill() {
           await stopService(service)
-          // Calls fail meanwhile, and are made again.
+          // Calls fail meanwhile, and are retried.
           service = await startService(settings)
           gateway.lead(service.baseUrl)
         },
@@ -370,7 +370,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   })
 
   test.each([[[]], [['-define:UNITY_WEBGL']]])(
-    'what needs Unity compiles against its signatures: %j',
+    'compiles the code for Unity against its signatures: %j',
     async (defines) => {
       const files = [...sources('Runtime'), ...sources('Samples~/BattlePass'), ...sources('Tests~/Unity')]
       await compile('unity.dll', files, '-target:library', '-define:UNITY_5_3_OR_NEWER', ...defines)
@@ -378,8 +378,8 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   )
 })
 
-// Packages that come by a git URL are read-only: there Unity ignores what has no meta file.
-test('every asset of the package for Unity has an id of its own', () => {
+// Packages from a git URL are read-only: Unity ignores their files without a meta file.
+test('every asset of the package for Unity has a meta file with a unique id', () => {
   const names = readdirSync(PACKAGE, { recursive: true, encoding: 'utf8' }).filter((name) => !name.includes('~'))
   const assets = names.filter((name) => !name.endsWith('.meta'))
   expect(assets).toContain('package.json')

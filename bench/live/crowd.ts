@@ -3,7 +3,7 @@ import { monotonicMs } from '../calls.ts'
 import { type Line, median, printSection } from '../report.ts'
 import type { Side, Stage } from './stage.ts'
 
-// How soon a crowd has heard what happened.
+// The time in which an event reaches a crowd.
 
 const LISTENERS = 5_000
 /** In each round. */
@@ -12,9 +12,9 @@ const BURST = 60
 const BETWEEN_MS = 100
 
 interface Times {
-  /** From the answer to the call to the last delivery, in milliseconds: of each event that came alone. */
+  /** From the answer to the call to the last delivery, in milliseconds, for each single event. */
   readonly single: number[]
-  /** From the first call of a burst to the last delivery: of each burst. */
+  /** From the first call of a burst to the last delivery, for each burst. */
   readonly burst: number[]
 }
 
@@ -46,7 +46,7 @@ async function measure(
     single.push(Math.max(0, heardAt - answeredAt))
     await pause(BETWEEN_MS)
   }
-  // The connections are there before the clock runs.
+  // The connections are open before the clock starts.
   await emitter.connect(BURST)
   const begun = monotonicMs()
   await emitter.burst(BURST)

@@ -2,18 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Line, median, printSection, spread } from '../report.ts'
 import type { Side, Stage, Usage } from './stage.ts'
 
-// The cost of one event for one of a thousand dashboards with the same operation.
+// The cost of delivering one event to one of a thousand dashboards with the same operation.
 
 const LISTENERS = 1_000
-/** At most so many events a second, so that none of them is told together with another. */
+/** The least time between two events, so that no two are delivered together. */
 const PACE_MS = 10
 const CONNECTIONS = 60
-/** The service has jobs that run each second: what the events leave to them is counted with them. */
+/** The service has jobs that run each second: their work for the events is counted with the events. */
 const SETTLE_MS = 1_200
 const KINDS = ['one at a time', 'at once'] as const
 type Kind = (typeof KINDS)[number]
 
-/** The calls that make the service's events, with nobody who listens. */
+/** The calls that make the service's events, without listeners. */
 const CALLS = 'calls alone'
 
 interface Cell extends Usage {
@@ -51,7 +51,7 @@ async function open({ audience }: Stage, { name, server, subscription, emitter }
   await audience.attend(name, () => emitter.emit())
 }
 
-/** Events of a cell. The slow get fewer: their figures are as good, and the run is not theirs. */
+/** Events of a cell. Slow servers get fewer: their figures are as good, and the run stays short. */
 const eventsOf = ({ quick }: Stage, side: Side): number => Math.ceil((side.isSlow ? 25 : 200) / (quick ? 10 : 1))
 
 async function warmUp(stage: Stage, side: Side): Promise<void> {
@@ -84,7 +84,7 @@ async function measureCalls(stage: Stage, kind: Kind): Promise<Cell> {
   return { ...(await stop()), deliveries: events * LISTENERS, bytes: 0 }
 }
 
-/** Makes so many events happen; `heard` waits until everybody has heard of so many. */
+/** Makes this number of events; `heard` waits until each listener has received a number of them. */
 async function happen(
   { emitter }: Side,
   kind: Kind,

@@ -2,17 +2,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Line, median, printSection, spread } from '../report.ts'
 import type { Stage, Usage } from './stage.ts'
 
-// What a call of xp costs while thousands of players listen to events of their own, of which there are none.
+// The cost of a call of xp while thousands of players listen to their own events and receive none.
 
 const CONNECTIONS = 32
 const CROWD = 'idle players'
-/** From the last socket that was let in, and from the last that was closed: both leave work behind. */
+/** After the last socket has opened, and after the last has closed: both leave work behind. */
 const SETTLE_MS = 2_000
-/** In so long each socket is pinged once. */
+/** The time in which each socket is pinged once. */
 const PINGS_MS = 12_000
 /** Without sockets nothing takes longer than the jobs that run each second. */
 const JOBS_MS = 4_000
-/** So many of those who listened in vain reach a level at the end, to see that they did listen. */
+/** The number of idle listeners that reach a level at the end, which proves that they listened. */
 const SAMPLE = 50
 const SAMPLE_XP = 2_500
 
@@ -20,7 +20,7 @@ interface Cell extends Usage {
   readonly calls: number
 }
 
-/** The figures of a round: with all those listeners, and without. */
+/** The figures of a round, with the listeners and without. */
 interface Round {
   readonly alone: Cell
   readonly beside: Cell
@@ -53,7 +53,7 @@ async function measureRound(stage: Stage, round: number): Promise<Round> {
     await pause(SETTLE_MS)
     return { idle, cell }
   }
-  // Each is first in turn: what comes second finds a warmer service, and more garbage.
+  // The order alternates: the second measurement has a warmer service, and more garbage.
   const [first, second] = round % 2 === 1 ? [alone, beside] : [beside, alone]
   const one = await first()
   const other = await second()
@@ -66,7 +66,7 @@ async function measureCalls({ quick, service, load, meter }: Stage): Promise<Cel
   const task = { ports: [service.port], call: 'xp', players: 'callers', connections: CONNECTIONS, seconds } as const
   let stop = await meter(service)
   const { calls } = await load(task, async () => {
-    // Connections are made once, not with each call: what they cost is not counted.
+    // Connections are opened once, not with each call, so their cost is not counted.
     stop = await meter(service)
   })
   return { ...(await stop()), calls }
@@ -106,7 +106,7 @@ function report({ listening }: Stage, rounds: readonly Round[]): void {
   const figure = (of: (round: Round) => number) => Math.round(median(rounds.map(of))).toLocaleString('en')
   const aCall = (cell: Cell, read: Read) => read(cell) / cell.calls
   const aSecond = (usage: Usage, read: Read) => read(usage) / usage.seconds
-  /** Without what the sockets cost while nothing is called. */
+  /** Less the cost of the sockets without calls. */
   const ofCalls = ({ alone, beside, idleAlone, idleBeside }: Round, read: Read) => {
     const steady = (aSecond(idleBeside, read) - aSecond(idleAlone, read)) * beside.seconds
     return (read(beside) - steady) / beside.calls / aCall(alone, read)

@@ -5,11 +5,10 @@ import { NODE_OPTIONS, type Server, startInstance } from '../processes.ts'
 import { type Line, printSection } from '../report.ts'
 import { FLOOR, type Stage, YOGA } from './stage.ts'
 
-// What somebody who listens and hears nothing holds of a server's memory. Each kind has a server of its own, so that
-// nothing else has happened in it.
+// The memory of a server that an idle listener takes. Each kind has a fresh server of its own.
 
 const CROWD = 'idle subscribers'
-/** Let in and sent away before anything is measured, so that all code has run. */
+/** Sockets that open and close before the measurement, so that all code has run. */
 const WARM_UP = 200
 const SETTLE_MS = 6_000
 const COLLECT_MS = 1_500

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { median, printSection } from '../report.ts'
 import type { Stage } from './stage.ts'
 
-// How soon players who are online hear of their own level-ups while the machine is half busy.
+// The delay of players' own level-ups while the machine is half busy.
 
 const CROWD = 'players online'
 const LISTENERS = 5_000
@@ -10,7 +10,7 @@ const LISTENERS = 5_000
 const LEVEL_UPS_A_SECOND = LISTENERS / 60
 const LEVEL_XP = 2_500
 const PEAK_CONNECTIONS = 32
-/** Enough for the rate to be kept while some calls take long. */
+/** Enough to keep the rate while some calls take long. */
 const CONNECTIONS = 64
 const SETTLE_MS = 2_000
 const LATE_MS = 30_000
@@ -50,7 +50,7 @@ export async function measureOnline(stage: Stage): Promise<void> {
   )
 }
 
-/** From the answer of each call to its event: what came before the answer counts as nothing. */
+/** The times from the answer of each call to its event. An event before its answer counts as 0. */
 async function hearAll(
   { audience }: Stage,
   reached: readonly (readonly [index: number, at: number])[],

@@ -15,7 +15,7 @@ import { copyPlayers, giveXp, logIn } from '../players.ts'
 import { installPeers, lossOf, onEnd, type Server, startInstance, startProcess, startServer } from '../processes.ts'
 import { note } from '../report.ts'
 
-// What the rows of live events need: Postgres, the service with its players, the peers, and those who call and listen.
+// The set-up of the rows of live events: Postgres, the service with its players, the peers, callers and listeners.
 
 export interface LiveOptions {
   readonly quick: boolean
@@ -24,14 +24,14 @@ export interface LiveOptions {
   readonly signal: AbortSignal
 }
 
-/** Whom a row measures. */
+/** A server that a row measures. */
 export interface Side {
   readonly name: string
   readonly server: Server
-  /** How a dashboard subscribes; a bare socket does not. */
+  /** How a dashboard subscribes. Undefined for bare sockets. */
   readonly subscription?: Subscription
   readonly emitter: Emitter
-  /** A server of the usual kind, which takes much longer than the others. */
+  /** A stock server, which takes much longer than the others. */
   readonly isSlow: boolean
   readonly usesPostgres: boolean
 }
@@ -66,13 +66,15 @@ const STEP_XP = 10
 const STAIRS_LEVELS = 1000
 const CLIMBERS = 32
 const CALLERS = 1024
-/** Those who call stand at so many places from the season's second level to its third: about one call in ten reaches one. */
+/**
+ * Callers start at this number of places between the season's levels 2 and 3: about one call in ten reaches a level.
+ */
 const PLACES = 32
 const LEVEL_2 = 500
 const LEVEL_XP = 520
-/** Of the listeners, at most. */
+/** Listeners at most. */
 const ONLINE = 5_000
-/** As many as are told in a cell, so that each is told once in it. */
+/** As many events as a cell has, so that each is delivered once in it. */
 const RECORDED = 300
 const PLATFORM_DOCUMENT =
   'subscription { events(environment: "production", handles: ["onLevelUp"]) { cursor occurredAt playerId handle data } }'
@@ -117,7 +119,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   await greet()
   const publish = createPublisher(await record(audience, ours, quick ? 100 : RECORDED))
 
-  /** Each player once, so that tokens are verified and players are known, as they are of those who play. */
+  /** One call of each player, so that tokens are verified and rows remembered, as for active players. */
   async function greet(): Promise<void> {
     note(`warming up (the service is process ${service.pid}, Postgres ${postmaster})`)
     const warm = { ports: [service.port], players: 'callers', connections: 32 }
@@ -141,7 +143,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
     const subscription = isGraphql ? dashboards : undefined
     return { name, server, subscription, emitter: publish(server.port), isSlow: isGraphql, usesPostgres }
   }
-  /** A server of `peers/`, once it serves. */
+  /** Starts a server of `peers/`. Resolves when it is ready. */
   function peer(wanted: Peer): Promise<Side> {
     const side = peers.get(wanted) ?? start(wanted)
     peers.set(wanted, side)
@@ -158,7 +160,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
     dashboards,
     audience,
     load,
-    /** As many processes that call as are needed at once. */
+    /** Starts another process that makes calls. */
     anotherLoad: () => startLoad(setup, signal),
     listening,
     playersOf: (count: number): Subscription => ({
@@ -166,13 +168,13 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
       authorizations: sets.listeners.slice(0, count).map(({ token }) => `Bearer ${token}`),
     }),
 
-    /** A bare `ws` server: the floor. */
+    /** A bare `ws` server: the lower bound. */
     floor: () => peer(FLOOR),
-    /** Servers as they come. */
+    /** The stock servers. */
     stock: () => Promise.all(STOCK.map(peer)),
     startPeer,
 
-    /** Begins to count what a server and Postgres use, and gives what ends it. */
+    /** Begins to measure a server and Postgres. Returns a function that ends the measurement. */
     async meter(server: Server): Promise<() => Promise<Usage>> {
       const read = async () => ({ server: await cpuOf([server.pid]), postgres: await cpuOf([postmaster]) })
       const started = performance.now()
@@ -187,7 +189,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
       }
     },
 
-    /** Stops between two steps when the run is to end. */
+    /** Prints the progress. Throws when the run was ended. */
     step(text: string): void {
       signal.throwIfAborted()
       note(text)
@@ -230,7 +232,7 @@ async function platformKey({ pool, environmentId }: World): Promise<string> {
   return (await createPlatformKey(pool, rows[0].project_id, 'viewer')).key
 }
 
-/** What the service tells of some events: the peers are given the same to tell. */
+/** Records events as the service delivers them: the peers get the same. */
 async function record(audience: Audience, ours: Side, count: number): Promise<object[]> {
   const crowd = 'recording'
   await audience.open({ crowd, port: ours.server.port, count: 1, subscription: ours.subscription })
@@ -242,12 +244,12 @@ async function record(audience: Audience, ours: Side, count: number): Promise<ob
   return texts.map((text) => JSON.parse(text).payload.data.events)
 }
 
-/** How a load is run: `begin` is waited for between its connections and its first call. */
+/** Runs a load. It waits for `begin` between its connections and its first call. */
 export type RunLoad = (task: Load, begin?: () => Promise<unknown>) => Promise<Tally>
 
 const ACCEPT_MS = 50
 
-/** A process that calls. */
+/** Starts a process that makes calls. */
 function startLoad(setup: LoadSetup, signal: AbortSignal): RunLoad {
   const child = startProcess('load.ts')
   const lost = lossOf(child, 'the load generator')

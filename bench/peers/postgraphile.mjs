@@ -7,9 +7,9 @@ import { PostGraphileAmberPreset } from 'postgraphile/presets/amber'
 import { extendSchema, gql } from 'postgraphile/utils'
 import { serve } from './publishing.mjs'
 
-// PostGraphile as its documentation has subscriptions: LISTEN in the server, NOTIFY for each event.
+// PostGraphile with subscriptions as in its documentation: LISTEN in the server, NOTIFY for each event.
 
-/** It asks for Node 22, and needs no more of it than this. */
+/** PostGraphile asks for Node 22, but this is all that it lacks on Node 20. */
 Promise.withResolvers ??= function withResolvers() {
   let settle
   const promise = new this((resolve, reject) => {
@@ -55,5 +55,5 @@ const gateway = postgraphile({
   grafserv: { websockets: true, graphiql: false },
 })
 const server = serve((event) => pool.query('SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(event)]))
-// The HTTP of the server is for publishing; it is given its sockets alone.
+// The HTTP server is for publishing; PostGraphile gets only its WebSockets.
 server.on('upgrade', await gateway.createServ(grafserv).getUpgradeHandler())

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 
-// What the peers for live events have in common: whatever is posted to `/publish` is an event. It is answered and then
-// published, as a service answers after COMMIT. Everything else of HTTP is left to the peer.
+// Shared by the peers for live events: each body that is posted to `/publish` is an event. The request is answered
+// before the event is published, as a service answers after COMMIT. The peer serves all other requests.
 
 const ANSWER = '{"published":true}'
 
-/** Serves, and gives the port. */
+/** Starts to serve, and returns the port. */
 export function serve(publish, others = (_request, response) => response.writeHead(404).end()) {
   const server = createServer((request, response) => {
     if (request.url !== '/publish') return others(request, response)
@@ -27,7 +27,7 @@ export function serve(publish, others = (_request, response) => response.writeHe
   return server
 }
 
-/** What the GraphQL peers subscribe to: as much of the service's schema as the benchmark asks for. */
+/** The schema of the GraphQL peers: the part of the service's schema that the benchmark uses. */
 export const typeDefs = /* GraphQL */ `
   scalar JSON
   type Event {

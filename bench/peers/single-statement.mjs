@@ -2,29 +2,28 @@ import fastify from 'fastify'
 import { importJWK, jwtVerify } from 'jose'
 import pg from 'pg'
 
-// The single-statement peer: the battle pass as a careful author writes it by hand who wants speed and no machinery.
-// Fastify 5 and `pg`. A call is one named, prepared statement that commits by itself: one round trip, one transaction.
-// A token is verified once and then remembered. It needs Postgres 18, for `uuidv7` and `RETURNING old`.
+// The single-statement peer: the battle pass, written by hand for speed without an engine, with Fastify 5 and `pg`. A
+// call is one named, prepared statement that commits by itself: one round trip, one transaction. A token is verified
+// once and then remembered. It needs Postgres 18, for `uuidv7` and `RETURNING old`.
 //
 // It leaves out much of what the service does, which spares it work:
-// - whether the player is banned, whether its run exists and is active, which version of the scenario is in force: it
-// is
-//   given one definition at its start, of a season without an end;
-// - what follows a crossing in the scenario: the run's plan, rewards of other nodes, the completion of the pass;
+// - whether the player is banned, whether its run exists and is active, which version of the scenario is current: it
+//   gets one definition at its start, of a season without an end;
+// - the effects of a crossing in the scenario: the run's plan, rewards of other nodes, the completion of the pass;
 // - figures for dashboards, metrics, logs, request ids, live events to listeners;
 // - idempotency keys of xp and claims, amounts of xp above 2^53, tiers that grant items.
 
-/** Calls a second grew up to here, at the same CPU a call. */
+/** Up to this number, more connections gave more calls a second at the same CPU a call. */
 const CONNECTIONS = 20
 const MAX_TOKENS = 50_000
 
-/** Serves the pass of a definition, and gives the port. */
+/** Serves the pass of a definition. Returns the port. */
 async function serve({ databaseUrl, publicKeys, environmentId, scenarioId, definition }) {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: CONNECTIONS,
     idleTimeoutMillis: 300_000,
-    // A connection plans each statement once, for any value, and finds each row by its key.
+    // Each connection plans a statement once, for all values, and finds each row by its key.
     options: '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off',
   })
   pool.on('error', (error) => process.stderr.write(`${error.message}\n`))
@@ -76,7 +75,7 @@ async function createVerifier(publicKeys, environmentId) {
     if (!key) throw refusal(401, 'invalid token')
     return key
   }
-  // By the whole header, the oldest first.
+  // Keyed by the whole header, the oldest first.
   const known = new Map()
   return async (authorization = '') => {
     const found = known.get(authorization)
@@ -103,7 +102,7 @@ function createPass(pool, scenarioId, { nodes }) {
   const here = (table) =>
     `${table}.environment_id = $1 AND ${table}.player_id = $2 AND (${table}.scenario_id, ${table}.node_id) = (${place})`
   const thresholds = `'{${levels.map(({ xp }) => xp).join(',')}}'::bigint[]`
-  /** As the levels are 1, 2, 3 and so on, a level is how many of them the xp has reached. */
+  /** As the levels are 1, 2, 3 and so on, the level is the number of levels that the xp has reached. */
   const levelOf = (xp) => `width_bucket(${xp}, ${thresholds})`
   const currency = pg.escapeLiteral(premium.price.currency)
   const price = Number(premium.price.amount)
@@ -111,8 +110,8 @@ function createPass(pool, scenarioId, { nodes }) {
 
   const addXp = prepare(
     'add-xp',
-    // The counter is locked last, and only at a level-up. Those who want it wait for the advisory lock in a row: that
-    // takes less of Postgres than many who wait for one row, each for every version of it.
+    // The counter is locked last, and only at a level-up. Statements queue for it at the advisory lock: that costs
+    // Postgres less than many waiters on one row, each of which waits for every version of it.
     `WITH pass AS (
       INSERT INTO bench_peer_passes AS p (environment_id, player_id, scenario_id, node_id, xp, level)
       VALUES ($1, $2, ${place}, $3, ${levelOf('$3::bigint')})
@@ -164,8 +163,8 @@ function createPass(pool, scenarioId, { nodes }) {
   )
   const buy = prepare(
     'buy',
-    // Ownership is taken first: of two purchases at once the second waits for that row and then finds it taken. A debit
-    // or a key that came between fails the whole statement.
+    // Ownership is written first: the second of two concurrent purchases waits for that row and then finds it owned. A
+    // concurrent debit or key fails the whole statement.
     `WITH funds AS (
       SELECT FROM bench_peer_wallets w
       WHERE w.environment_id = $1 AND w.player_id = $2 AND w.currency = ${currency} AND w.balance >= ${price}
@@ -196,7 +195,7 @@ function createPass(pool, scenarioId, { nodes }) {
     )
     SELECT FROM wallet`,
   )
-  /** Why premium was not bought, or how the same purchase was answered before. */
+  /** Why premium was not bought, or the earlier answer of the same purchase. */
   const findPurchase = prepare(
     'find-purchase',
     `SELECT k.request, p.premium_owned FROM (SELECT) AS always
@@ -274,7 +273,7 @@ function createPass(pool, scenarioId, { nodes }) {
   return { nodeId, calls }
 }
 
-/** A tier as its statement takes it: the rewards as arrays of Postgres, and the xp of its level. */
+/** A tier in the form of its statement's parameters: the rewards as arrays, and the xp of its level. */
 function readTier({ level, rewards }, levels) {
   const granted = rewards.map(({ amount, currency = null, itemId = null }) => ({ amount, currency, itemId }))
   const isMoney = rewards.every(({ currency }) => currency)

@@ -1,8 +1,8 @@
 import { WebSocketServer } from 'ws'
 import { serve } from './publishing.mjs'
 
-// The floor: a bare `ws` server that makes the text of an event once and sends it to one socket after the other. No
-// GraphQL, no credentials, no filter, no cursors, no slow readers.
+// The lower bound: a bare `ws` server that makes the text of an event once and sends it to one socket after the other.
+// No GraphQL, credentials, filters, cursors or slow readers.
 
 /** As long as the id that clients of GraphQL give to a subscription. */
 const id = '00000000-0000-4000-8000-000000000000'

@@ -3,7 +3,7 @@ import { createPubSub, createSchema, createYoga } from 'graphql-yoga'
 import { WebSocketServer } from 'ws'
 import { serve, typeDefs } from './publishing.mjs'
 
-// GraphQL Yoga with graphql-ws as its documentation joins them, and with its own PubSub.
+// GraphQL Yoga with graphql-ws as in its documentation, and with its own PubSub.
 
 const pubSub = createPubSub()
 const resolvers = {

@@ -1,25 +1,25 @@
-// A game with a battle pass, in a browser. All that it knows of the service it knows from the client library. In a game
-// with a bundler the import is `from 'tierway/client'`.
+// A game with a battle pass, in a browser. It talks to the service only through the client library. In a game with a
+// bundler the import is `from 'tierway/client'`.
 import { localStorage, Outbox, Tierway, TierwayError } from './client/index.js'
 import * as view from './view.js'
 
-// The demo's own. A game has them in its configuration: the SDK key is no secret.
+// The address and SDK key of the demo. A game has them in its configuration: the SDK key is not secret.
 const demo = await (await fetch(new URL('demo.json', import.meta.url))).json()
 const baseUrl = new URL('..', import.meta.url).href
 
 const RETRY_MS = 3_000
 
-/** The cable of the "offline" switch: pulled when it is aborted. */
+/** The connection that the "offline" switch cuts, by aborting it. */
 let cable = new AbortController()
 const tierway = new Tierway({
   baseUrl,
   sdkKey: demo.sdkKey,
-  // The login outlives the page, for all tabs.
+  // Keeps the login after the page is closed, for all tabs.
   storage: localStorage(),
-  // Only for the switch. The browser's own is taken unless another is given.
+  // Only for the switch. Default: the browser's `fetch`.
   fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.any([init.signal, cable.signal]) }),
 })
-/** Matches are played with or without a connection: what they earn waits here, also while the page is closed. */
+/** Matches are played with or without a connection: their xp waits here, also while the page is closed. */
 const outbox = new Outbox(tierway)
 
 /** The run of the player that is signed in: `{ session, pass, season, leave }`. */
@@ -43,14 +43,14 @@ tierway.on('signedOut', ({ why }) => {
   )
 })
 
-/** Starts the player's run of the season, or goes on with it. */
+/** Starts the player's run of the season, or resumes it. */
 async function enter() {
   if (game || isEntering) return
   isEntering = true
   try {
     const session = await tierway.scenario(demo.scenarioId).start()
     const pass = session.battlePass(demo.passNodeId)
-    // A battle pass is always active: its levels, tiers and price are as they were published.
+    // A battle pass is always active. Its data has the published levels, tiers and price.
     const { data } = session.active.find(({ nodeId }) => nodeId === demo.passNodeId)
     game = { session, pass, season: data, leave: () => undefined }
     listenTo(session, pass)
@@ -59,7 +59,7 @@ async function enter() {
     follow()
     await refresh()
   } catch (error) {
-    // Without a run there is nothing to play: it tries until it works, or the login has ended.
+    // Without a run there is nothing to play: try until it works, or the login has ended.
     if (!game) setTimeout(() => tierway.playerId && attempt(enter), RETRY_MS)
     throw error
   } finally {
@@ -87,7 +87,7 @@ function listenTo(session, pass) {
   })
 }
 
-/** Hears what other tabs and devices do, too. */
+/** Receives the events of other tabs and devices, too. */
 function follow() {
   if (!game || isOffline()) return
   game.leave()
@@ -96,7 +96,7 @@ function follow() {
 
 let asked = 0
 
-/** Draws what the service says. Of several that are under way, the last one counts. */
+/** Draws the state of the service. The last of several concurrent calls counts. */
 async function refresh() {
   if (!game || isOffline()) return
   const { pass, season } = game
@@ -125,7 +125,7 @@ view.on('claimAll', async () => {
   await refresh()
 })
 view.on('premium', async () => {
-  // A "no" of the game is no error: it is told in words.
+  // A "no" of the game is not an error: the page shows its text.
   const { success, error } = await game.pass.buyPremium()
   if (!success) view.alert(`No premium: ${error}.`)
   await refresh()
@@ -152,7 +152,7 @@ view.on('offline', (isPulled) => {
 })
 addEventListener('online', () => attempt(reconnect))
 addEventListener('offline', () => attempt(reconnect))
-// What others did meanwhile.
+// Shows what other tabs and devices did meanwhile.
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) return attempt(refresh)
 })
@@ -161,7 +161,7 @@ async function reconnect() {
   view.drawConnection(isOffline())
   view.alert('')
   if (isOffline()) return game?.leave()
-  // The login may have been restored without a connection: then there is no run yet.
+  // If the login was restored without a connection, there is no run yet.
   if (!game && tierway.playerId) await enter()
   follow()
   await outbox.flush()
@@ -170,7 +170,7 @@ async function reconnect() {
 
 // --- Faults ------------------------------------------------------------------------------------------------------
 
-/** Does things one after the other. What fails is told, and breaks nothing. */
+/** Runs steps one after the other. Shows errors, and never throws. */
 async function attempt(...steps) {
   try {
     for (const step of steps) await step()
@@ -181,7 +181,7 @@ async function attempt(...steps) {
 
 function tell(error) {
   if (!TierwayError.is(error)) throw error
-  // That is told by `signedOut`.
+  // `signedOut` shows it.
   if (error.code === 'signed_out') return
   if (isOffline()) view.alert('There is no connection. Matches count later; all else has to wait.')
   else view.alert(error.retryable ? 'The service cannot be reached. Try again.' : `It did not work: ${error.message}`)

@@ -1,4 +1,4 @@
-// What is seen of the game. It knows nothing of the service: it draws what it is given, and tells what is pressed.
+// The view of the game. It knows nothing of the service: it draws the given state, and reports what the player presses.
 
 const TRACKS = ['free', 'premium']
 const LOG_LENGTH = 100
@@ -8,14 +8,14 @@ const TOAST_MS = 4_000
 const parts = Object.fromEntries([...document.querySelectorAll('[id]')].map((element) => [element.id, element]))
 const number = new Intl.NumberFormat('en')
 
-/** What is done when something is pressed, by its name. */
+/** The action of each button, by its name. */
 const doings = {}
 
 export function on(name, doing) {
   doings[name] = doing
 }
 
-/** Begins to hear of what is pressed. `attempt` does it, and tells what fails. */
+/** Begins to handle buttons. `attempt` runs their actions, and shows errors. */
 export function start(attempt) {
   const press = (name, value) => {
     parts.alert.textContent = ''
@@ -128,7 +128,7 @@ export function draw({ progress, player, season }) {
   )
 }
 
-/** Brings the player's own level into the middle of the row, once it has changed. */
+/** Scrolls the player's level into the middle of the row, when it has changed. */
 function showLevel(level) {
   const column = document.getElementById(`level-${level}`)
   if (!column || column.classList.contains('own')) return
@@ -180,7 +180,7 @@ export function celebrate(text) {
   timer = setTimeout(() => parts.toast.classList.remove('seen'), TOAST_MS)
 }
 
-/** Something went wrong, or the game says no. It stays until something is pressed. */
+/** Shows an error, or a "no" of the game. It stays until the player presses a button. */
 export function alert(text) {
   parts.alert.textContent = text
 }

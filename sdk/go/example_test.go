@@ -10,7 +10,7 @@ import (
 	"tierway"
 )
 
-// A login endpoint reads the body whole, verifies its bytes, and only then looks into it.
+// A login endpoint reads the whole body, verifies its bytes, and only then parses it.
 func Example() {
 	const secret = "a-secret-that-two-parties-share"
 	login := func(w http.ResponseWriter, r *http.Request) {

@@ -1,8 +1,8 @@
-// Package tierway is for a studio's own backend: it tells whether a login webhook was sent by Tierway.
+// Package tierway is for a studio's own backend: it checks that Tierway sent a login webhook.
 //
 // Tierway posts {"customData": …} to the studio's endpoint and signs the bytes of that body with the provider's secret.
 // VerifyWebhookSignature checks the header X-Signature, VerifyStandardWebhook the Standard Webhooks headers, which also
-// say when a request was made. One of the two is enough to know the sender.
+// have the time of the request. Either is enough to prove the sender.
 package tierway
 
 import (
@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// SignatureHeader carries what VerifyWebhookSignature checks.
+// SignatureHeader is the header of the signature for VerifyWebhookSignature.
 const SignatureHeader = "X-Signature"
 
-// The Standard Webhooks headers. IDHeader is the same on all attempts of one login; TimestampHeader is when the attempt
-// was made, in seconds since 1970.
+// The Standard Webhooks headers. IDHeader is the same on all attempts of one login; TimestampHeader is the time of the
+// attempt, in seconds since 1970.
 const (
 	IDHeader                = "Webhook-Id"
 	TimestampHeader         = "Webhook-Timestamp"
 	StandardSignatureHeader = "Webhook-Signature"
 )
 
-// DefaultTolerance is how far from now VerifyStandardWebhook lets a timestamp be, in either direction.
+// DefaultTolerance is the largest distance of a timestamp from now that VerifyStandardWebhook accepts, either way.
 const DefaultTolerance = 5 * time.Minute
 
 const (
@@ -36,11 +36,11 @@ const (
 )
 
 // VerifyWebhookSignature reports whether signature, the value of X-Signature, is that of body: the lowercase hex
-// HMAC-SHA256 of its bytes, keyed with the bytes of secret. Give it the body as it was received, not JSON that was
-// decoded and encoded again.
+// HMAC-SHA256 of its bytes, keyed with the bytes of secret. Pass the body as it was received, not JSON that was decoded
+// and encoded again.
 //
-// It is false for a signature that is missing, too short or long, upper-case or no hex at all, and for an empty secret:
-// a variable that somebody forgot to set must not let everyone in. It compares in constant time and never panics.
+// It is false for a signature that is missing, too short or long, upper-case or not hex, and for an empty secret: a
+// variable that is not set must not accept every request. It compares in constant time and never panics.
 func VerifyWebhookSignature(secret string, body []byte, signature string) bool {
 	if secret == "" {
 		return false
@@ -52,24 +52,24 @@ func VerifyWebhookSignature(secret string, body []byte, signature string) bool {
 
 // VerifyStandardWebhook reports whether one of the signatures in the header webhook-signature is that of body together
 // with webhook-id and webhook-timestamp, and whether that timestamp is within DefaultTolerance of now. Unlike with
-// X-Signature alone, a request that was recorded does not verify for ever. Within the tolerance it does, and an attempt
-// that is made again has the same id: answer that one as before.
+// X-Signature alone, a recorded request is valid only within the tolerance. A repeated attempt of a login has the same
+// id: give it the same answer.
 //
-// A secret of the form whsec_<base64> is keyed with the bytes that it encodes, any other with its own bytes. The answer
-// is false for every header that is missing, repeated or malformed, and for an empty secret. It compares in constant
-// time and never panics.
+// For a secret of the form whsec_<base64>, the key is the decoded bytes, for any other its own bytes. The result is false
+// for every header that is missing, repeated or malformed, and for an empty secret. It compares in constant time and
+// never panics.
 func VerifyStandardWebhook(secret string, body []byte, header http.Header) bool {
 	return VerifyStandardWebhookAt(secret, body, header, time.Now(), DefaultTolerance)
 }
 
-// VerifyStandardWebhookAt is VerifyStandardWebhook at another time than now, and with a tolerance of your own. Both
-// times are compared in whole seconds.
+// VerifyStandardWebhookAt is VerifyStandardWebhook for another time than now and a tolerance of your own. It compares
+// the times in whole seconds.
 func VerifyStandardWebhookAt(
 	secret string, body []byte, header http.Header, now time.Time, tolerance time.Duration,
 ) bool {
 	id, timestamp := only(header, IDHeader), only(header, TimestampHeader)
 	signatures := only(header, StandardSignatureHeader)
-	// A full stop in the id would leave open where it ends.
+	// With a full stop in the id, its end in the signed text would be ambiguous.
 	if secret == "" || id == "" || strings.Contains(id, ".") {
 		return false
 	}
@@ -81,7 +81,7 @@ func VerifyStandardWebhookAt(
 	if age < 0 {
 		age = -age
 	}
-	// In seconds, as a duration could not hold the distance of every timestamp. A tolerance below zero allows nothing.
+	// In seconds, as a duration could not hold the distance of every timestamp. A negative tolerance refuses all.
 	if tolerance < 0 || age > int64(tolerance/time.Second) {
 		return false
 	}
@@ -90,7 +90,7 @@ func VerifyStandardWebhookAt(
 	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	expected := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	// Several while a secret is being replaced. All are compared, so that time does not tell which one it was.
+	// Several while a secret is being replaced. All are compared, so that the time does not reveal which one matched.
 	matches := false
 	for _, signature := range strings.Split(signatures, " ") {
 		if hmac.Equal(expected, []byte(signature)) {
@@ -100,7 +100,7 @@ func VerifyStandardWebhookAt(
 	return matches
 }
 
-// only gives the value of a header that was sent once, or nothing.
+// only returns the value of a header that was sent exactly once, otherwise an empty text.
 func only(header http.Header, name string) string {
 	if values := header.Values(name); len(values) == 1 {
 		return values[0]
@@ -108,7 +108,7 @@ func only(header http.Header, name string) string {
 	return ""
 }
 
-// parseTimestamp takes digits alone: strconv would also take a sign.
+// parseTimestamp accepts only digits: strconv would also accept a sign.
 func parseTimestamp(text string) (int64, bool) {
 	if len(text) == 0 || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -117,11 +117,11 @@ func parseTimestamp(text string) (int64, bool) {
 	return seconds, err == nil
 }
 
-// standardKey takes an encoded secret that is not valid base64, with its padding, as it stands; and so one that encodes
-// nothing.
+// standardKey decodes a secret of the form whsec_<base64>. Without valid, padded and non-empty base64, the key is the
+// bytes of the whole secret.
 func standardKey(secret string) []byte {
 	encoded := strings.TrimPrefix(secret, encodedSecret)
-	// The decoder passes over line breaks.
+	// The decoder ignores line breaks.
 	if encoded == "" || encoded == secret || strings.ContainsAny(encoded, "\r\n") {
 		return []byte(secret)
 	}

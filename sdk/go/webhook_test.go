@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// vectorsFile is shared with the helper for Node; it tells where its signatures are from.
+// vectorsFile is shared with the helper for Node. It names the origin of its signatures.
 const vectorsFile = "../webhook-vectors.json"
 
 type vector struct {
@@ -23,7 +23,7 @@ type vector struct {
 	Signature  *string
 	Valid      bool
 
-	// Of the Standard Webhooks headers only.
+	// Only for the Standard Webhooks headers.
 	ID               *string
 	Timestamp        *string
 	Now              int64
@@ -57,7 +57,7 @@ func TestVerifyWebhookSignature(t *testing.T) {
 	vectors, _ := readVectors(t)
 	for _, v := range vectors {
 		t.Run(v.Name, func(t *testing.T) {
-			// A header that was not sent reads as an empty one.
+			// A missing header reads as an empty one.
 			signature := ""
 			if v.Signature != nil {
 				signature = *v.Signature
@@ -129,12 +129,12 @@ func signed(secret, id, timestamp, body string) http.Header {
 }
 
 func base64Of(bytes []byte) string {
-	// Through JSON, so that a fault in the way that the code under test encodes would show.
+	// Through JSON, so that a fault in the encoding of the tested code shows.
 	text, _ := json.Marshal(bytes)
 	return strings.Trim(string(text), `"`)
 }
 
-// Whatever comes, only the signature itself is taken, in its one form.
+// For any input, only the signature itself is accepted, in its one form.
 // Run with: go test -fuzz FuzzVerifyWebhookSignature
 func FuzzVerifyWebhookSignature(f *testing.F) {
 	vectors, _ := readVectors(f)
@@ -172,7 +172,7 @@ func FuzzVerifyStandardWebhook(f *testing.F) {
 		if !VerifyStandardWebhookAt(secret, body, header, time.Unix(now, 0), DefaultTolerance) {
 			return
 		}
-		// What was taken is not taken under another id, at another time, with another body or much later.
+		// An accepted request is refused under another id, at another time, with another body or much later.
 		for what, other := range map[string]http.Header{
 			"id":        {IDHeader: {id + "x"}, TimestampHeader: {timestamp}, StandardSignatureHeader: {signature}},
 			"timestamp": {IDHeader: {id}, TimestampHeader: {"0" + timestamp}, StandardSignatureHeader: {signature}},

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-/** A watch that looks more often than the service does. */
+/** A watch that checks more often than the service does. */
 function openWatch(query: (statement: pg.QueryConfig) => unknown, onError?: AccessWatchOptions['onError']) {
   const pool = { query } as unknown as pg.Pool
   const ended = createEndedAccess({ pool, lookMs: LOOK_MS })
@@ -34,7 +34,7 @@ function openWatch(query: (statement: pg.QueryConfig) => unknown, onError?: Acce
   return { watch: watch.watch, close: ended.close }
 }
 
-/** A watch over all callers, its reports, and the number of callers that each look asked about. */
+/** A watch over all callers, its reports, and the number of callers in each check. */
 function watchAll() {
   const asked: number[] = []
   const query = (statement: pg.QueryConfig) => {
@@ -52,8 +52,8 @@ function watchAll() {
 const setStatus = (client: pg.Pool | pg.PoolClient, { playerId }: PlayerCaller, status: string) =>
   client.query('UPDATE players SET status = $2 WHERE id = $1', [playerId, status])
 
-describe('the watch over callers that have something open (decisions 1)', () => {
-  it('looks at all of them once, then only at those that may have ended, and a few others', async () => {
+describe('the watch over callers with open connections (decisions 1)', () => {
+  it('checks every caller at first and then at most one in sixty at a time', async () => {
     const { watch, asked, looks } = watchAll()
     await looks(5)
     watch.close()
@@ -61,7 +61,7 @@ describe('the watch over callers that have something open (decisions 1)', () => 
     expect(Math.max(...asked.slice(1))).toBeLessThanOrEqual(Math.ceil(COUNT / 60))
   })
 
-  it('hears of a ban that is committed long after it was made, at the next look', async () => {
+  it('reports a ban soon after its commit, even when the transaction stays open for long', async () => {
     const { watch, asked, ended, looks } = watchAll()
     const [banned] = callers.slice(-1) as [PlayerCaller]
     const client = await game.app.pool.connect()
@@ -73,7 +73,7 @@ describe('the watch over callers that have something open (decisions 1)', () => 
       await client.query('COMMIT')
       const before = asked.length
       await until('it is told', () => ended.length > 0)
-      // Fewer than the sweep takes to come by.
+      // The sweep alone would take more checks.
       expect(asked.length - before).toBeLessThan(10)
       expect(ended).toEqual([[banned.playerId, 'player banned']])
     } finally {
@@ -83,7 +83,7 @@ describe('the watch over callers that have something open (decisions 1)', () => 
     }
   })
 
-  it('finds within sixty looks what nothing told it of', async () => {
+  it('finds ended players within one sweep when the trigger recorded nothing', async () => {
     const { watch, asked, ended, looks } = watchAll()
     await looks(2)
     const { pool } = game.app
@@ -102,7 +102,7 @@ describe('the watch over callers that have something open (decisions 1)', () => 
     }
   })
 
-  it('keeps what is new for the next look when the database did not answer', async () => {
+  it('checks a new caller again until the database answers', async () => {
     const { pool } = game.app
     let isAway = true
     const errors: unknown[] = []
@@ -120,7 +120,7 @@ describe('the watch over callers that have something open (decisions 1)', () => 
     await setStatus(pool, caller, 'active')
   })
 
-  it('tells once that the database answers again, and how long it did not', async () => {
+  it('reports each outage once, with its duration, when the database answers again', async () => {
     const { pool } = game.app
     let isAway = false
     let errors = 0

@@ -10,7 +10,7 @@ import { type Game, startGame, times } from '../support/game.ts'
 import { approve, startOperator } from '../support/operator.ts'
 import { type RawOperator, startCanary } from '../support/raw-operator.ts'
 
-// A studio sets the URL that the service calls: it must not lead into the network that the service runs in.
+// A studio sets the URL that the service calls. The URL must not lead into the service's own network.
 
 interface Range {
   readonly name: string
@@ -18,7 +18,7 @@ interface Range {
   readonly last: bigint
 }
 
-/** IANA's special-purpose registry for IPv4, multicast and reserved space, and an address of clouds' own. */
+/** IANA's special-purpose registry for IPv4, multicast and reserved space, and an internal address of a cloud. */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -39,7 +39,7 @@ const SPECIAL_V4 = [
   '255.255.255.255/32',
 ]
 
-/** The same for IPv6, with all addresses outside global unicast. */
+/** The same for IPv6. `isPublicV6` also excludes all addresses outside global unicast. */
 const SPECIAL_V6 = [
   '::/128',
   '::1/128',
@@ -47,10 +47,10 @@ const SPECIAL_V6 = [
   '::ffff:0:0/96', // IPv4-mapped
   '::ffff:0:0:0/96', // IPv4-translated
   '64:ff9b::/96', // NAT64
-  '64:ff9b:1::/48', // NAT64 of one's own network
-  '100::/64', // discarded
-  '100:0:0:1::/64', // dummy
-  '2001::/23', // protocols, Teredo among them
+  '64:ff9b:1::/48', // local-use NAT64
+  '100::/64', // discard-only
+  '100:0:0:1::/64', // dummy prefix
+  '2001::/23', // protocol assignments, including Teredo
   '2001::/32',
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
@@ -62,7 +62,7 @@ const SPECIAL_V6 = [
   'ff00::/8', // multicast
 ]
 
-/** Special by their registry, though reachable from everywhere: either answer is right. */
+/** In the special-purpose registry, but globally reachable: both answers are acceptable. */
 const EITHER_V4 = ['192.31.196.0/24', '192.52.193.0/24', '192.175.48.0/24']
 const EITHER_V6 = ['2620:4f:8000::/48']
 
@@ -117,12 +117,12 @@ const eitherV6 = EITHER_V6.map(rangeOf)
 const globalV6 = rangeOf('2000::/3')
 
 const isPublicV4 = (value: bigint): boolean => !isIn(specialV4, value)
-/** Only 2000::/3 has been handed out to the public. */
+/** Only 2000::/3 is allocated for public use. */
 const isPublicV6 = (value: bigint): boolean => isIn([globalV6], value) && !isIn(specialV6, value)
 
-describe('public addresses, and all others', () => {
+describe('the check for public addresses', () => {
   it.each(specialV4)(
-    '$name is not public, from its first address to its last; its neighbours are as they are',
+    'rejects $name from its first to its last address and agrees with the registry on its neighbours',
     (range) => {
       for (const value of [range.first, range.first + 1n, range.last - 1n, range.last]) {
         if (isIn([range], value)) expect([v4Of(value), isPublicAddress(v4Of(value))]).toEqual([v4Of(value), false])
@@ -134,7 +134,7 @@ describe('public addresses, and all others', () => {
     },
   )
 
-  it.each(specialV6)('$name is not public in any spelling, from its first address to its last', (range) => {
+  it.each(specialV6)('rejects $name and agrees with the registry on its neighbours, in every spelling', (range) => {
     for (const value of [range.first, range.first + 1n, range.last - 1n, range.last]) {
       if (!isIn([range], value)) continue
       for (const address of spellingsOf(value)) expect([address, isPublicAddress(address)]).toEqual([address, false])
@@ -179,7 +179,7 @@ describe('public addresses, and all others', () => {
     '2A00:1450:4001:800::200E',
     '3ffe:ffff::1',
   ]
-  it.each(PUBLIC)('%s is public', (address) => {
+  it.each(PUBLIC)('accepts %s', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 
@@ -205,19 +205,19 @@ describe('public addresses, and all others', () => {
     '1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
     '4000::',
   ]
-  it.each(NOT_PUBLIC)('%s is not public', (address) => {
+  it.each(NOT_PUBLIC)('rejects %s', (address) => {
     expect(isIP(address) === 6 || address.includes('%')).toBe(true)
     expect(isPublicAddress(address)).toBe(false)
   })
 
-  it('says of random IPv4 addresses what the registries say', () => {
+  it('agrees with the registry on random IPv4 addresses and rejects them embedded in IPv6', () => {
     const random = fc.bigInt({ min: 0n, max: (1n << BigInt(V4_BITS)) - 1n })
     const within = fc.constantFrom(...specialV4).chain(({ first, last }) => fc.bigInt({ min: first, max: last }))
     fc.assert(
       fc.property(fc.oneof(random, within), (value) => {
         if (isIn(eitherV4, value)) return
         expect(isPublicAddress(v4Of(value))).toBe(isPublicV4(value))
-        // An IPv4 address in the disguise of an IPv6 one is never public.
+        // An IPv4 address embedded in an IPv6 address is never public.
         for (const network of ['::', '::ffff:', '64:ff9b::']) {
           expect(isPublicAddress(`${network}${v4Of(value)}`)).toBe(false)
         }
@@ -228,7 +228,7 @@ describe('public addresses, and all others', () => {
     )
   })
 
-  it('says of random IPv6 addresses what the registries say, however they are spelled', () => {
+  it('agrees with the registry on random IPv6 addresses in every spelling', () => {
     const random = fc.bigInt({ min: 0n, max: (1n << BigInt(V6_BITS)) - 1n })
     const within = fc
       .constantFrom(globalV6, ...specialV6)
@@ -243,7 +243,7 @@ describe('public addresses, and all others', () => {
   })
 })
 
-describe('URLs of private addresses (spec 7.1: to the client the provider is one that does not answer)', () => {
+describe('a webhook URL with a private address (spec 7.1: custom auth unavailable)', () => {
   let game: Game
   let canary: RawOperator
 
@@ -257,7 +257,7 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
   })
 
   const HOSTS = [
-    // Loopback, spelled in every way that URLs know.
+    // Loopback, in every spelling that URLs allow.
     '127.0.0.1',
     '127.0.0.1.',
     '127.0.0.2',
@@ -325,7 +325,7 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     '[fd00::1]',
     '[fd00:ec2::254]',
     '[ff02::1]',
-    // Other networks of one's own, and where clouds keep what opens everything else.
+    // Other private networks, and the metadata services of clouds.
     '10.0.0.1',
     '0x0a000001',
     '012.0.0.1',
@@ -348,7 +348,7 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     '224.0.0.1',
     '255.255.255.255',
     '4294967295',
-    // Texts that are no host, in case a parser accepts them.
+    // Invalid hosts, in case a parser accepts them.
     '127.0.0.1%00.studio.example',
     'user:password@127.0.0.1',
     'studio.example@127.0.0.1',
@@ -361,9 +361,9 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     '0x100000000',
   ]
 
-  it(`never leads to a connection, in ${HOSTS.length} spellings, over http and https`, async () => {
+  it(`is never connected to, in ${HOSTS.length} spellings, over http and https`, async () => {
     const urls = HOSTS.flatMap((host) => {
-      // A port behind what ends a host would belong to something else.
+      // A port after `#` would be a part of the fragment.
       const [name = '', rest = ''] = host.split(/(?=#)/)
       return ['http', 'HTTPS'].map((scheme) => `${scheme}://${name}:${canary.port}/${rest}`)
     })
@@ -385,18 +385,18 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
     )
     expect(canary.connections).toBe(0)
     expect(names.length).toBeGreaterThan(60)
-    // The settings refuse only texts that are no URL, and URLs with credentials.
+    // The settings refuse only invalid URLs and URLs with credentials.
     expect(refused.filter((url) => URL.canParse(url) && new URL(url).username === '')).toEqual([])
   })
 
-  it('says nothing of why', async () => {
+  it('does not tell the client why the login fails', async () => {
     await game.setProviders({ default: { enabled: true, url: `http://127.0.0.1:${canary.port}/`, secret: 'secret' } })
     const { text, body } = await game.login({})
     expect(Object.keys(body).sort()).toEqual(['code', 'error', 'requestId'])
     expect(text).not.toMatch(/127\.0|private|address/)
   })
 
-  it('would have led to the canary if private addresses were allowed', async () => {
+  it('leads to the canary when private addresses are allowed', async () => {
     const webhook = createWebhook({ allowPrivateAddresses: true })
     const hosts = [
       '127.0.0.1',
@@ -425,8 +425,8 @@ describe('URLs of private addresses (spec 7.1: to the client the provider is one
   })
 })
 
-describe('names that lead to private addresses', () => {
-  /** Of a block that nobody has been given: public by its form, and nowhere on the internet. */
+describe('a webhook call to a hostname', () => {
+  /** In an unallocated block: public by its form, but not reachable. */
   const UNASSIGNED = '2d00::1'
   const v4 = (address: string): LookupAddress => ({ address, family: 4 })
   const v6 = (address: string): LookupAddress => ({ address, family: 6 })
@@ -445,7 +445,7 @@ describe('names that lead to private addresses', () => {
     call(hostname: string): Promise<WebhookResult>
   }
 
-  /** A webhook whose names are ours to resolve: by how often each has been asked for. */
+  /** A webhook with a fake lookup: `answer` gets the name and the number of its lookups so far. */
   function resolving(answer: (hostname: string, asked: number) => LookupAddress[] | Error): Resolved {
     const lookups = new Map<string, number>()
     const lookup: LookupFunction = (hostname, options, callback) => {
@@ -487,11 +487,11 @@ describe('names that lead to private addresses', () => {
     'an address behind 6to4': [v6('2002:7f00:1::1')],
     'a link-local address with its zone': [v6('fe80::1%lo')],
     'an unspecified address': [v4('0.0.0.0')],
-    'an IPv6 address that is called IPv4': [{ address: '::ffff:127.0.0.1', family: 4 }],
+    'an IPv6 address that is reported as IPv4': [{ address: '::ffff:127.0.0.1', family: 4 }],
   }
 
   it.concurrent.each(Object.entries(PRIVATE))(
-    'never leads to a connection when a name is %s',
+    'never connects when the name resolves to %s',
     async (_what, addresses) => {
       const connected = await attemptsDuring(async () => {
         const { webhook, call } = resolving(() => addresses)
@@ -504,7 +504,7 @@ describe('names that lead to private addresses', () => {
     },
   )
 
-  it('asks anew at every attempt, and says unavailable when there is no address', async () => {
+  it('looks up the name at each attempt and is unavailable without an address', async () => {
     const nowhere = resolving((hostname) =>
       hostname.startsWith('empty') ? [] : Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }),
     )
@@ -516,7 +516,7 @@ describe('names that lead to private addresses', () => {
     await nowhere.webhook.close()
   })
 
-  /** Where sockets of this process have tried to connect to, but for its own conversations with Postgres. */
+  /** The addresses of this process's connection attempts to the port of the canary. */
   async function attemptsDuring(work: () => Promise<unknown>): Promise<string[]> {
     const addresses: string[] = []
     const listen = (message: unknown) => {
@@ -534,7 +534,7 @@ describe('names that lead to private addresses', () => {
     return addresses
   }
 
-  it('connects to the very address that was checked when two hundred names change theirs between two questions', async () => {
+  it('connects only to the address that was checked when 200 names change between lookups', async () => {
     const { webhook, lookups, call } = resolving((hostname, asked) => {
       const isPublic = hostname.startsWith('first') ? asked === 1 : asked === 2
       return [isPublic ? PUBLIC : v4('127.0.0.1')]
@@ -543,7 +543,7 @@ describe('names that lead to private addresses', () => {
       const [first, second] = await Promise.all(
         ['first', 'second'].map((when) => Promise.all(times(100, (index) => call(`${when}-${index}.example`)))),
       )
-      // Where it is public, it leads nowhere, and takes as long to say so as this machine's network does.
+      // The public address is not reachable. Which error that is depends on the network.
       const nowhere = expect.not.stringContaining('private_address')
       for (const result of first ?? [])
         expect(errorsOf(result)).toEqual([nowhere, 'private_address', 'private_address'])
@@ -556,7 +556,7 @@ describe('names that lead to private addresses', () => {
     await webhook.close()
   })
 
-  it('asks for the studio by its name wherever the name leads, when private addresses are allowed', async () => {
+  it('sends the hostname in the Host header when it resolves to an allowed private address', async () => {
     const operator = await startOperator(approve({ subject: 'named' }))
     const { port } = new URL(operator.url)
     const lookup: LookupFunction = (_hostname, _options, callback) => callback(null, [v4('127.0.0.1')])

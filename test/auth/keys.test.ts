@@ -38,7 +38,7 @@ async function auditRows(action: string) {
 }
 
 describe('an SDK key made by an admin (decisions 1)', () => {
-  it('is shown once, logs players in, and ends with its revocation', async () => {
+  it('is shown once, logs players in and stops working when it is revoked', async () => {
     const operator = await startOperator()
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } }, 'staging')
     const { data } = await admin(CREATE_SDK, { environment: 'staging', reason: 'for the beta' })
@@ -65,14 +65,14 @@ describe('an SDK key made by an admin (decisions 1)', () => {
     await operator.close()
   })
 
-  it('is for an environment of the project', async () => {
+  it('is refused for an unknown environment', async () => {
     const { errors } = await admin(CREATE_SDK, { environment: 'nowhere', reason: 'x' })
     expect(errors?.[0]?.extensions.code).toBe('ENVIRONMENT_NOT_FOUND')
   })
 })
 
 describe('a platform key made by an admin (decisions 1)', () => {
-  it('has its role and no more, and ends with its revocation', async () => {
+  it('grants only its role and stops working when it is revoked', async () => {
     const { data } = await admin(CREATE_PLATFORM, { role: 'VIEWER', reason: 'a dashboard' })
     const { key, platformKey } = data.createPlatformKey
     const { id } = platformKey
@@ -99,7 +99,7 @@ describe('the lists of keys', () => {
   }
   const idsOf = (page: { edges: { node: { id: string } }[] }) => page.edges.map(({ node }) => node.id)
 
-  it('find a key by its beginning, as far as it is shown, with nothing in it as a pattern', async () => {
+  it('find a key by the start of its prefix, literally and not as a pattern', async () => {
     const { id, prefix } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey.sdkKey
     const other = (await admin(CREATE_PLATFORM, { role: 'VIEWER', reason: 'x' })).data.createPlatformKey.platformKey
     for (const [kind, made] of [
@@ -116,13 +116,13 @@ describe('the lists of keys', () => {
           nothing,
           `${made.prefix.slice(0, 11)}_` === nothing && made.prefix.endsWith('_'),
         ])
-      // A whole key does not belong into a search.
+      // A search must not contain a whole key.
       expect((await list(kind, `prefix: "${made.prefix}x"`)).error?.code).toBe('INVALID_REQUEST')
       expect((await list(kind, 'prefix: ""')).error?.code).toBe('INVALID_REQUEST')
     }
   })
 
-  it('are by environment and by role, too', async () => {
+  it('are filtered by environment and by role', async () => {
     const { id } = (await admin(CREATE_SDK, { environment: 'staging', reason: 'x' })).data.createSdkKey.sdkKey
     expect(idsOf((await list('sdk', 'environment: "staging", first: 200')).page)).toContain(id)
     expect(idsOf((await list('sdk', 'environment: "production", first: 200')).page)).not.toContain(id)
@@ -132,7 +132,7 @@ describe('the lists of keys', () => {
     expect(idsOf((await list('platform', 'role: VIEWER, first: 200')).page)).not.toContain(made.id)
   })
 
-  it('say who made a key and who revoked it first; null for the command line', async () => {
+  it('name the creator of a key and the first to revoke it; null for the command line', async () => {
     const [made] = (await list('platform', `prefix: "${game.platformKey.slice(0, 12)}"`)).page.edges
     expect(made.node).toMatchObject({ createdBy: null, revokedAt: null, revokedBy: null })
     const second = (await admin(CREATE_PLATFORM, { role: 'ADMIN', reason: 'x' })).data.createPlatformKey
@@ -153,8 +153,8 @@ describe('the lists of keys', () => {
   })
 })
 
-describe("somebody else's keys", () => {
-  it('of another project are not there to be revoked, as little as keys that never were', async () => {
+describe('the creation and revocation of keys', () => {
+  it('answers NOT_FOUND for keys of another project, as for unknown keys', async () => {
     for (const [query, id] of [
       [REVOKE_SDK, elsewhere.sdkKeyId],
       [REVOKE_PLATFORM, elsewhere.platformKeyId],
@@ -163,7 +163,7 @@ describe("somebody else's keys", () => {
     ] as const) {
       expect((await admin(query, { id, reason: 'x' })).errors?.[0]?.extensions.code).toBe('NOT_FOUND')
     }
-    // Each attempt is in the audit log of the caller's project, and only there.
+    // The audit log of the caller's project records each attempt.
     const denied = [...(await auditRows('sdk_key.revoke.denied')), ...(await auditRows('platform_key.revoke.denied'))]
     expect(new Set(denied.map(({ target }) => target))).toEqual(
       new Set([elsewhere.sdkKeyId, elsewhere.platformKeyId, '00000000-0000-4000-8000-000000000000']),
@@ -173,7 +173,7 @@ describe("somebody else's keys", () => {
     })
   })
 
-  it('are not for operators, viewers or players; who tries is in the audit log', async () => {
+  it('is refused to operators, viewers and players, and their attempts are audited', async () => {
     const player = await game.player()
     const before = (await auditRows('platform_key.create.denied')).length
     for (const credentials of [await game.key('operator'), await game.key('viewer'), player.token]) {
@@ -185,7 +185,7 @@ describe("somebody else's keys", () => {
     expect(denied.at(-1)?.actor).toBe(`player:${player.playerId}`)
   })
 
-  it('are revoked with a reason and an id, or not at all', async () => {
+  it('needs a valid id and a reason', async () => {
     const { errors } = await admin(REVOKE_SDK, { id: 'mine', reason: '' })
     expect(errors?.[0]?.extensions).toMatchObject({
       code: 'INVALID_REQUEST',

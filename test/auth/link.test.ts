@@ -24,7 +24,7 @@ import { startProxy } from '../support/proxy.ts'
 import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../support/surfaces.ts'
 import { until } from '../support/until.ts'
 
-// Links as a game client sees them, and what they leave behind. Links that race logins are in login-races.test.ts.
+// Links as a game client sees them, and what they write. Races of links and logins are in login-races.test.ts.
 
 const LINK = '/sdk/v1/authorization/custom/link'
 const LINKED = [409, 'identity already linked', 'identity_already_linked']
@@ -63,7 +63,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** The function that runs before the webhook's answer is sent, by the `gate` of its customData. */
+/** Functions that run before the webhook's answer is sent, by the `gate` in customData. */
 const gates = new Map<string, () => Promise<unknown> | unknown>()
 
 function during(act: () => Promise<unknown> | unknown): string {
@@ -72,7 +72,7 @@ function during(act: () => Promise<unknown> | unknown): string {
   return gate
 }
 
-/** The webhook of these tests answers what customData tells it: `answer` as it stands, or a `status`. */
+/** The webhook of these tests does what customData says: it answers the text of `answer`, or a `status`. */
 const obey: Respond = async (hit, response) => {
   const asked = members(hit.customData)
   await gates.get(JSON.parse(asked.get('gate') ?? '""'))?.()
@@ -82,11 +82,11 @@ const obey: Respond = async (hit, response) => {
 
 type Custom = { [key: string]: Json | undefined }
 
-/** customData that has the webhook name this subject. */
+/** customData that makes the webhook answer this subject. */
 const by = (subject: string, answer: Custom = {}, gate?: string): Custom => ({ answer: { subject, ...answer }, gate })
 
 let count = 0
-/** A subject that nobody has yet. */
+/** A subject that no player has yet. */
 function newSubject(): string {
   count += 1
   return `subject ${count}`
@@ -97,7 +97,7 @@ const keys = (size: number): Record<string, Json> =>
 
 const query = async (sql: string, values: unknown[] = []) => (await game.app.pool.query(sql, values)).rows
 
-/** How many rows the tables have that a link could write; the log of logins apart, which tells of refused ones, too. */
+/** Row counts of the tables that a link could write to, except login_log, which also records refusals. */
 async function countRows(): Promise<Record<string, string>> {
   const tables = ['players', 'identities', 'player_storage', 'events', 'refresh_tokens']
   const [counts] = await query(
@@ -126,7 +126,7 @@ function playerOf({ body }: Answer): string {
   return decodeJwt(body.accessToken).sub ?? expect.fail('no player')
 }
 
-/** Whatever is done links and writes nothing, and asks no webhook. */
+/** Expects that `act` writes no row and calls no webhook. */
 async function expectUntouched(act: () => Promise<void>): Promise<void> {
   const [log] = await query('SELECT count(*) FROM login_log')
   const before = await countRows()
@@ -138,12 +138,12 @@ async function expectUntouched(act: () => Promise<void>): Promise<void> {
 }
 
 describe('a link (spec 3, spec 4.2)', () => {
-  it('answers 204 and nothing, and its subject logs the player in from then on', async () => {
+  it('answers 204 with an empty body, and its subject logs the player in afterwards', async () => {
     const subject = newSubject()
     const player = await game.player()
     const before = await countRows()
     expectLinked(await game.link(player.token, by(subject)))
-    // No player, no event, no token.
+    // No new player, event or token.
     expect(await countRows()).toEqual({ ...before, identities: String(Number(before.identities) + 1) })
     expect(await identitiesOf(player)).toEqual([['custom', subject]])
     expect(playerOf(await game.login(by(subject)))).toBe(player.playerId)
@@ -151,7 +151,7 @@ describe('a link (spec 3, spec 4.2)', () => {
     expect(body.identities).toEqual([{ provider: 'custom', subject }])
   })
 
-  it('answers 204 again when the subject is bound to the caller already', async () => {
+  it('answers 204 again when the subject is already bound to the caller', async () => {
     const subject = newSubject()
     const player = await game.player()
     const bound = () => query('SELECT * FROM identities WHERE subject = $1', [subject])
@@ -163,7 +163,7 @@ describe('a link (spec 3, spec 4.2)', () => {
     expect(await bound()).toEqual(before)
   })
 
-  it('gives a player as many identities as it links, each in the namespace of its provider (spec 2.3)', async () => {
+  it('lets a player hold several identities, each in the namespace of its provider (spec 2.3)', async () => {
     const [first, second, third] = [newSubject(), newSubject(), newSubject()]
     const login = await game.login(by(first))
     const playerId = playerOf(login)
@@ -184,7 +184,7 @@ describe('a link (spec 3, spec 4.2)', () => {
       [third, { provider: 'steam' }],
     ] as const)
       expect(playerOf(await game.login(by(subject), options))).toBe(playerId)
-    // Nobody has linked these.
+    // These are not linked.
     expect(playerOf(await game.login(by(first), { provider: 'steam' }))).not.toBe(playerId)
     expect(playerOf(await game.login(by(third)))).not.toBe(playerId)
   })
@@ -207,7 +207,7 @@ describe('a link (spec 3, spec 4.2)', () => {
     expect(JSON.stringify(link.headers)).not.toContain(player.token)
   })
 
-  it('writes data, and touches neither nickname nor avatar nor what the client says (spec 8, rule 4)', async () => {
+  it('writes data and leaves nickname, avatar, region and language alone (spec 8, rule 4)', async () => {
     const [first, second] = [newSubject(), newSubject()]
     const said = { nickname: 'Ada', avatarUrl: 'https://a.example', data: { a: 1, b: 1 } }
     const login = await game.login(by(first, said), { region: 'eu', language: 'de' })
@@ -220,13 +220,13 @@ describe('a link (spec 3, spec 4.2)', () => {
       [{ nickname: 'Ada', avatar_url: 'https://a.example', region: 'eu', language: 'de' }],
     )
     expect(await storageOf({ playerId })).toEqual({ a: '1', b: '2', c: 'null' })
-    // Also when there is nothing to link any more.
+    // Data is also written when the subject is already linked.
     expectLinked(await game.link(login.body.accessToken, by(second, { data: { b: 3 } })))
     expectLinked(await game.link(login.body.accessToken, by(second, { data: {} })))
     expect(await storageOf({ playerId })).toEqual({ a: '1', b: '3', c: 'null' })
   })
 
-  it('binds once when fifty of one subject come at once from its player, and all twenty of twenty', async () => {
+  it('binds a subject once in fifty concurrent calls of a player, and twenty subjects in twenty calls', async () => {
     const subject = newSubject()
     const player = await game.player()
     for (const answer of await Promise.all(times(50, () => game.link(player.token, by(subject))))) expectLinked(answer)
@@ -241,8 +241,8 @@ describe('a link (spec 3, spec 4.2)', () => {
   })
 })
 
-describe('a link that is refused leaves nothing', () => {
-  it('when the subject is bound to another player, whatever that one has become (spec 7.1)', async () => {
+describe('a refused link', () => {
+  it('writes nothing when another player has the subject, even a banned or deleted one (spec 7.1)', async () => {
     const subject = newSubject()
     const owner = playerOf(await game.login(by(subject, { nickname: 'owner', data: { a: 1 } })))
     const player = await game.player()
@@ -262,7 +262,7 @@ describe('a link that is refused leaves nothing', () => {
     expectLinked(await game.link(player.token, by(subject), { provider: 'steam' }))
   })
 
-  it.each(FORBIDDEN)('when its player is %s: before the webhook is asked (spec 5)', async (state, refusal) => {
+  it.each(FORBIDDEN)('writes nothing and calls no webhook when its player is %s (spec 5)', async (state, refusal) => {
     const player = await game.player()
     expectLinked(await game.link(player.token, by(newSubject())))
     await query('UPDATE players SET status = $1 WHERE id = $2', [state, player.playerId])
@@ -271,33 +271,36 @@ describe('a link that is refused leaves nothing', () => {
     })
   })
 
-  it.each(FORBIDDEN)('when its player is %s while the webhook approves (spec 5, spec 7.1)', async (state, refusal) => {
-    const subject = newSubject()
-    const player = await game.player()
-    const gate = during(() => query('UPDATE players SET status = $1 WHERE id = $2', [state, player.playerId]))
-    const before = await countRows()
-    expect(refusalOf(await game.link(player.token, by(subject, { data: { a: 1 } }, gate)))).toEqual(refusal)
-    expect(await countRows()).toEqual(before)
-    expect(playerOf(await game.login(by(subject)))).not.toBe(player.playerId)
-  })
+  it.each(FORBIDDEN)(
+    'writes nothing when its player is %s during the webhook call (spec 5, spec 7.1)',
+    async (state, refusal) => {
+      const subject = newSubject()
+      const player = await game.player()
+      const gate = during(() => query('UPDATE players SET status = $1 WHERE id = $2', [state, player.playerId]))
+      const before = await countRows()
+      expect(refusalOf(await game.link(player.token, by(subject, { data: { a: 1 } }, gate)))).toEqual(refusal)
+      expect(await countRows()).toEqual(before)
+      expect(playerOf(await game.login(by(subject)))).not.toBe(player.playerId)
+    },
+  )
 
   const OUTCOMES: [what: string, customData: Custom, refusal: unknown[], hits: number, options?: LoginOptions][] = [
     ['rejects', { status: 401 }, [401, 'custom auth rejected', 'custom_auth_rejected'], 1],
     ['rejects with 429', { status: 429 }, [401, 'custom auth rejected', 'custom_auth_rejected'], 1],
     ['fails', { status: 500 }, [503, 'custom auth unavailable', 'custom_auth_unavailable'], 3],
-    ['is not there', {}, [503, 'custom auth unavailable', 'custom_auth_unavailable'], 0, { provider: 'gone' }],
+    ['is unreachable', {}, [503, 'custom auth unavailable', 'custom_auth_unavailable'], 0, { provider: 'gone' }],
     ['redirects', { status: 302 }, [502, 'custom auth invalid response', 'custom_auth_invalid_response'], 1],
     ['answers 204', { status: 204 }, [502, 'custom auth invalid response', 'custom_auth_invalid_response'], 1],
-    ['names nobody', { answer: {} }, [502, 'custom auth invalid response', 'custom_auth_invalid_response'], 1],
-    ['names an empty subject', by(''), [502, 'custom auth invalid response', 'custom_auth_invalid_response'], 1],
+    ['sends no subject', { answer: {} }, [502, 'custom auth invalid response', 'custom_auth_invalid_response'], 1],
+    ['sends an empty subject', by(''), [502, 'custom auth invalid response', 'custom_auth_invalid_response'], 1],
     ['sends data over a limit', by('fresh', { data: { a: 1, ['x'.repeat(129)]: 1 } }), INVALID_DATA, 1],
     ['sends 1,001 keys', by('fresh', { data: keys(1001) }), INVALID_DATA, 1],
     ['is disabled', by('fresh'), DISABLED, 0, { provider: 'off' }],
     ['is not configured', by('fresh'), DISABLED, 0, { provider: 'unknown' }],
-    ['has a name that none can have', by('fresh'), DISABLED, 0, { provider: 'Steam' }],
+    ['has an invalid provider name', by('fresh'), DISABLED, 0, { provider: 'Steam' }],
   ]
 
-  it.each(OUTCOMES)('when the webhook %s (spec 7.1)', async (_, customData, refusal, hits, options) => {
+  it.each(OUTCOMES)('writes nothing when the webhook %s (spec 7.1)', async (_, customData, refusal, hits, options) => {
     const player = await game.player()
     const before = await countRows()
     const asked = operator.hits.length
@@ -306,7 +309,7 @@ describe('a link that is refused leaves nothing', () => {
     expect(await countRows()).toEqual(before)
   })
 
-  it('when its player has no room for data; with room for it it links (spec 8)', async () => {
+  it('writes nothing when its data is over the storage limit, and succeeds with less data (spec 8)', async () => {
     const subject = newSubject()
     const player = await game.player()
     expect((await player.post('/sdk/v1/storage/set', { values: keys(999) })).status).toBe(204)
@@ -317,11 +320,11 @@ describe('a link that is refused leaves nothing', () => {
     expect((await storageOf(player))['key 0']).toBe('0')
     expectLinked(await game.link(player.token, by(subject, { data: { 'key 0': 'changed', one: 1 } })))
     expect(Object.keys(await storageOf(player))).toHaveLength(1000)
-    // The limit counts for a subject that is linked, too.
+    // The limit also applies when the subject is already linked.
     expect(refusalOf(await game.link(player.token, by(subject, { data: { two: 2 } })))).toEqual(INVALID_DATA)
   })
 
-  it('when Postgres goes away while the webhook answers; the next one links', async () => {
+  it('writes nothing when Postgres becomes unreachable during the webhook call, and succeeds on a retry', async () => {
     const proxy = await startProxy(game.databaseUrl)
     const instance = await startInstance(proxy.url, shared)
     const url = `${instance.baseUrl}${LINK}`
@@ -347,7 +350,7 @@ describe('a link that is refused leaves nothing', () => {
     expectLinked(await link(by(lost, { data: { a: 1 } })))
     expect(await storageOf(player)).toEqual({ a: '1' })
 
-    // Written, and only the answer is lost: then another try finds it linked.
+    // When only the answer to COMMIT is lost, the link is written, and a retry succeeds.
     const unheard = newSubject()
     const swallow = during(() => proxy.swallowCommits(1))
     expect(refusalOf(await link(by(unheard, {}, swallow)))).toEqual(UNAVAILABLE)
@@ -362,11 +365,11 @@ describe('a link that is refused leaves nothing', () => {
   })
 })
 
-describe('who may link (spec 4.2, spec 5: SDK key and bearer token)', () => {
+describe('a link request (spec 4.2, spec 5: SDK key and bearer token)', () => {
   const send = (headers: Record<string, string>, body = print({ customData: by(newSubject()) })) =>
     game.request('POST', LINK, { body, headers })
 
-  it('nobody without a bearer token, or with one that is none', async () => {
+  it('is refused without a valid bearer token, whatever its body is', async () => {
     const { body } = await game.login(by(newSubject()))
     const player = await game.player()
     const invalid = [
@@ -384,14 +387,14 @@ describe('who may link (spec 4.2, spec 5: SDK key and bearer token)', () => {
     await expectUntouched(async () => {
       for (const authorization of invalid) {
         const headers = { 'x-sdk-key': game.sdkKey, ...(authorization !== undefined && { authorization }) }
-        // Before the body is looked at.
+        // The token is checked before the body.
         for (const answer of [await send(headers), await send(headers, '['), await send(headers, '{}')])
           expect(refusalOf(answer)).toEqual(INVALID_TOKEN)
       }
     })
   })
 
-  it('nobody without an SDK key, whatever else is sent', async () => {
+  it('is refused without a valid SDK key, whatever its bearer token is', async () => {
     const player = await game.player()
     const headers = { authorization: `Bearer ${player.token}` }
     await expectUntouched(async () => {
@@ -404,7 +407,7 @@ describe('who may link (spec 4.2, spec 5: SDK key and bearer token)', () => {
     })
   })
 
-  it("no player with another environment's SDK key, or another project's", async () => {
+  it('is refused with the SDK key of another environment or project', async () => {
     const player = await game.player()
     const { environments } = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
     const foreign = await createSdkKey(game.app.pool, environments.get('production') ?? '')
@@ -423,11 +426,11 @@ describe('who may link (spec 4.2, spec 5: SDK key and bearer token)', () => {
     ['an array for customData', '{"customData":[]}', 'customData'],
     ['a string for customData', '{"customData":"{}"}', 'customData'],
     ['a number for provider', '{"customData":{},"provider":1}', 'provider'],
-    ['both', '{"customData":1,"provider":[]}', 'customData', 'provider'],
-    ['an unknown provider beside the fault', '{"customData":1,"provider":"unknown"}', 'customData'],
-    ['not JSON', '{"customData":{}', ''],
-    ['nested 65 deep', `{"customData":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`, ''],
-  ])('a request with %s is refused, and every fault named', async (_, body, ...paths) => {
+    ['invalid customData and provider', '{"customData":1,"provider":[]}', 'customData', 'provider'],
+    ['invalid customData and an unknown provider', '{"customData":1,"provider":"unknown"}', 'customData'],
+    ['a body that is not JSON', '{"customData":{}', ''],
+    ['a body nested 65 deep', `{"customData":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`, ''],
+  ])('is refused with %s, and every fault is named', async (_, body, ...paths) => {
     const player = await game.player()
     await expectUntouched(async () => {
       const answer = await send({ 'x-sdk-key': game.sdkKey, authorization: `Bearer ${player.token}` }, body)
@@ -437,7 +440,7 @@ describe('who may link (spec 4.2, spec 5: SDK key and bearer token)', () => {
   })
 })
 
-describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)', () => {
+describe('REST, GraphQL and WebSocket links (spec 9)', () => {
   const LINK_CUSTOM = `mutation ($input: LinkCustomInput!) {
     linkCustom(input: $input) { identity { provider subject } } }`
   type Link = (player: { token: string } | null, customData: string, options?: LoginOptions) => Promise<Outcome>
@@ -455,7 +458,7 @@ describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)
     return answer.status === 204 ? { ok: 'linked' } : outcomeOfRest(answer)
   }
 
-  /** The identity is what GraphQL answers beyond REST. */
+  /** GraphQL also answers the identity, which REST does not. */
   function linkedOf(outcome: Outcome, customData: string, { provider }: LoginOptions = {}): Outcome {
     if (!('ok' in outcome)) return outcome
     const { subject } = JSON.parse(customData).answer
@@ -492,7 +495,7 @@ describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)
     ['a WebSocket', overSocket],
   ]
 
-  it.each(surfaces)('links over %s, and is linked over the others', async (_, link) => {
+  it.each(surfaces)('bind one identity when the first link goes over %s and the others repeat it', async (_, link) => {
     const subject = newSubject()
     const player = await game.player()
     const customData = print(by(subject, { nickname: 'Eve', data: { a: 1 } }))
@@ -508,7 +511,7 @@ describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)
     expect(await link(player, print(by(newSubject())))).toEqual({ ok: 'linked' })
   })
 
-  it('is refused alike, with the same code and message', async () => {
+  it('are refused with the same code and message', async () => {
     const taken = newSubject()
     await game.login(by(taken))
     const player = await game.player()
@@ -531,7 +534,7 @@ describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)
     ]
     for (const [code, caller, customData, options] of cases) {
       const before = await countRows()
-      // A WebSocket does not even open for a player that is banned or deleted: 4403.
+      // A WebSocket does not open for a banned or deleted player (4403).
       const open = surfaces.filter(([, link]) => link !== overSocket || !code.startsWith('PLAYER_'))
       const outcomes = await Promise.all(open.map(([, link]) => link(caller, print(customData), options)))
       expect(outcomes[0]).toMatchObject({ code })
@@ -540,7 +543,7 @@ describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)
     }
   })
 
-  it('has one owner when the surfaces race for a subject (spec 7.1)', async () => {
+  it('give a subject one owner when they race for it (spec 7.1)', async () => {
     for (const _ of times(20, () => 0)) {
       const subject = newSubject()
       const players = await Promise.all(times(surfaces.length, () => game.player()))
@@ -559,8 +562,8 @@ describe('a link over REST, GraphQL and a WebSocket is one and the same (spec 9)
   })
 })
 
-describe('a banned player that links', () => {
-  it('is refused even when the ban is committed by another process a moment before the link is', async () => {
+describe('a link of a banned player', () => {
+  it('is refused even when another transaction commits the ban just before the link', async () => {
     const player = await game.player()
     const subject = newSubject()
     const client = await game.app.pool.connect()

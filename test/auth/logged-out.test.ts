@@ -6,7 +6,7 @@ import { type Operator, startOperator } from '../support/operator.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
 
-// Logged out means out (decisions 11.4): on every instance, also without Redis.
+// Access tokens end with their login (decisions 11.4): on every instance, also without Redis.
 
 const WITHIN_MS = 2_000
 const ME = '{ me { id } }'
@@ -15,7 +15,7 @@ let game: Game
 let keys: Keys
 let operator: Operator
 let desk: Support
-/** A second instance on the same database. Nothing but Postgres connects the two. */
+/** A second instance on the same database. Only Postgres connects the two. */
 let other: Instance
 
 beforeAll(async () => {
@@ -79,11 +79,11 @@ async function graphql({ baseUrl }: { baseUrl: string }, { accessToken }: Pick<L
 const GOOD = { status: 200, error: null }
 const REST_ENDED = { status: 401, error: 'invalid token' }
 
-/** What a token is told on both instances, over both surfaces. */
+/** The answers to a token on both instances, over REST and GraphQL. */
 const ask = (login: Pick<Login, 'accessToken'>): Promise<Told[]> =>
   Promise.all([game, other].flatMap((instance) => [rest(instance, login), graphql(instance, login)]))
 
-/** Waits until no instance takes a token over any surface. */
+/** Waits until both instances refuse the tokens over REST and GraphQL. */
 async function expectEnd(...logins: readonly Pick<Login, 'accessToken'>[]): Promise<void> {
   const elapsed = startStopwatch()
   for (const login of logins)
@@ -95,7 +95,7 @@ async function expectEnd(...logins: readonly Pick<Login, 'accessToken'>[]): Prom
   }
 }
 
-/** An instance that starts now refuses an ended login from its first call on, and takes another. */
+/** Expects that an instance that starts now refuses an ended login from its first call on, and accepts a new one. */
 async function expectKnownAtStart(login: Login): Promise<void> {
   const third = await startInstance(game.databaseUrl, keys)
   try {
@@ -111,7 +111,7 @@ const act = async (mutation: Mutation, { playerId }: Login) =>
 
 const ends: Readonly<Record<string, (login: Login) => Promise<unknown>>> = {
   'a logout': (login) => authorize('logout', login),
-  'a refresh token that is used again': async (login) => {
+  'the reuse of a refresh token': async (login) => {
     await authorize('refresh', login)
     await game.app.pool.query(
       `UPDATE refresh_tokens SET rotated_at = rotated_at - interval '11 seconds' WHERE player_id = $1`,
@@ -120,19 +120,19 @@ const ends: Readonly<Record<string, (login: Login) => Promise<unknown>>> = {
     expect((await authorize('refresh', login)).status).toBe(401)
   },
   endSessions: (login) => act('endSessions', login),
-  'a person in psql': ({ playerId }) =>
+  'an update in psql': ({ playerId }) =>
     game.app.pool.query('UPDATE refresh_tokens SET revoked_at = now() WHERE player_id = $1', [playerId]),
 }
 
-describe('the access tokens of a login end within two seconds (decisions 11.4)', () => {
-  it.each(Object.entries(ends))('with %s', async (_, end) => {
+describe('the access tokens of a login (decisions 11.4)', () => {
+  it.each(Object.entries(ends))('end within two seconds of %s', async (_, end) => {
     const login = await logIn()
     expect(await ask(login)).toEqual(times(4, () => GOOD))
     await end(login)
     await expectEnd(login)
   })
 
-  it('all of them, those of its refreshes too, and no other login of the player', async () => {
+  it('end together with those of its refreshes, and other logins of the player stay valid', async () => {
     const name = newName()
     const [login, kept] = [await logIn(name), await logIn(name)]
     const { body: refreshed } = await authorize('refresh', login)
@@ -140,17 +140,17 @@ describe('the access tokens of a login end within two seconds (decisions 11.4)',
     await authorize('logout', refreshed)
     await expectEnd(login, refreshed)
     expect(await ask(kept)).toEqual(times(4, () => GOOD))
-    // A login that begins after the end is good.
+    // A login that begins afterwards is valid.
     expect(await ask(await logIn(name))).toEqual(times(4, () => GOOD))
   })
 
-  it('also for an instance that starts later', async () => {
+  it('are refused by an instance that starts after they ended', async () => {
     const login = await logIn()
     await authorize('logout', login)
     await expectKnownAtStart(login)
   })
 
-  it('also among many thousands that ended within the day', async () => {
+  it('are refused by a new instance when 25,000 other logins have ended', async () => {
     const login = await logIn()
     await authorize('logout', login)
     const { environmentId } = game
@@ -162,13 +162,13 @@ describe('the access tokens of a login end within two seconds (decisions 11.4)',
     await expectKnownAtStart(login)
   })
 
-  it('also when the transaction that ended it took long to commit', async () => {
+  it('end within two seconds of the commit when another login ended during the transaction', async () => {
     const login = await logIn()
     const client = await game.app.pool.connect()
     try {
       await client.query('BEGIN')
       await client.query('UPDATE refresh_tokens SET revoked_at = now() WHERE player_id = $1', [login.playerId])
-      // Others end meanwhile, and are told at once.
+      // Another login ends meanwhile, within two seconds.
       const quick = await logIn()
       await authorize('logout', quick)
       await expectEnd(quick)
@@ -180,7 +180,7 @@ describe('the access tokens of a login end within two seconds (decisions 11.4)',
     }
   })
 
-  it('and stay ended after a ban that is lifted', async () => {
+  it('stay refused when sessions are ended during a ban that is lifted later', async () => {
     const login = await logIn()
     await act('banPlayer', login)
     expect(await rest(other, login)).toEqual({ status: 403, error: 'player banned' })
@@ -189,7 +189,7 @@ describe('the access tokens of a login end within two seconds (decisions 11.4)',
     await expectEnd(login)
   })
 
-  it('but a deleted player is told that it is deleted, however long after', async () => {
+  it('are answered with player deleted, not invalid token, after a deletion', async () => {
     const [login, later] = [await logIn(), await logIn()]
     await act('deletePlayer', login)
     await authorize('logout', later)

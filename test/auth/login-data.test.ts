@@ -33,8 +33,8 @@ afterAll(stopLogins)
 
 const UNAVAILABLE = [503, 'unavailable', 'unavailable']
 
-describe('a login that fails leaves nothing (spec 3: in one transaction)', () => {
-  it('neither player, identity, event nor storage when one key of a thousand is too long (spec 8)', async () => {
+describe('a login (spec 3: in one transaction)', () => {
+  it('leaves no player, identity, event or storage when one of a thousand keys is too long (spec 8)', async () => {
     const subject = newSubject()
     const before = await countGame()
     const data = { ...keys(0, 999), ['x'.repeat(129)]: 1 }
@@ -49,7 +49,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
     ['banned', [403, 'player banned', 'player_banned']],
     ['deleted', [403, 'player deleted', 'player_deleted']],
   ])(
-    'nor a token of a player that is %s before or while the webhook approves (spec 5, spec 7.1)',
+    'writes nothing for a player that is %s before or during the webhook call (spec 5, spec 7.1)',
     async (state, refusal) => {
       const subject = newSubject()
       const playerId = playerOf(await game.login(by(subject, { nickname: 'before', data: { a: 1 } })))
@@ -71,7 +71,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
     },
   )
 
-  it('nor anything when Postgres goes away while the webhook answers; the next login makes it good', async () => {
+  it('writes nothing when Postgres is cut off or frozen during the webhook call, and succeeds on a retry', async () => {
     const proxy = await startProxy(game.databaseUrl)
     const instance = await startInstance(proxy.url, shared)
     const known = newSubject()
@@ -92,7 +92,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
       const lost = await Promise.all(
         subjects.map((subject) => loginAt(instance, by(subject, { data: { a: 2 } }, gate))),
       )
-      // As for one that begins only now: its webhook is not asked.
+      // A login that begins during the outage does not call its webhook.
       const late = await loginAt(instance, by(known))
       for (const answer of [...lost, late]) expect(refusalOf(answer)).toEqual(UNAVAILABLE)
       expect(asked).toBe(2)
@@ -109,7 +109,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
     await proxy.close()
   })
 
-  it('when only the answer of its COMMIT is lost it is unavailable; the next login is of the same player', async () => {
+  it('is unavailable when the answer to COMMIT is lost, and a retry is of the same player', async () => {
     const proxy = await startProxy(game.databaseUrl)
     const instance = await startInstance(proxy.url, shared)
     const subject = newSubject()
@@ -123,7 +123,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
     await proxy.close()
   })
 
-  it('holds nothing of the database while the webhook answers (spec 8: up to ten seconds)', async () => {
+  it('holds no database connection or transaction during the webhook call (spec 8: up to ten seconds)', async () => {
     const { pool } = game.app
     const isFree = async () => {
       if (pool.idleCount < pool.totalCount) return false
@@ -133,7 +133,7 @@ describe('a login that fails leaves nothing (spec 3: in one transaction)', () =>
       )
       return open.length === 0
     }
-    // The answer does not leave before that is so.
+    // The webhook answers only once this holds.
     const gate = during(() => until('nothing is held', isFree, { deadlineMs: 2_000 }))
     playerOf(await game.login(by(newSubject(), {}, gate)))
     expect(operator.hits.filter(({ customData }) => customData.includes(gate))).toHaveLength(1)
@@ -144,7 +144,7 @@ describe('data of the webhook (spec 8, rules on data)', () => {
   const readAll = async (token: string, asked: Json = {}) =>
     game.request('POST', '/sdk/v1/storage/get', { body: print(asked), headers: { authorization: `Bearer ${token}` } })
 
-  it('is merged into what the player has, and wins where both have a key', async () => {
+  it('is merged into the storage of the player and wins on a shared key', async () => {
     const subject = newSubject()
     const { body } = await game.login(by(subject, { data: { a: 'webhook', b: 'webhook' } }))
     const authorization = `Bearer ${body.accessToken}`
@@ -155,7 +155,7 @@ describe('data of the webhook (spec 8, rules on data)', () => {
     expect(read.body.values).toEqual({ a: 'webhook', b: 'client', c: 'again', d: 'client', e: null })
   })
 
-  it('writes nothing when it is empty, null or absent, and rewrites nothing that it does not name', async () => {
+  it('writes nothing when it is empty, null or absent, and leaves other keys alone', async () => {
     const subject = newSubject()
     const playerId = playerOf(await game.login(by(subject, { data: { a: 1 } })))
     const stored = () => query('SELECT key, value, updated_at FROM player_storage WHERE player_id = $1', [playerId])
@@ -166,7 +166,7 @@ describe('data of the webhook (spec 8, rules on data)', () => {
     expect((await stored()).filter(({ key }) => key === 'a')).toEqual(before)
   })
 
-  it('is stored by the last of duplicate keys, however they are spelled', async () => {
+  it('keeps the last of duplicate keys, also when they are escaped differently', async () => {
     const data = new RawJson('{"a":1,"\\u0061":2,"b":1,"b":[3],"a":{"a":1,"a":2}}')
     const { body } = await game.login(by(newSubject(), { data }))
     expect((await readAll(body.accessToken)).text).toBe('{"values":{"a":{"a":1,"a":2},"b":[3]}}')
@@ -204,7 +204,7 @@ describe('data of the webhook (spec 8, rules on data)', () => {
       .map((parts) => `{${parts.map(([a, key, b, c, value, d]) => `${a}${key}${b}:${c}${value}${d}`).join(',')}}`),
   }))
 
-  it('comes back to the client byte for byte: five thousand random values', async () => {
+  it('comes back to the client byte for byte, for five thousand random values', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(space, jsonText, space), { minLength: 500, maxLength: 500 }),
@@ -213,7 +213,7 @@ describe('data of the webhook (spec 8, rules on data)', () => {
           const data = values.map(([before, value, after], index) => `${name(index)}:${before}${value}${after}`)
           const answer = await game.login(`{"answer":{"subject":"${newSubject()}","data":{${data.join(',')}}}}`)
           playerOf(answer)
-          // To the letter: in the order of the keys, and with nothing between them.
+          // Exactly: in the order of the keys, without white space between members.
           const expected = values.map(([, value], index) => `${name(index)}:${value}`)
           const read = await readAll(answer.body.accessToken)
           expect(read.text).toBe(`{"values":{${expected.join(',')}}}`)
@@ -228,7 +228,7 @@ describe('data of the webhook (spec 8, rules on data)', () => {
     )
   })
 
-  it('is found under the very keys that it has: a thousand random ones', async () => {
+  it('is found under its exact keys, for a thousand random keys', async () => {
     const key = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 64 })
       .filter((text) => text.isWellFormed() && !text.includes('\0'))

@@ -44,7 +44,7 @@ describe('the log of logins', () => {
     excerpt,
   })
 
-  it('tells the log that the webhook is away, not the service, under the id of the answer', async () => {
+  it('is joined by a service log warning with request id and cause when the webhook is unreachable', async () => {
     const told: Record<string, unknown>[] = []
     const alone = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
     try {
@@ -64,7 +64,7 @@ describe('the log of logins', () => {
     }
   })
 
-  it('has a row of each login and link that reached a provider, with its outcome and attempts (spec 7.1)', async () => {
+  it('has a row for each login and link that reached a provider, with outcome and attempts (spec 7.1)', async () => {
     const [subject, taken] = [newSubject(), newSubject()]
     const owner = playerOf(await game.login(by(taken)))
     const last = async () => {
@@ -128,7 +128,7 @@ describe('the log of logins', () => {
     })
   })
 
-  it('says how long the webhook took', async () => {
+  it('records how long the webhook took', async () => {
     const subject = newSubject()
     let started = 0
     const gate = during(async () => {
@@ -141,7 +141,7 @@ describe('the log of logins', () => {
     expect(JSON.parse(attempts)).toEqual([{ status: 200, milliseconds, error: null, excerpt: null }])
   })
 
-  it("has nothing of customData, of the webhook's answer beyond the subject, or of a secret", async () => {
+  it("contains no secret, no customData and no profile or data of the webhook's answer", async () => {
     const secrets = times(8, () => randomUUID())
     const [ticket = '', key = '', nickname = '', avatar = '', name = '', value = '', refused = '', client = ''] =
       secrets
@@ -158,7 +158,7 @@ describe('the log of logins', () => {
       expect(log).not.toContain(secret)
   })
 
-  it('is read by operators, the latest first, by provider, subject and player, page by page', async () => {
+  it('lists the latest first, filtered by provider, subject, player and environment, page by page', async () => {
     const [subject, second] = [newSubject(), newSubject()]
     const playerId = playerOf(await game.login(by(subject)))
     for (const _ of times(4, () => 0)) await game.login(by(subject))
@@ -198,7 +198,7 @@ describe('the log of logins', () => {
     expect(paged).toEqual(found)
   })
 
-  it('is read by a platform key of the project, and by nobody else', async () => {
+  it('is readable only with a platform key of the project', async () => {
     expect(nodes(await read({ first: 1 }, await game.key('viewer')))).toHaveLength(1)
     const { projectId } = await createProject(game.app.pool, { name: 'Foreign', environments: ['production'] })
     const foreign = (await createPlatformKey(game.app.pool, projectId, 'admin')).key
@@ -212,7 +212,7 @@ describe('the log of logins', () => {
     expect(outcomeOfGraphql(await read({ environment: 'nowhere' }))).toMatchObject({ code: 'ENVIRONMENT_NOT_FOUND' })
   })
 
-  it('keeps its rows thirty days', async () => {
+  it('keeps its rows for thirty days', async () => {
     const subjects = [newSubject(), newSubject(), newSubject()]
     for (const subject of subjects) await game.login(by(subject))
     const age = (subject: string | undefined, days: string) =>

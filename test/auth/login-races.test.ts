@@ -44,11 +44,11 @@ const linkAt = ({ baseUrl }: { baseUrl: string }, token: string, customData: Jso
 const tokensOf = async (playerId: string): Promise<number> =>
   Number((await query('SELECT count(*) FROM refresh_tokens WHERE player_id = $1', [playerId]))[0].count)
 
-describe('logins that race (spec 2.3: one subject is one player)', () => {
+describe('concurrent logins and links (spec 2.3: one subject is one player)', () => {
   it.each([
     ['one service', () => [game, game]],
     ['two services on one database', () => [game, other]],
-  ] as const)('fifty first logins of a subject make one player and all succeed: %s', async (_, instances) => {
+  ] as const)('all succeed and make one player when fifty share a new subject, on %s', async (_, instances) => {
     const subject = newSubject()
     const before = await countGame()
     const answers = await Promise.all(
@@ -75,12 +75,12 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
       events: 1,
       refresh_tokens: 50,
     })
-    // The last login is the last in every table.
+    // The same login is the last one in every table.
     const { last } = await storageOf(playerId)
     expect((await profileOf(playerId)).nickname).toBe(`name ${last}`)
   })
 
-  it('two players that link a subject at once, a hundred times: one has it, the other is told (spec 7.1)', async () => {
+  it('bind a subject to one of two players and refuse the other, in a hundred rounds (spec 7.1)', async () => {
     for (const round of times(100, (index) => index)) {
       const subject = newSubject()
       const [one, two] = await Promise.all([game.player(), game.player()])
@@ -99,7 +99,7 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
     }
   })
 
-  it('a link and a first login at once: one owner, and the login is of that owner, fifty times', async () => {
+  it('give a subject one owner when a link races a first login, in fifty rounds', async () => {
     for (const round of times(50, (index) => index)) {
       const subject = newSubject()
       const player = await game.player()
@@ -125,7 +125,7 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
     }
   })
 
-  it('twenty logins that each add ten keys to 990: one has room, the others leave nothing (spec 8)', async () => {
+  it('accept one of twenty logins that each add ten keys to 990 and write nothing of the others (spec 8)', async () => {
     const subject = newSubject()
     const playerId = playerOf(await game.login(by(subject, { nickname: 'before', data: keys(0, 990) })))
     const answers = await Promise.all(
@@ -160,7 +160,7 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
     expect(await tokensOf(playerId)).toBe(2)
   })
 
-  it("a login and the client's own storage write: one after the other, never a mix, never over 1000 keys", async () => {
+  it('never mix the data of a login with a storage write of the client, and never exceed 1,000 keys', async () => {
     const names = times(20, (index) => `shared ${index}`)
     const valued = (value: string) => Object.fromEntries(names.map((name) => [name, value]))
     for (const round of times(30, (index) => index)) {
@@ -174,7 +174,7 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
           { authorization: `Bearer ${first.body.accessToken}` },
           print({ values }),
         )
-      // Either fits. Together they fit in every other round only, when both write the same names and no others.
+      // Each fits alone. Both fit together only in every other round, when they write the same names and no others.
       const own = (name: string) => (round % 2 === 0 ? {} : Object.fromEntries(times(4, (n) => [`${name} ${n}`, n])))
       const [login, write] = await Promise.all([
         loginAt(game, by(subject, { data: { ...valued('webhook'), ...own('webhook') } })),
@@ -198,12 +198,12 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
     }
   })
 
-  it('a storm on few players over two services: no outcome that is not described, no second owner', async () => {
+  it('have only documented outcomes and one owner per subject in a storm of calls on two services', async () => {
     const subjects = times(6, newSubject)
     const loginAll = () =>
       Promise.all(subjects.map((subject) => game.login(by(subject, { data: keys(0, 900) })).then(({ body }) => body)))
     const tokens = (await loginAll()).map(({ accessToken }) => accessToken)
-    // Of other logins: a refresh token that comes again too late ends its login, with its access tokens.
+    // These are of other logins: late reuse of a refresh token ends its login, with its access tokens.
     const refreshTokens = (await loginAll()).map(({ refreshToken }) => refreshToken)
     const free = times(6, newSubject)
     const sdkKey = { 'x-sdk-key': game.sdkKey }
@@ -250,7 +250,7 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
     await auditBooks(game.app.pool)
   })
 
-  it('two hundred new subjects at once are two hundred players, in a stream without a gap (spec 6)', async () => {
+  it('make two hundred players of two hundred new subjects, in a stream without gaps (spec 6)', async () => {
     const subjects = times(200, newSubject)
     const answers = await Promise.all(
       subjects.map((subject, index) =>
@@ -273,10 +273,10 @@ describe('logins that race (spec 2.3: one subject is one player)', () => {
   })
 })
 
-describe('logins that are committed together', () => {
+describe('logins and links that are committed together', () => {
   /**
-   * Two calls whose webhook answers arrive one after the other while no connection to the database is free: one
-   * transaction decides on both, in this order.
+   * Two calls whose webhook answers arrive in this order while no database connection is free, so that one transaction
+   * handles both in this order.
    */
   async function inOneGroup<T>(first: (gate: string) => Promise<T>, second: (gate: string) => Promise<T>) {
     const { groupPool: pool } = game.app
@@ -304,7 +304,7 @@ describe('logins that are committed together', () => {
     return Promise.all(calls)
   }
 
-  it('first logins of one subject: the second finds the player of the first and changes it', async () => {
+  it('make one player of two first logins, and the second one updates it', async () => {
     const subject = newSubject()
     const [one, two] = await inOneGroup(
       (gate) => game.login(by(subject, { nickname: 'one', avatarUrl: 'https://one', data: { a: 1, b: 1 } }, gate)),
@@ -318,7 +318,7 @@ describe('logins that are committed together', () => {
     expect(JSON.parse(data).nickname).toBe('one')
   })
 
-  it('first logins whose keys are too many together: the second is refused and leaves nothing (spec 8)', async () => {
+  it('refuse the second of two first logins whose keys exceed the limit together (spec 8)', async () => {
     const subject = newSubject()
     const [one, two] = await inOneGroup(
       (gate) => game.login(by(subject, { nickname: 'one', data: keys(0, 600) }, gate)),
@@ -333,7 +333,7 @@ describe('logins that are committed together', () => {
     expect(await tokensOf(playerId)).toBe(1)
   })
 
-  it('a first login before a link of another player: the link is refused', async () => {
+  it('refuse a link of another player after a first login', async () => {
     const subject = newSubject()
     const player = await game.player()
     const [login, link] = await inOneGroup(
@@ -346,7 +346,7 @@ describe('logins that are committed together', () => {
     expect(await storageOf(player.playerId)).toEqual({})
   })
 
-  it('a link before the first login: the login is of the player that linked', async () => {
+  it('log in the player whose link came before the first login', async () => {
     const subject = newSubject()
     const player = await game.player()
     const before = await countGame()
@@ -361,7 +361,7 @@ describe('logins that are committed together', () => {
     expect((await countGame()).players).toBe(before.players)
   })
 
-  it('a link without data before a login with too much: keys that the player had before count (spec 8)', async () => {
+  it("count a player's earlier keys when a login follows its link (spec 8)", async () => {
     const subject = newSubject()
     const player = await game.player()
     expect((await player.post('/sdk/v1/storage/set', { values: keys(0, 995) })).status).toBe(204)

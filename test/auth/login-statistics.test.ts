@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Around now, so that no hour ends between two looks. */
+/** Wide enough around now that an hour may end between two reads. */
 const NOW = { from: new Date(Date.now() - 2 * HOUR_MS), to: new Date(Date.now() + 6 * HOUR_MS) }
 
 const FIGURES =
@@ -41,12 +41,12 @@ async function read(variables: object = NOW, credentials = game.platformKey) {
   return { ...answer.data?.loginStatistics, errors: answer.errors }
 }
 
-/** The total's logins by outcome. */
+/** Logins by outcome. */
 const outcomesOf = ({ outcomes }: { outcomes: { outcome: string; logins: number }[] }) =>
   Object.fromEntries(outcomes.map(({ outcome, logins }) => [outcome.toLowerCase(), logins]))
 
 describe('login statistics', () => {
-  it('count every login that asked a webhook once, by provider, with its outcome and its attempts', async () => {
+  it('count each webhook login once, by provider, outcome and attempts', async () => {
     const login = (provider: string) => game.login({ player: 'ada' }, { provider })
     for (const _ of times(3, (index) => index)) expect((await login('default')).status).toBe(200)
     expect((await login('studio')).status).toBe(200)
@@ -98,7 +98,7 @@ describe('login statistics', () => {
     expect(ofHours.reduce((sum: number, logins: number) => sum + logins, 0)).toBe(11)
   })
 
-  it('are those of the login log, which does not count what never asked a webhook', async () => {
+  it('match the login log, without links and without logins that called no webhook', async () => {
     operator.answer(approve({ subject: 'grace' }))
     const before = (await read()).total
     const player = await game.player()
@@ -123,13 +123,13 @@ describe('login statistics', () => {
     expect(names.map(({ node_id }) => node_id)).toEqual(['default', 'studio'])
   })
 
-  it('are the same before and after they are folded, and while they are', async () => {
+  it('are the same before, during and after folding', async () => {
     const before = await read()
     const [, ...seen] = await Promise.all([foldChanges(game.app.pool), ...times(20, () => read())])
     for (const statistics of [...seen, await read()]) expect(statistics).toEqual(before)
   })
 
-  it('of one provider are its alone; of one without logins, or that never was, none', async () => {
+  it('can be read for one provider, and are empty for one without logins or an unknown one', async () => {
     const all = await read()
     const studio = await read({ ...NOW, provider: 'studio' })
     expect(studio.total).toEqual(all.providers[1].figures)
@@ -150,7 +150,7 @@ describe('the range of login statistics', () => {
   /** The sixth hour of a day two months ago. */
   const HOUR = (Math.floor(Date.now() / DAY_MS) - 60) * DAY_MS + 5 * HOUR_MS
   const at = (hours: number): string => new Date(HOUR + hours * HOUR_MS).toISOString()
-  /** Logins of long ago, in an environment of their own: around one hour, and one in each hour of the month after it. */
+  /** Old logins in a separate environment: some around one hour, then one in each hour of the month after it. */
   const LOGINS: { readonly hour: number; readonly ms: number }[] = [
     ...times(100, (index) => ({ hour: 0, ms: index + 1 })),
     { hour: 1, ms: 7 },
@@ -174,7 +174,7 @@ describe('the range of login statistics', () => {
   const loginsByTime = (shown: { startsAt: string; figures: { logins: number } }[]) =>
     shown.map(({ startsAt, figures }) => [startsAt, figures.logins])
 
-  it('begins with the hour of `from` and ends with that before `to`, in percentiles at most 5 % off', async () => {
+  it('includes the hour of `from` and excludes that of `to`, with percentiles at most 5 % off', async () => {
     const { from, to, total, times: hours } = await readOld({ from: at(0), to: at(1) })
     expect([from, to]).toEqual([at(0), at(1)])
     expect(total).toMatchObject({ logins: 100, latency: { mean: 51 } })
@@ -184,7 +184,7 @@ describe('the range of login statistics', () => {
     expect(hours).toEqual([{ startsAt: at(0), figures: total }])
   })
 
-  it('counts hours whole where it touches them, and names every one, those without logins too', async () => {
+  it('is widened to whole hours and lists every hour, also those without logins', async () => {
     const { from, to, total, times: hours } = await readOld({ from: at(-0.5), to: at(2.25) })
     expect([from, to]).toEqual([at(-1), at(3)])
     expect(total.logins).toBe(103)
@@ -198,7 +198,7 @@ describe('the range of login statistics', () => {
     expect(hours[0].figures.latency).toMatchObject({ mean: 1505, p50: 9 })
   })
 
-  it('has the same logins by hour, by day and in all, wherever it begins and ends', async () => {
+  it('has the same logins by hour, by day and in total, wherever it begins and ends', async () => {
     for (const [from, to] of [
       [-29, -5],
       [-5, 19],
@@ -228,7 +228,7 @@ describe('the range of login statistics', () => {
     }
   })
 
-  it('counts days whole of what is more than 90 days ago, and the same before and after their hours are gone', async () => {
+  it('is widened to whole days more than 90 days ago, with the same counts after the roll-up of hours', async () => {
     const first = Math.floor(Date.now() / DAY_MS) * DAY_MS - 100 * DAY_MS
     const ago = (hours: number): string => new Date(first + hours * HOUR_MS).toISOString()
     const logins = [0, 0, 5, 23, 24, 47, 60].map((hour) => ago(hour))
@@ -248,11 +248,11 @@ describe('the range of login statistics', () => {
       [ago(0), 4],
       [ago(24), 2],
     ])
-    // It goes on from ancient days to hours that are told.
+    // This range crosses from whole days into hours.
     const recent = await ask(5, 11 * 24 + 0.5)
     expect([recent.from, recent.to, recent.total.logins]).toEqual([ago(0), ago(11 * 24 + 1), 7])
 
-    // Folding takes turns with it, and then it does nothing.
+    // The roll-up does nothing while folding holds the lock.
     await until('hours are gone', async () => {
       await rollUpHours(game.app.pool)
       const { rows } = await game.app.pool.query(
@@ -270,7 +270,7 @@ describe('the range of login statistics', () => {
     expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details })
   })
 
-  it('is the day before `to`, which is now unless given', async () => {
+  it('defaults to the day before `to`, and `to` defaults to now', async () => {
     const old = await readOld({ to: at(1) })
     expect([old.from, old.to, old.total.logins, old.times.length]).toEqual([at(-23), at(1), 102, 24])
     const { from, to, total } = await readOld({})
@@ -279,7 +279,7 @@ describe('the range of login statistics', () => {
     expect(Date.parse(to)).toBeGreaterThan(Date.now() - HOUR_MS)
   })
 
-  it('has at most 31 days, also at the ends of time, and hours of at most seven', async () => {
+  it('spans up to 31 days by day and seven days by hour, also at the limits of dates', async () => {
     const month = await readOld({ from: at(48), to: at(48 + 31 * 24), by: 'DAY' })
     expect([month.total.logins, month.times.length]).toEqual([744, 32])
     const week = { from: at(48), to: at(48 + 7 * 24) }
@@ -295,27 +295,27 @@ describe('the range of login statistics', () => {
   it.each([
     ['reversed', { from: at(1), to: at(0) }, 'must be before to'],
     ['empty', { from: at(0), to: at(0) }, 'must be before to'],
-    ['of the future', { from: '9999-01-01T00:00:00Z' }, 'must be before to'],
+    ['in the future', { from: '9999-01-01T00:00:00Z' }, 'must be before to'],
     [
-      'a moment too long',
+      'a millisecond over 31 days',
       { from: at(0), to: new Date(HOUR + 31 * 24 * HOUR_MS + 1).toISOString() },
       'must be at most 31 days before to',
     ],
-    ['open at its beginning, as it were', { from: '0001-01-01T00:00:00Z' }, 'must be at most 31 days before to'],
+    ['two thousand years long', { from: '0001-01-01T00:00:00Z' }, 'must be at most 31 days before to'],
   ])('is refused when it is %s', async (_what, range, message) => {
     const { errors } = await readOld(range)
     expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', details: [{ path: 'from', message }] })
   })
 
-  it('is refused with every other fault at once', async () => {
+  it('is reported together with every other fault', async () => {
     const { errors } = await readOld({ environment: '', provider: 'x'.repeat(33), from: at(1), to: at(0) })
     const paths = errors?.[0]?.extensions.details?.map(({ path }: { path: string }) => path)
     expect(paths).toEqual(['environment', 'provider', 'from'])
   })
 })
 
-describe('who reads login statistics', () => {
-  it('operators of the project, in every role, and nobody else', async () => {
+describe('access to login statistics', () => {
+  it('is granted to every role of the project and refused to players', async () => {
     for (const role of ['viewer', 'operator', 'admin'] as const) {
       expect((await read({}, await game.key(role))).errors).toBeUndefined()
     }
@@ -323,7 +323,7 @@ describe('who reads login statistics', () => {
     expect((await read({ environment: 'nowhere' })).errors?.[0]?.extensions.code).toBe('ENVIRONMENT_NOT_FOUND')
   })
 
-  it('and they see neither another environment nor another project', async () => {
+  it('covers neither another environment nor another project', async () => {
     const other = await createProject(game.app.pool, { name: 'Other', environments: ['elsewhere'] })
     const sdkKey = (await createSdkKey(game.app.pool, other.environments.get('elsewhere') ?? '')).key
     expect((await game.login({}, { sdkKey })).status).toBe(401)

@@ -43,7 +43,7 @@ const INVALID_SDK_KEY = [401, 'invalid sdk key', 'invalid_sdk_key']
 
 const LOGIN_CUSTOM = `mutation ($input: LoginCustomInput!) { loginCustom(input: $input) { accessToken refreshToken } }`
 
-/** One operation over a WebSocket of its own. */
+/** Runs one operation over a new WebSocket. */
 async function overSocket(
   connectionParams: Record<string, unknown>,
   document: string,
@@ -65,7 +65,7 @@ async function overSocket(
 
 type LogIn = (customData: string, options?: LoginOptions) => Promise<Outcome>
 
-/** A login on each way into the service; customData is given as text. */
+/** A login over each surface. customData is JSON text. */
 const SURFACES: Record<'REST' | 'GraphQL' | 'a WebSocket', LogIn> = {
   REST: async (customData, options) => outcomeOfRest(await game.login(customData, options)),
   GraphQL: async (customData, { sdkKey = game.sdkKey, ...input } = {}) =>
@@ -81,7 +81,7 @@ const SURFACES: Record<'REST' | 'GraphQL' | 'a WebSocket', LogIn> = {
 }
 
 describe('a custom login (spec 3, spec 4.2)', () => {
-  it('answers a pair of tokens and nothing else, to be kept by nobody on the way', async () => {
+  it('answers only a token pair, with cache-control no-store', async () => {
     const { status: answered, headers, body, text } = await game.login(by(newSubject()))
     expect([answered, Object.keys(body)]).toEqual([200, ['accessToken', 'refreshToken']])
     expect(text).toBe(print({ accessToken: body.accessToken, refreshToken: body.refreshToken }))
@@ -91,7 +91,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     expect(headers.get('x-request-id')).toMatch(/./)
   })
 
-  it('creates the player of a new subject with its identity and profile, and the token opens the game', async () => {
+  it('creates a player with identity, profile and storage for a new subject, and its access token works', async () => {
     const subject = newSubject()
     const before = await countRows()
     const customData = by(subject, { nickname: 'Ada', avatarUrl: 'https://cdn.example/a.png', data: { hat: 'red' } })
@@ -123,7 +123,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     })
   })
 
-  it('tells one player.created of a new player and none of a known one, to whoever listens (spec 6)', async () => {
+  it('sends one player.created for a new player and none for a known one (spec 6)', async () => {
     const [first, second, third] = [newSubject(), newSubject(), newSubject()]
     const { data } = await game.graphql(game.platformKey, '{ streamCursor(environment: "production") }')
     const heard = game.subscribe(
@@ -141,7 +141,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
       data: { nickname: 'Ada', provider: 'custom' },
       scenarioId: null,
     })
-    // From here on it hears what happens while it listens.
+    // From here on the events are live, not replayed.
     const two = playerOf(await game.login(by(second), { provider: 'steam' }))
     expect(await heard.next()).toMatchObject({ playerId: two, nickname: null, provider: 'custom:steam' })
     for (const subject of [first, first]) playerOf(await game.login(by(subject, { nickname: 'Countess' })))
@@ -151,7 +151,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     await heard.close()
   })
 
-  it('logs the same player in again, with what the webhook says now (spec 2.3)', async () => {
+  it('logs the same player in again and applies the new nickname, avatar and data (spec 2.3)', async () => {
     const subject = newSubject()
     const first = await game.login(by(subject, { nickname: 'A', avatarUrl: 'https://a.example', data: { a: 1, b: 1 } }))
     const playerId = playerOf(first)
@@ -175,18 +175,18 @@ describe('a custom login (spec 3, spec 4.2)', () => {
   const LONGEST = '😀'.repeat(128)
 
   it.each<[what: string, webhook: Json | undefined, client: Json | undefined, expected: string | null]>([
-    ["the webhook's before the client's", 'webhook', 'client', 'webhook'],
-    ["the client's when the webhook has none", undefined, 'client', 'client'],
-    ["the client's when the webhook's is empty", '', 'client', 'client'],
-    ["the client's when the webhook's is null", null, 'client', 'client'],
-    ["the webhook's when the client has none", 'webhook', undefined, 'webhook'],
-    ["the webhook's when the client's is empty", 'webhook', '', 'webhook'],
-    ['none when both are empty', '', '', null],
-    ['none when both are absent', undefined, undefined, null],
-    ['none when both are null', null, null, null],
-    ["the client's of 128 characters, however many bytes", undefined, LONGEST, LONGEST],
+    ["the webhook's nickname before the client's", 'webhook', 'client', 'webhook'],
+    ["the client's nickname when the webhook has none", undefined, 'client', 'client'],
+    ["the client's nickname when the webhook's is empty", '', 'client', 'client'],
+    ["the client's nickname when the webhook's is null", null, 'client', 'client'],
+    ["the webhook's nickname when the client has none", 'webhook', undefined, 'webhook'],
+    ["the webhook's nickname when the client's is empty", 'webhook', '', 'webhook'],
+    ['no nickname when both are empty', '', '', null],
+    ['no nickname when both are absent', undefined, undefined, null],
+    ['no nickname when both are null', null, null, null],
+    ["a client's nickname of 128 emoji", undefined, LONGEST, LONGEST],
   ])(
-    'names a new player by %s, and later only as the webhook says (spec 2.3)',
+    'creates a player with %s, and only the webhook changes it later (spec 2.3)',
     async (_, webhook, client, expected) => {
       const subject = newSubject()
       const playerId = playerOf(
@@ -209,7 +209,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     ['', null],
     [null, null],
     [undefined, null],
-  ])('takes region and language of the client at creation and never again: %j', async (sent, expected) => {
+  ])('stores region and language of the client only at creation: %j', async (sent, expected) => {
     const subject = newSubject()
     const playerId = playerOf(await game.login(by(subject), sent === undefined ? {} : { region: sent, language: sent }))
     expect(await profileOf(playerId)).toMatchObject({ region: expected, language: expected })
@@ -220,8 +220,8 @@ describe('a custom login (spec 3, spec 4.2)', () => {
   })
 })
 
-describe('one subject in several places (spec 2.3)', () => {
-  it('is a player of its own under each provider, environment and project', async () => {
+describe('a subject (spec 2.3)', () => {
+  it('is a separate player under each provider, environment and project', async () => {
     const subject = newSubject()
     const { projectId, environments } = await createProject(game.app.pool, {
       name: 'Other',
@@ -265,7 +265,7 @@ describe('one subject in several places (spec 2.3)', () => {
     )
   })
 
-  it('is told from every other that only looks like it', async () => {
+  it('is distinct from every similar subject', async () => {
     const spelled = ['Zoë', 'Zoe\u0308', 'zoë', 'ZOË', 'Zoë ', ' Zoë', 'Zoë\u200b', 'Zoe', '"Zoë"', '{Zoë}', 'Zoë\\']
     const alike = [
       ...spelled,
@@ -291,7 +291,7 @@ describe('one subject in several places (spec 2.3)', () => {
   })
 })
 
-describe('a request that is none (decisions of the contract: 400, and every fault at once)', () => {
+describe('the body of a login request (decisions of the contract: 400, and every fault at once)', () => {
   const good = '"customData":{"answer":{"subject":"nobody"}}'
   const post = (body: BodyInit, headers: Record<string, string> = {}) =>
     game.request('POST', LOGIN, { body, headers: { 'x-sdk-key': game.sdkKey, ...headers } })
@@ -301,10 +301,10 @@ describe('a request that is none (decisions of the contract: 400, and every faul
     ['no customData', '{}', 'customData'],
     ['null for customData', '{"customData":null}', 'customData'],
     ['an array for customData', '{"customData":[{}]}', 'customData'],
-    ['a string for customData, even of JSON', '{"customData":"{}"}', 'customData'],
+    ['a string of JSON for customData', '{"customData":"{}"}', 'customData'],
     ['a number for customData', '{"customData":7}', 'customData'],
     ['true for customData', '{"customData":true}', 'customData'],
-    ['a second customData that is none', `{${good},"customData":[]}`, 'customData'],
+    ['a second customData that is an array', `{${good},"customData":[]}`, 'customData'],
     ['customData in another case', '{"CustomData":{},"customdata":{}}', 'customData'],
     ['a number for provider', text('provider', '1'), 'provider'],
     ['an object for provider', text('provider', '{"name":"default"}'), 'provider'],
@@ -322,7 +322,7 @@ describe('a request that is none (decisions of the contract: 400, and every faul
     ['a language with half a surrogate pair', text('language', '"\\udc00"'), 'language'],
     ['an object for language', text('language', '{}'), 'language'],
     [
-      'everything at once',
+      'a fault in every field',
       `{"customData":[],"provider":{},"nickname":1,"region":"${'x'.repeat(36)}","language":"\\u0000"}`,
       'customData',
       'provider',
@@ -330,7 +330,7 @@ describe('a request that is none (decisions of the contract: 400, and every faul
       'region',
       'language',
     ],
-    ['a fault behind an unknown provider', '{"customData":1,"provider":"unknown"}', 'customData'],
+    ['invalid customData and an unknown provider', '{"customData":1,"provider":"unknown"}', 'customData'],
   ])('is refused with %s', async (_, body, ...paths) => {
     await expectUntouched(async () => {
       const answer = await post(body)
@@ -344,16 +344,16 @@ describe('a request that is none (decisions of the contract: 400, and every faul
     `{"customData":{"answer":{"subject":"deep"},"x":${'['.repeat(depth - 2)}${']'.repeat(depth - 2)}}}`
 
   it.each<[what: string, body: BodyInit]>([
-    ['nothing', ''],
+    ['empty', ''],
     ['white space', ' \n'],
     ['not JSON', 'customData=1'],
-    ['cut', `{${good}`],
+    ['truncated', `{${good}`],
     ['more than one value', `{${good}}{}`],
-    ['a comma too many', `{${good},}`],
+    ['an object with a trailing comma', `{${good},}`],
     ['an array', `[{${good}}]`],
     ['a string', JSON.stringify(`{${good}}`)],
     ['null', 'null'],
-    ['begun by a byte order mark', Buffer.from(`\ufeff{${good}}`)],
+    ['preceded by a byte order mark', Buffer.from(`\ufeff{${good}}`)],
     ['not UTF-8', Buffer.concat([Buffer.from('{"customData":{"a":"'), Buffer.from([0xff]), Buffer.from('"}}')])],
     ['nested 65 deep', nested(65)],
     ['nested 400,000 deep', nested(400_000)],
@@ -363,7 +363,7 @@ describe('a request that is none (decisions of the contract: 400, and every faul
     })
   })
 
-  it('is refused with 413 when it is over 1 MiB, and taken when it is not', async () => {
+  it('is refused with 413 over 1 MiB and accepted up to 1 MiB', async () => {
     const sized = (bytes: number) => {
       const [head, tail] = ['{"customData":{"answer":{"subject":"large"},"x":"', '"}}']
       return `${head}${'x'.repeat(bytes - head.length - tail.length)}${tail}`
@@ -376,7 +376,7 @@ describe('a request that is none (decisions of the contract: 400, and every faul
     expect(operator.hits.at(-1)?.body.toString()).toBe(sized(1_048_576))
   })
 
-  it('is taken with fields that nobody knows, null for what may be absent, and any content type', async () => {
+  it('is accepted with unknown fields, null for optional fields and any content type', async () => {
     playerOf(await post(`{${good},"subject":"x","isAdmin":true,"":0,"__proto__":{"provider":"off"}}`))
     playerOf(await post(`{${good},"provider":null,"nickname":null,"region":null,"language":null}`))
     playerOf(await post(nested(64)))
@@ -390,11 +390,11 @@ describe('the SDK key (spec 5)', () => {
     ['missing', () => null],
     ['empty', () => ''],
     ['unknown', () => `twsdk_${'A'.repeat(43)}`],
-    ['cut', () => game.sdkKey.slice(0, -1)],
-    ['longer', () => `${game.sdkKey}A`],
+    ['truncated', () => game.sdkKey.slice(0, -1)],
+    ['too long', () => `${game.sdkKey}A`],
     ['in another case', () => game.sdkKey.toUpperCase()],
     ['only its prefix', () => 'twsdk_'],
-    ['two of them', () => `${game.sdkKey}, ${game.sdkKey}`],
+    ['two keys in one header', () => `${game.sdkKey}, ${game.sdkKey}`],
     ['a platform key', () => game.platformKey],
     ["a player's access token", async () => (await game.login(by(newSubject()))).body.accessToken],
     ["a player's refresh token", async () => (await game.login(by(newSubject()))).body.refreshToken],
@@ -408,7 +408,7 @@ describe('the SDK key (spec 5)', () => {
         return key
       },
     ],
-  ])('is refused before anything else is looked at when it is %s', async (_, makeKey) => {
+  ])('is refused before any other check when it is %s', async (_, makeKey) => {
     const sdkKey = await makeKey()
     const headers: Record<string, string> = sdkKey === null ? {} : { 'x-sdk-key': sdkKey }
     await expectUntouched(async () => {
@@ -421,7 +421,7 @@ describe('the SDK key (spec 5)', () => {
     })
   })
 
-  it('does not count where it could be logged, in the address and in the body', async () => {
+  it('is ignored in the URL and in the body, where it could be logged', async () => {
     const path = `${LOGIN}?x-sdk-key=${game.sdkKey}&sdkKey=${game.sdkKey}`
     const body = print({ customData: by(newSubject()), sdkKey: game.sdkKey })
     await expectUntouched(async () => {
@@ -438,15 +438,15 @@ describe('a provider that is disabled or not configured (spec 5, spec 7.1)', () 
     ['reserved', 'google'],
     ['reserved for devices', 'device'],
     ['in another case', 'Steam'],
-    ['with spaces around', ' steam '],
-    ['a name as it is bound', 'custom:steam'],
+    ['surrounded by spaces', ' steam '],
+    ['in the form of a bound identity', 'custom:steam'],
     ['33 characters long', 's'.repeat(33)],
     ['100,000 characters long', 's'.repeat(100_000)],
     ['a path', '../steam'],
-    ['what every object has', 'constructor'],
+    ['a property of every object', 'constructor'],
     ['SQL', "' OR enabled --"],
     ['two lines', 'steam\n'],
-  ])('fails every request for it: %s', async (_, name) => {
+  ])('refuses every login and calls no webhook: %s', async (_, name) => {
     await expectUntouched(async () => {
       expect(refusalOf(await game.login(by(newSubject()), { provider: name }))).toEqual(DISABLED)
       expect(await SURFACES.GraphQL('{}', { provider: name })).toEqual({
@@ -456,14 +456,14 @@ describe('a provider that is disabled or not configured (spec 5, spec 7.1)', () 
     })
   })
 
-  it('is one of its own environment: what production has staging has not', async () => {
+  it('is disabled in staging when only production configures it', async () => {
     await expectUntouched(async () => {
       const options = { provider: 'steam', sdkKey: game.stagingSdkKey }
       expect(refusalOf(await game.login(by(newSubject()), options))).toEqual(DISABLED)
     })
   })
 
-  it('counts from the very next login on, on every instance, and nobody loses anything by it (spec 4.3)', async () => {
+  it('refuses logins on every instance at once, and later logs the same player in (spec 4.3)', async () => {
     const subject = newSubject()
     const playerId = playerOf(await game.login(by(subject)))
     for (const _ of times(5, () => 0)) {
@@ -477,10 +477,10 @@ describe('a provider that is disabled or not configured (spec 5, spec 7.1)', () 
   })
 })
 
-describe('a login over REST, GraphQL and a WebSocket is one and the same (spec 9)', () => {
+describe('REST, GraphQL and WebSocket logins (spec 9)', () => {
   const surfaces = Object.entries(SURFACES)
 
-  it.each(surfaces)('creates a player over %s, and finds it over the others', async (_, logIn) => {
+  it.each(surfaces)('find the same player when the first login goes over %s', async (_, logIn) => {
     const subject = newSubject()
     const options = { nickname: 'client', region: 'eu', language: 'de', provider: 'steam' }
     const first = await logIn(print(by(subject, { data: { a: 1 } })), options)
@@ -497,7 +497,7 @@ describe('a login over REST, GraphQL and a WebSocket is one and the same (spec 9
     }
   })
 
-  it('is refused alike, with the same code and details', async () => {
+  it('are refused with the same code and details', async () => {
     const [banned, deleted, full] = [newSubject(), newSubject(), newSubject()]
     for (const [state, subject] of Object.entries({ banned, deleted })) {
       const playerId = playerOf(await game.login(by(subject)))
@@ -528,12 +528,12 @@ describe('a login over REST, GraphQL and a WebSocket is one and the same (spec 9
     }
   })
 
-  it('closes a socket whose SDK key does not hold (4403)', async () => {
+  it('close a socket with an invalid SDK key (4403)', async () => {
     const refused = overSocket({ sdkKey: `twsdk_${'A'.repeat(43)}` }, LOGIN_CUSTOM, { input: { customData: '{}' } })
     await expect(refused).rejects.toMatchObject({ code: 4403 })
   })
 
-  it('sends customData that is given as text to the byte, and an object by what it says (spec 4.4)', async () => {
+  it('send customData text byte for byte, and a customData object with the same value (spec 4.4)', async () => {
     const text =
       '{ "answer":{"subject":"exact"}, "steam":76561197960287930123, "a":1.0, "a" : [ ], "é":"\\u00e9\\ud800" }'
     for (const [, logIn] of surfaces) {
@@ -556,30 +556,30 @@ describe('a login over REST, GraphQL and a WebSocket is one and the same (spec 9
 
   it.each<[what: string, input: Record<string, unknown>]>([
     ['no customData', {}],
-    ['null', { customData: null }],
-    ['an array', { customData: [] }],
-    ['a number', { customData: 7 }],
-    ['true', { customData: true }],
+    ['null as customData', { customData: null }],
+    ['an array as customData', { customData: [] }],
+    ['a number as customData', { customData: 7 }],
+    ['true as customData', { customData: true }],
     ['text that is not JSON', { customData: 'ticket' }],
     ['the text of an array', { customData: '[]' }],
     ['the text of a string', { customData: '"{}"' }],
     ['empty text', { customData: '' }],
-    ['cut text', { customData: '{"a":1' }],
+    ['truncated text', { customData: '{"a":1' }],
     ['text nested 64 deep', { customData: `{"a":${'['.repeat(63)}${']'.repeat(63)}}` }],
     ['text nested 100,000 deep', { customData: `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}` }],
     ['an object nested 3,000 deep', { customData: JSON.parse(`{"a":${'['.repeat(3_000)}${']'.repeat(3_000)}}`) }],
     ['half a surrogate pair in the text', { customData: '{"a":"\ud800"}' }],
-    ['a number for nickname', { customData: '{}', nickname: 7 }],
-    ['an object for provider', { customData: '{}', provider: {} }],
-    ['a field that is none', { customData: '{}', subject: 'x' }],
-  ])('is INVALID_REQUEST over GraphQL with %s for customData', async (_, input) => {
+    ['a number as nickname', { customData: '{}', nickname: 7 }],
+    ['an object as provider', { customData: '{}', provider: {} }],
+    ['an unknown field', { customData: '{}', subject: 'x' }],
+  ])('answer INVALID_REQUEST over GraphQL to %s', async (_, input) => {
     await expectUntouched(async () => {
       const { data, errors } = await game.graphql({ 'x-sdk-key': game.sdkKey }, LOGIN_CUSTOM, { input })
       expect([data ?? null, errors?.[0]?.extensions.code]).toEqual([null, 'INVALID_REQUEST'])
     })
   })
 
-  it('is INVALID_REQUEST for an object nested 100,000 deep', async () => {
+  it('answer INVALID_REQUEST over GraphQL to an object nested 100,000 deep', async () => {
     const customData = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     await expectUntouched(async () => {
       const response = await fetch(`${game.baseUrl}/graphql`, {

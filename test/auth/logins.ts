@@ -23,7 +23,7 @@ export const INVALID_DATA = [401, 'custom auth invalid data', 'custom_auth_inval
 
 export let game: Game
 export let operator: Operator
-/** What every instance of the service on this database must agree on. */
+/** The keys that all instances on this database share. */
 export let shared: Keys
 /** A second instance on the same database. */
 export let other: Instance
@@ -57,7 +57,7 @@ export async function provideAll(): Promise<void> {
   expect((await game.setProviders({ default: provider() }, 'staging')).status).toBe(200)
 }
 
-/** The function that runs before the webhook's answer is sent, by the `gate` of its customData. */
+/** Functions that run before the webhook's answer is sent, by the `gate` in customData. */
 const gates = new Map<string, (hit: Hit) => Promise<unknown> | unknown>()
 
 export function during(act: (hit: Hit) => Promise<unknown> | unknown): string {
@@ -66,7 +66,7 @@ export function during(act: (hit: Hit) => Promise<unknown> | unknown): string {
   return gate
 }
 
-/** The webhook of these tests answers what customData tells it: `answer` as it stands, or a `status`. */
+/** The webhook of these tests does what customData says: it answers the text of `answer`, or a `status`. */
 const obey: Respond = async (hit, response) => {
   const asked = members(hit.customData)
   await gates.get(JSON.parse(asked.get('gate') ?? '""'))?.(hit)
@@ -76,14 +76,14 @@ const obey: Respond = async (hit, response) => {
 
 type Custom = { [key: string]: Json | undefined }
 
-/** customData that has the webhook name this subject. */
+/** customData that makes the webhook answer this subject. */
 export const by = (subject: string, answer: Custom = {}, gate?: string): Custom => ({
   answer: { subject, ...answer },
   gate,
 })
 
 let count = 0
-/** A subject that nobody has yet. */
+/** A subject that no player has yet. */
 export function newSubject(): string {
   count += 1
   return `subject ${count}`
@@ -103,7 +103,7 @@ export async function postTo(
   return { status: response.status, text, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** The player that an approved login names. */
+/** The player id in the access token of an approved login. */
 export function playerOf({ status: answered, body, text }: Pick<Answer, 'status' | 'body' | 'text'>): string {
   expect([answered, text]).toEqual([200, expect.stringContaining('accessToken')])
   return decodeJwt(body.accessToken).sub ?? expect.fail('no player')
@@ -117,7 +117,7 @@ export const refusalOf = ({ status: answered, body }: Pick<Answer, 'status' | 'b
 
 export const query = async (sql: string, values: unknown[] = []) => (await game.app.pool.query(sql, values)).rows
 
-/** How many rows the tables have that a login writes. */
+/** Row counts of the tables that a login writes to. */
 export async function countRows(): Promise<Record<string, string>> {
   const tables = ['players', 'identities', 'player_storage', 'events', 'refresh_tokens', 'login_log']
   const [counts] = await query(
@@ -151,7 +151,7 @@ export const created = (playerId: string) =>
 export const keys = (from: number, to: number, value: Json = 1): Record<string, Json> =>
   Object.fromEntries(times(to - from, (index) => [`key ${from + index}`, value]))
 
-/** Whatever is done writes nothing and asks no webhook. */
+/** Expects that `act` writes no row and calls no webhook. */
 export async function expectUntouched(act: () => Promise<void>): Promise<void> {
   const before = await countRows()
   const hits = operator.hits.length

@@ -10,7 +10,7 @@ import { createWebhook } from '../../src/auth/webhook.ts'
 import { times } from '../support/game.ts'
 import { approve, startOperator } from '../support/operator.ts'
 
-// Names of endpoints, asked of a name server of ours: it keeps silent of some, and says of all others that there are none.
+// Lookups of endpoints at a test name server. It does not answer for `silent` names and knows none of the others.
 
 const IS_RESPONSE = 0x8000
 const NO_SUCH_NAME = 3
@@ -34,7 +34,7 @@ afterAll(async () => {
   await new Promise<void>((resolve) => nameServer.close(resolve))
 })
 
-/** How often the system was asked meanwhile: each time takes one of its few threads until there is an answer. */
+/** The number of system lookups during `work`. Each occupies one of few threads until it is answered. */
 async function lookupsDuring(work: () => Promise<void>): Promise<number> {
   let lookups = 0
   const hook = createHook({
@@ -50,7 +50,7 @@ async function lookupsDuring(work: () => Promise<void>): Promise<number> {
   return lookups
 }
 
-it('a name that no name server answers for is unavailable, and keeps no other name from being looked up', async () => {
+it('a hostname that no name server answers for is unavailable and does not block lookups of other names', async () => {
   const webhook = createWebhook({ allowPrivateAddresses: true })
   const operator = await startOperator(approve({ subject: 'named' }))
   const { port } = new URL(operator.url)
@@ -72,7 +72,7 @@ it('a name that no name server answers for is unavailable, and keeps no other na
   })
   expect(lookups).toBe(1)
 
-  // What name servers do not know, the system may: of its own files, or within its own domain.
+  // The system may know a name that name servers do not: from its own files or its own domain.
   const known = await lookupsDuring(async () => {
     expect((await call('studio.unknown.example')).kind).toBe('unavailable')
   })
@@ -81,7 +81,7 @@ it('a name that no name server answers for is unavailable, and keeps no other na
   await operator.close()
 })
 
-it('a name of the machine’s own file is looked up there, whether or not name servers answer', async () => {
+it('a hostname in the hosts file is looked up by the system, even when no name server answers', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'tierway-names-'))
   const hostsFile = join(directory, 'hosts')
   await writeFile(hostsFile, '127.0.0.1 localhost\n10.0.0.7\tbackend Studio.Silent.Example # ours\n')

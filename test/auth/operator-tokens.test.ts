@@ -14,7 +14,7 @@ import { type Game, type GraphqlAnswer, type Instance, startGame, startInstance 
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
 
-/** Two seconds are promised; the rest is for a busy machine. */
+/** The promise is two seconds. The rest allows for a busy machine. */
 const WITHIN_MS = 3_000
 const ORIGIN = 'https://dashboard.example.com'
 const CREATE = `mutation ($input: CreateOperatorTokenInput!) { createOperatorToken(input: $input) {
@@ -25,7 +25,7 @@ const EVENTS = 'subscription { events(environment: "production") { cursor } }'
 
 let game: Game
 let key: TokenKey
-/** A second instance on the same database. Nothing but Postgres connects the two. */
+/** A second instance on the same database. Only Postgres connects the two. */
 let other: Instance
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ afterAll(async () => {
   await game?.stop()
 })
 
-/** What GraphQL calls a role. */
+/** The GraphQL name of a role. */
 function nameOf(role: Role): string {
   const type = schema.getType('Role')
   return (isEnumType(type) && type.getValues().find(({ value }) => value === role)?.name) || ''
@@ -82,7 +82,7 @@ interface Socket {
   readonly closed: Promise<{ code: number; reason: string }>
 }
 
-/** A socket that listens to events as soon as it may. */
+/** A socket that subscribes to events as soon as it is acknowledged. */
 function openSocket({ baseUrl }: { baseUrl: string }, params: object): Socket {
   const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   socket.on('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload: params })))
@@ -95,7 +95,7 @@ function openSocket({ baseUrl }: { baseUrl: string }, params: object): Socket {
   return { acknowledged, closed }
 }
 
-/** A stream of server-sent events that is open. */
+/** An open stream of server-sent events. */
 async function openStream({ baseUrl }: { baseUrl: string }, token: string): Promise<{ ended: Promise<unknown> }> {
   const response = await fetch(`${baseUrl}/graphql`, {
     method: 'POST',
@@ -107,7 +107,7 @@ async function openStream({ baseUrl }: { baseUrl: string }, token: string): Prom
 }
 
 describe('an operator token', () => {
-  it('does what its role may on every instance, over GraphQL and REST, and no more', async () => {
+  it('grants exactly its role on every instance, over GraphQL and REST', async () => {
     const admin = await newOperator(game.app.pool, game.projectId, 'admin')
     const viewer = await tokenOf(admin.key, 'viewer')
     for (const instance of [game, other]) {
@@ -122,7 +122,7 @@ describe('an operator token', () => {
     expect(codeOf(await ask(other, await tokenOf(admin.key, 'admin'), AUDIT))).toBe('ok')
   })
 
-  it('says who made it for whom, until when, in the audit log; and who acted with it', async () => {
+  it('is audited with its creator, operator and expiry, and calls with it are audited with the operator', async () => {
     const operator = await newOperator(game.app.pool, game.projectId, 'operator')
     const before = Math.floor(Date.now() / 1000) * 1000
     const { data } = await create(operator.key, 'operator', { expiresInSeconds: 43_200 })
@@ -156,7 +156,7 @@ describe('an operator token', () => {
     })
   })
 
-  it('lasts an hour unless told otherwise, and twelve at most; every fault is told at once', async () => {
+  it('lasts one hour by default and twelve at most, and every fault of a request is reported', async () => {
     const { key: by } = await newOperator(game.app.pool, game.projectId, 'viewer')
     const { iat = 0, exp = 0 } = decodeJwt(await tokenOf(by, 'viewer'))
     expect(exp - iat).toBe(3_600)
@@ -177,7 +177,7 @@ describe('an operator token', () => {
     expect(await faultsOf({ actor: '語'.repeat(128) })).toBeUndefined()
   })
 
-  it('has at most the role of its key, and makes no tokens: both are told and written down', async () => {
+  it('has at most the role of its key and creates no tokens; both attempts are refused and audited', async () => {
     const operator = await newOperator(game.app.pool, game.projectId, 'operator')
     const { errors } = await create(operator.key, 'admin')
     expect(errors?.[0]?.extensions).toMatchObject({
@@ -196,7 +196,7 @@ describe('an operator token', () => {
       ],
     })
     expect(again.data).toBeNull()
-    // The same attempt of a person and of nobody is nobody's, unless a minute has ended between them.
+    // Within a minute, the attempts with and without an operator share a row, which then has no operator.
     const denied = await deniedOf(operator)
     const row = { action: 'operator_token.create.denied', operator: null, claimed: false }
     const byToken = { ...row, operator: 'Zoë <zoe@studio.example>' }
@@ -208,7 +208,7 @@ describe('an operator token', () => {
       ])
   })
 
-  it('makes no platform keys, which would outlast it', async () => {
+  it('creates no platform keys, which would outlive it', async () => {
     const { key: by } = await newOperator(game.app.pool, game.projectId, 'admin')
     const document = 'mutation ($input: CreatePlatformKeyInput!) { createPlatformKey(input: $input) { key } }'
     const input = { role: nameOf('admin'), reason: 'test' }
@@ -217,7 +217,7 @@ describe('an operator token', () => {
     expect(codeOf(await game.graphql(by, document, { input }))).toBe('ok')
   })
 
-  it('ends with its time: calls, sockets and streams, on every instance', async () => {
+  it('expires for calls, sockets and streams on every instance', async () => {
     const { key: by } = await newOperator(game.app.pool, game.projectId, 'viewer')
     const token = await tokenOf(by, 'viewer', { expiresInSeconds: 5 })
     const elapsed = startStopwatch()
@@ -231,7 +231,7 @@ describe('an operator token', () => {
     for (const instance of [game, other]) expect(codeOf(await ask(instance, token))).toBe('INVALID_TOKEN')
   })
 
-  it('ends with its key: calls, sockets and streams, on every instance, within two seconds', async () => {
+  it('ends for calls, sockets and streams on every instance within two seconds after its key is revoked', async () => {
     const operator = await newOperator(game.app.pool, game.projectId, 'admin')
     const token = await tokenOf(operator.key, 'viewer')
     const sockets = [game, other].map((instance) => openSocket(instance, { authorization: `Bearer ${token}` }))
@@ -259,7 +259,7 @@ describe('an operator token', () => {
     ).toBe(401)
   })
 
-  it('is of its project alone', async () => {
+  it('is invalid for another database, even with the same token keys', async () => {
     const elsewhere = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
     try {
       // The same keys sign for both, but the other database has no such key.
@@ -272,8 +272,8 @@ describe('an operator token', () => {
 
 const base64url = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 
-describe('a token that is not entirely as it was issued is an invalid token', () => {
-  /** Signs what a real token says, but for some of it. */
+describe('a forged operator token', () => {
+  /** Signs a copy of a real token with some parts changed. */
   async function forge(
     { header = {}, claims = {} }: { header?: object; claims?: object },
     by: TokenKey = key,
@@ -284,27 +284,27 @@ describe('a token that is not entirely as it was issued is an invalid token', ()
       .sign(await importJWK({ ...by }, 'EdDSA'))
   }
 
-  it('as the same signature of the same claims shows', async () => {
+  it('is accepted when nothing is changed', async () => {
     expect(codeOf(await ask(game, await forge({})))).toBe('ok')
   })
 
   it.each([
-    ['of players', { claims: { aud: 'tierway' } }],
-    ['of another issuer', { claims: { iss: 'other' } }],
-    ['of another project', { claims: { prj: randomUUID() } }],
-    ['of a key that nobody has', { claims: { sub: randomUUID() } }],
-    ['of no role', { claims: { role: 'owner' } }],
-    ['of nobody', { claims: { act: undefined } }],
-    ['that is over', { claims: { exp: Math.floor(Date.now() / 1000) - 1 } }],
-    ['without an end', { claims: { exp: undefined } }],
-    ['of a player’s type', { header: { typ: 'at+jwt' } }],
-    ['without a type', { header: { typ: undefined } }],
-    ['of a key that is not in the ring', { header: { kid: 'other' } }],
-  ])('one %s', async (_, change) => {
+    ['the audience of player tokens', { claims: { aud: 'tierway' } }],
+    ['another issuer', { claims: { iss: 'other' } }],
+    ['another project', { claims: { prj: randomUUID() } }],
+    ['an unknown platform key', { claims: { sub: randomUUID() } }],
+    ['an unknown role', { claims: { role: 'owner' } }],
+    ['no operator', { claims: { act: undefined } }],
+    ['an expiry in the past', { claims: { exp: Math.floor(Date.now() / 1000) - 1 } }],
+    ['no expiry', { claims: { exp: undefined } }],
+    ['the type of player tokens', { header: { typ: 'at+jwt' } }],
+    ['no type', { header: { typ: undefined } }],
+    ['an unknown kid', { header: { kid: 'other' } }],
+  ])('is refused with %s', async (_, change) => {
     expect(codeOf(await ask(game, await forge(change)))).toBe('INVALID_TOKEN')
   })
 
-  it('one of another key, one without a signature, and one that was changed or cut', async () => {
+  it('is refused with another signing key, without a signature, changed or truncated', async () => {
     const real = await tokenOf(game.platformKey, 'viewer')
     const [head = '', claims = '', signature = ''] = real.split('.')
     const admin = base64url({ ...decodeJwt(real), role: 'admin' })
@@ -315,12 +315,12 @@ describe('a token that is not entirely as it was issued is an invalid token', ()
       ...[`${head}.${admin}.${signature}`, `${head}.${claims}.`, `${head}.${claims}`, head, `${real}x`, `${real}.x`],
       `${head}.${claims}${'A'.repeat(8_000)}.${signature}`,
     ]
-    // Also once the real one is known.
+    // Also after the real token was used.
     expect(codeOf(await ask(game, real))).toBe('ok')
     for (const token of forged) expect([token, codeOf(await ask(game, token))]).toEqual([token, 'INVALID_TOKEN'])
   })
 
-  it('a player’s token is no operator’s, and an operator’s no player’s', async () => {
+  it('is refused with the claims of a player token, and neither kind works in place of the other', async () => {
     const player = await game.player()
     const forged = await forge({ header: { typ: 'op+jwt' }, claims: decodeJwt(player.token) })
     expect(codeOf(await ask(game, forged))).toBe('INVALID_TOKEN')
@@ -329,7 +329,7 @@ describe('a token that is not entirely as it was issued is an invalid token', ()
   })
 })
 
-describe('examples/operator-tokens.mjs, a back end for pages of a browser', () => {
+describe('the example back end examples/operator-tokens.mjs', () => {
   let child: ChildProcess
   let url = ''
 
@@ -351,7 +351,7 @@ describe('examples/operator-tokens.mjs, a back end for pages of a browser', () =
 
   const exchange = (cookie: string) => fetch(url, { method: 'POST', headers: { cookie } })
 
-  it('exchanges a session for a token, with which a page calls from its own origin', async () => {
+  it('exchanges a session for a token that a page can use from its own origin', async () => {
     const answer = await exchange('theme=dark; session=session-of-grace')
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store'])
     const { token, actor } = (await answer.json()) as { token: string; actor: string }
@@ -366,7 +366,7 @@ describe('examples/operator-tokens.mjs, a back end for pages of a browser', () =
     expect(await page.json()).toEqual({ data: { project: { projectId: game.projectId } } })
   })
 
-  it('gives nobody else one', async () => {
+  it('answers 401 without a valid session and 404 to other requests', async () => {
     for (const cookie of ['', 'session=of-nobody', 'xsession=session-of-ada']) {
       expect((await exchange(cookie)).status).toBe(401)
     }

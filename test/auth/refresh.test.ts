@@ -22,7 +22,7 @@ import { type Operator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../support/surfaces.ts'
 
-// What a login gives, and how long it lasts: refresh tokens, their families and their end.
+// The tokens of a login: lifetimes, refreshes, token families and logout.
 
 const REFRESH = '/sdk/v1/authorization/refresh'
 const LOGOUT = '/sdk/v1/authorization/logout'
@@ -115,7 +115,7 @@ const age = (playerId: string, interval: string) =>
     [playerId, interval],
   )
 
-/** What the environment's tables say of a player's tokens, the oldest first. */
+/** The rows of a player's refresh tokens, the oldest first. */
 const rowsOf = (playerId: string) =>
   query('SELECT * FROM refresh_tokens WHERE player_id = $1 ORDER BY created_at, rotated_at NULLS LAST', [playerId])
 
@@ -125,7 +125,7 @@ const readPlayer = (accessToken: string) =>
   game.request('POST', '/sdk/v1/player/get', { body: '{}', headers: { authorization: `Bearer ${accessToken}` } })
 
 describe('the tokens of a login (spec 5, spec 8)', () => {
-  it('are an access token of exactly 24 hours that names the player, project and environment', async () => {
+  it('include an access token that lasts exactly 24 hours and names the player, project and environment', async () => {
     const { accessToken, playerId, refreshToken } = await logIn()
     for (const token of [accessToken, (await next(refreshToken)).accessToken]) {
       const { iat = 0, exp = 0, ...claims } = decodeJwt(token)
@@ -145,7 +145,7 @@ describe('the tokens of a login (spec 5, spec 8)', () => {
     }
   })
 
-  it('are a refresh token of exactly 7 days, counted anew with each use', async () => {
+  it('include a refresh token that lasts exactly 7 days, as does each one that replaces it', async () => {
     const { refreshToken, playerId } = await logIn()
     expect(refreshToken).toMatch(TOKEN)
     const child = await next(refreshToken)
@@ -159,14 +159,14 @@ describe('the tokens of a login (spec 5, spec 8)', () => {
     expect(lifetimes).toEqual(times(2, () => ({ seconds: 604_800, is_new: true })))
   })
 
-  it('are never the same twice', async () => {
+  it('are different for each login and refresh', async () => {
     const logins = await Promise.all(times(100, () => logIn('one of many')))
     const pairs: Pair[] = [...logins, ...(await Promise.all(logins.map(({ refreshToken }) => next(refreshToken))))]
     expect(new Set(pairs.map(({ refreshToken }) => refreshToken)).size).toBe(200)
     expect(new Set(pairs.map(({ accessToken }) => decodeJwt(accessToken).jti)).size).toBe(200)
   })
 
-  it('stand in no table: only what cannot be turned back into them', async () => {
+  it('are not stored in any table, in any encoding', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     // A repeated answer is computed again: from the stored row and from the token that only the client has.
@@ -210,7 +210,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     for (const { accessToken } of [login, pair]) expect((await readPlayer(accessToken)).status).toBe(200)
   })
 
-  it('goes on for as long as it is used: thirty generations of one family', async () => {
+  it('can be repeated for thirty generations of one family', async () => {
     const login = await logIn()
     let token = login.refreshToken
     for (const _ of times(30, () => 0)) token = (await next(token)).refreshToken
@@ -221,7 +221,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     expect(rows.filter(({ revoked_at }) => revoked_at !== null)).toHaveLength(0)
   })
 
-  it('makes no player, asks no webhook and tells no event', async () => {
+  it('creates no player, calls no webhook and writes no event', async () => {
     const { refreshToken } = await logIn()
     const counts = () =>
       query(
@@ -236,7 +236,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
   it.each([
     ['one service', () => [game, game]],
     ['two services on one database', () => [game, other]],
-  ] as const)('answers fifty concurrent uses of one token with one and the same pair: %s', async (_, instances) => {
+  ] as const)('answers fifty concurrent uses of one token with the same pair, on %s', async (_, instances) => {
     for (const round of times(5, (index) => index)) {
       const { refreshToken, playerId } = await logIn()
       const answers = await Promise.all(
@@ -251,14 +251,14 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     }
   })
 
-  it('answers the same pair to the byte when the answer was lost, up to 10 s later, on any instance', async () => {
+  it('answers a repeat within 10 s with the same pair, on any instance', async () => {
     const { refreshToken, playerId } = await logIn()
     const first = await refresh(refreshToken)
     for (const instance of [game, other, game, other]) {
       expect((await refreshAt(instance, refreshToken)).text).toBe(first.text)
     }
     const before = await rowsOf(playerId)
-    // Later, but not too late.
+    // Later, but within the 10 s.
     await age(playerId, '5 seconds')
     const later = pairOf(await refresh(refreshToken))
     expect(later.refreshToken).toBe(first.body.refreshToken)
@@ -266,7 +266,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     await next(later.refreshToken)
   })
 
-  it('is answered again after its COMMIT whose answer was lost', async () => {
+  it('succeeds on a retry when the answer to COMMIT is lost', async () => {
     const proxy = await startProxy(game.databaseUrl)
     const instance = await startInstance(proxy.url, shared)
     const { refreshToken, playerId } = await logIn()
@@ -281,7 +281,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     await proxy.close()
   })
 
-  it('uses nothing up when Postgres is away', async () => {
+  it('does not use up the token while Postgres is unreachable', async () => {
     const proxy = await startProxy(game.databaseUrl)
     const instance = await startInstance(proxy.url, shared)
     const { refreshToken, playerId } = await logIn()
@@ -295,8 +295,8 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
   })
 })
 
-describe('a token that is used again ends its whole family (decisions of the contract)', () => {
-  it('after 10 s: parents, children, all', async () => {
+describe('the reuse of a refresh token (decisions of the contract)', () => {
+  it('ends every token of the family after 10 s', async () => {
     const login = await logIn()
     const tokens = [login.refreshToken]
     for (const _ of times(4, () => 0)) tokens.push((await next(tokens.at(-1) ?? '')).refreshToken)
@@ -306,14 +306,14 @@ describe('a token that is used again ends its whole family (decisions of the con
     for (const { revoked_at } of await rowsOf(login.playerId)) expect(revoked_at).not.toBeNull()
   })
 
-  it('after 10 s also when its child was never used', async () => {
+  it('ends the family after 10 s, even when the child was never used', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     await age(login.playerId, '11 seconds')
     await expectEnded(login.refreshToken, child.refreshToken, login.refreshToken)
   })
 
-  it('inside the 10 s when its child has been used: two generations old', async () => {
+  it('ends the family within the 10 s when the child has been used', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     const grandchild = await next(child.refreshToken)
@@ -321,14 +321,14 @@ describe('a token that is used again ends its whole family (decisions of the con
     await expectEnded(child.refreshToken, grandchild.refreshToken)
   })
 
-  it('inside the 10 s when it is older still', async () => {
+  it('ends the family within the 10 s when the token is several generations old', async () => {
     const login = await logIn()
     let token = login.refreshToken
     for (const _ of times(5, () => 0)) token = (await next(token)).refreshToken
     await expectEnded(login.refreshToken, token)
   })
 
-  it('but no other login of the player, and no other player', async () => {
+  it('ends no other login of the player and no login of other players', async () => {
     const [one, two, stranger] = [await logIn('several'), await logIn('several'), await logIn()]
     expect(one.playerId).toBe(two.playerId)
     await next(one.refreshToken)
@@ -339,17 +339,17 @@ describe('a token that is used again ends its whole family (decisions of the con
     for (const { refreshToken } of [two, stranger, await logIn('several')]) await next(refreshToken)
   })
 
-  it('when a thief and its owner use it: whoever comes second after 10 s ends it for both', async () => {
+  it('ends the tokens of a thief, too, when the owner reuses the stolen token after 10 s', async () => {
     const stolen = await logIn()
     const thief = await next(stolen.refreshToken)
     const more = await next(thief.refreshToken)
     await age(stolen.playerId, '11 seconds')
     await expectEnded(stolen.refreshToken, thief.refreshToken, more.refreshToken)
-    // The way back is a login.
+    // The way back is a new login.
     pairOf(await refresh((await logIn()).refreshToken))
   })
 
-  it('is one of two outcomes, never a third, when it is repeated while its child is used: forty times', async () => {
+  it('either repeats the pair or ends the family when it races a use of the child, in forty rounds', async () => {
     const outcomes = new Set<number>()
     for (const round of times(40, (index) => index)) {
       const { refreshToken } = await logIn()
@@ -372,7 +372,7 @@ describe('a token that is used again ends its whole family (decisions of the con
     for (const outcome of outcomes) expect([200, 401]).toContain(outcome)
   })
 
-  it('for good when fifty come at once', async () => {
+  it('ends every token of the family in fifty concurrent calls', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     await age(login.playerId, '11 seconds')
@@ -383,19 +383,19 @@ describe('a token that is used again ends its whole family (decisions of the con
     )
     for (const answer of answers.slice(0, 25)) expect(refusalOf(answer)).toEqual(INVALID_TOKEN)
     const lucky = new Set(answers.slice(25).flatMap(({ status, body }) => (status === 200 ? [body.refreshToken] : [])))
-    // A caller before the first reuse got a pair, which has ended with the others.
+    // A call before the first reuse may get a pair, which ends with the family.
     expect(lucky.size).toBeLessThanOrEqual(1)
     await expectEnded(login.refreshToken, child.refreshToken, ...lucky)
   })
 })
 
-describe('a refresh token that is refused (spec 5)', () => {
-  it('ends after its 7 days, and an expired one ends nothing else', async () => {
+describe('a refresh token (spec 5)', () => {
+  it('is refused once it expires, and ends no other token then', async () => {
     const login = await logIn()
     await query(`UPDATE refresh_tokens SET expires_at = clock_timestamp() WHERE player_id = $1`, [login.playerId])
     await expectEnded(login.refreshToken, login.refreshToken)
     expect(await rowsOf(login.playerId)).toMatchObject([{ rotated_at: null }])
-    // One that was used just before it expired.
+    // A token that was used just before it expired.
     const second = await logIn()
     const child = await next(second.refreshToken)
     await query(
@@ -406,7 +406,7 @@ describe('a refresh token that is refused (spec 5)', () => {
     await next(child.refreshToken)
   })
 
-  it('is good until then', async () => {
+  it('is accepted until it expires', async () => {
     const login = await logIn()
     await query(
       `UPDATE refresh_tokens SET expires_at = clock_timestamp() + interval '20 seconds' WHERE player_id = $1`,
@@ -415,7 +415,7 @@ describe('a refresh token that is refused (spec 5)', () => {
     await next(login.refreshToken)
   })
 
-  it('is none in another environment or project, and takes no harm there', async () => {
+  it('is refused with the SDK key of another environment or project, and stays valid', async () => {
     const { environments } = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
     const foreign = await createSdkKey(game.app.pool, environments.get('production') ?? '')
     const login = await logIn()
@@ -435,14 +435,14 @@ describe('a refresh token that is refused (spec 5)', () => {
   it.each([
     ['banned', [403, 'player banned', 'player_banned']],
     ['deleted', [403, 'player deleted', 'player_deleted']],
-  ])('is refused with 403 while its player is %s, and not used up by that (spec 7.1)', async (state, refusal) => {
+  ])('is refused with 403 while its player is %s, and is not used up (spec 7.1)', async (state, refusal) => {
     const login = await logIn()
     const { refreshToken, accessToken } = await next(login.refreshToken)
     const become = (status: string) => query('UPDATE players SET status = $1 WHERE id = $2', [status, login.playerId])
     await become(state)
     for (const instance of [game, other, game]) {
       expect(refusalOf(await refreshAt(instance, refreshToken))).toEqual(refusal)
-      // Nor is the pair answered again.
+      // A repeat of the used token is refused as well.
       expect(refusalOf(await refreshAt(instance, login.refreshToken))).toEqual(refusal)
     }
     expect(refusalOf(await readPlayer(accessToken))).toEqual(refusal)
@@ -451,7 +451,7 @@ describe('a refresh token that is refused (spec 5)', () => {
     await next(refreshToken)
   })
 
-  it('is refused with 403 when its player has been deleted, though that ended all of its logins (spec 7.1)', async () => {
+  it('is refused with 403, not 401, after deletePlayer ended its login (spec 7.1)', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     const mutation = 'mutation ($input: DeletePlayerInput!) { deletePlayer(input: $input) { player { status } } }'
@@ -461,7 +461,7 @@ describe('a refresh token that is refused (spec 5)', () => {
       expect(refusalOf(await refresh(refreshToken))).toEqual([403, 'player deleted', 'player_deleted'])
   })
 
-  it('is refused whatever else is put in its place', async () => {
+  it('is refused when it is altered or replaced by another key, an id or a stored hash', async () => {
     const login = await logIn()
     const secret = login.refreshToken.slice('twrt_'.length)
     const forged = [
@@ -495,23 +495,23 @@ describe('a refresh token that is refused (spec 5)', () => {
     ['8 KB', () => `twrt_${'A'.repeat(8192)}`],
     ['a megabyte', () => 'A'.repeat(1_000_000)],
     ['a forged token of alg none', ({ playerId }) => `${[{ alg: 'none' }, { sub: playerId }].map(encode).join('.')}.`],
-  ])('is refused when it is %s: 401 like any other that is none', async (_, make) => {
+  ])('is refused with 401 when it is %s', async (_, make) => {
     const login = await logIn()
     const token = await make(login)
     expect(refusalOf(await refresh(token))).toEqual(INVALID_TOKEN)
-    // For a logout it is one that has ended already.
+    // A logout treats it as a token that has already ended.
     expect((await logOut(token)).status).toBe(204)
     await next(login.refreshToken)
   })
 
   it.each<[what: string, body: string]>([
-    ['nothing', '{}'],
+    ['missing', '{}'],
     ['null', '{"refreshToken":null}'],
     ['a number', '{"refreshToken":1}'],
     ['a list', '{"refreshToken":["twrt_"]}'],
-    ['an empty text', '{"refreshToken":""}'],
-    ['a name in another case', '{"refreshtoken":"twrt_"}'],
-  ])('is an invalid request when there is %s', async (_, body) => {
+    ['an empty string', '{"refreshToken":""}'],
+    ['named in another case', '{"refreshtoken":"twrt_"}'],
+  ])('is an invalid request when it is %s', async (_, body) => {
     const headers = { 'x-sdk-key': game.sdkKey }
     for (const path of [REFRESH, LOGOUT]) {
       const answer = await game.request('POST', path, { body, headers })
@@ -520,7 +520,7 @@ describe('a refresh token that is refused (spec 5)', () => {
     }
   })
 
-  it('needs an SDK key that holds, before anything else', async () => {
+  it('needs a valid SDK key, which is checked first', async () => {
     const { refreshToken } = await logIn()
     const { id, key } = await createSdkKey(game.app.pool, game.environmentId)
     await query('UPDATE sdk_keys SET revoked_at = now() WHERE id = $1', [id])
@@ -534,15 +534,15 @@ describe('a refresh token that is refused (spec 5)', () => {
   })
 })
 
-describe('a token for something else (spec 5)', () => {
-  it('opens nothing where an access token is asked for: neither a refresh token nor an SDK key', async () => {
+describe('an access token (spec 5)', () => {
+  it('cannot be replaced by a refresh token or an SDK key', async () => {
     const login = await logIn()
     const { refreshToken } = await next(login.refreshToken)
     for (const token of [refreshToken, login.refreshToken, game.sdkKey, refreshToken.slice(5)])
       expect(refusalOf(await readPlayer(token))).toEqual(INVALID_TOKEN)
   })
 
-  it('of a login opens nothing once somebody else has signed it: HS256 with our public key, alg none', async () => {
+  it('is refused when it is signed with the public key, unsigned or changed', async () => {
     const { accessToken } = await logIn()
     const [jwk] = (await game.request('GET', '/.well-known/jwks.json')).body.keys
     const header = { typ: 'at+jwt', kid: jwk.kid }
@@ -573,7 +573,7 @@ describe('a token for something else (spec 5)', () => {
 })
 
 describe('a logout (decisions of the contract: 204)', () => {
-  it('ends the login, with every token that came from it', async () => {
+  it('ends every refresh token of the login', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     const answer = await logOut(child.refreshToken)
@@ -582,7 +582,7 @@ describe('a logout (decisions of the contract: 204)', () => {
     for (const { revoked_at } of await rowsOf(login.playerId)) expect(revoked_at).not.toBeNull()
   })
 
-  it('ends it with an older token, too', async () => {
+  it('ends the login even when it gets an older token', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     const grandchild = await next(child.refreshToken)
@@ -590,14 +590,14 @@ describe('a logout (decisions of the contract: 204)', () => {
     await expectEnded(grandchild.refreshToken, child.refreshToken, login.refreshToken)
   })
 
-  it('is 204 for a token that has ended, expired or never was', async () => {
+  it('answers 204 for an ended, expired or unknown token', async () => {
     const [login, expired] = [await logIn(), await logIn()]
     await query('UPDATE refresh_tokens SET expires_at = clock_timestamp() WHERE player_id = $1', [expired.playerId])
     const tokens = [login.refreshToken, login.refreshToken, expired.refreshToken, `twrt_${'A'.repeat(43)}`, 'x', 'é']
     for (const token of tokens) expect((await logOut(token)).status).toBe(204)
   })
 
-  it('keeps the moment at which the login ended, however often it is asked for', async () => {
+  it('keeps the time of the first logout when it is repeated', async () => {
     const login = await logIn()
     await logOut(login.refreshToken)
     const before = await rowsOf(login.playerId)
@@ -606,7 +606,7 @@ describe('a logout (decisions of the contract: 204)', () => {
     expect(await rowsOf(login.playerId)).toEqual(before)
   })
 
-  it('ends no other login of the player, and none with the key of another environment', async () => {
+  it('ends no other login of the player, and nothing with the SDK key of another environment', async () => {
     const [one, two] = [await logIn('two phones'), await logIn('two phones')]
     expect((await logOut(one.refreshToken, game.stagingSdkKey)).status).toBe(204)
     const child = await next(one.refreshToken)
@@ -615,7 +615,7 @@ describe('a logout (decisions of the contract: 204)', () => {
     await next(two.refreshToken)
   })
 
-  it('is open to a player that is banned', async () => {
+  it('works for a banned player', async () => {
     const login = await logIn()
     await query(`UPDATE players SET status = 'banned' WHERE id = $1`, [login.playerId])
     expect((await logOut(login.refreshToken)).status).toBe(204)
@@ -623,7 +623,7 @@ describe('a logout (decisions of the contract: 204)', () => {
     await expectEnded(login.refreshToken)
   })
 
-  it('that races refreshes of its token leaves none alive: thirty times', async () => {
+  it('leaves no token valid when it races refreshes, in thirty rounds', async () => {
     for (const round of times(30, (index) => index)) {
       const { refreshToken } = await logIn()
       const [out, ...refreshed] = await Promise.all([
@@ -637,7 +637,7 @@ describe('a logout (decisions of the contract: 204)', () => {
     }
   })
 
-  it('closes the sockets of that login and of no other, with a code that clients retry (4403)', async () => {
+  it('closes the sockets of that login, and no others, with 4403', async () => {
     const [one, two] = [await logIn('sockets'), await logIn('sockets')]
     const open = async ({ accessToken }: Pair) => {
       const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
@@ -658,7 +658,7 @@ describe('a logout (decisions of the contract: 204)', () => {
   })
 })
 
-describe('refresh and logout over REST, GraphQL and a WebSocket are one and the same (spec 9)', () => {
+describe('refresh and logout over REST, GraphQL and WebSocket (spec 9)', () => {
   const REFRESH_TOKENS = `mutation ($input: RefreshTokensInput!) {
     refreshTokens(input: $input) { accessToken refreshToken } }`
   const LOG_OUT = `mutation ($input: LogoutInput!) { logout(input: $input) { done } }`
@@ -714,26 +714,26 @@ describe('refresh and logout over REST, GraphQL and a WebSocket are one and the 
 
   const refused = { code: 'INVALID_TOKEN', message: 'invalid token' }
 
-  it.each(surfaces)('a token used over %s answers the same pair over the others', async (_, surface) => {
+  it.each(surfaces)('answer the same pair when a token is first used over %s', async (_, surface) => {
     const login = await logIn()
     const first = await surface.refresh(login.refreshToken)
     expect(first).toEqual({ ok: { accessToken: expect.any(String), refreshToken: expect.stringMatching(TOKEN) } })
     for (const [, another] of surfaces) expect(await another.refresh(login.refreshToken)).toEqual(first)
     const child = (first as { ok: Pair }).ok.refreshToken
     expect(await surface.refresh(child)).toMatchObject({ ok: {} })
-    // And one that is used again ends its family everywhere.
+    // Reuse ends the family on all of them.
     expect(await surface.refresh(login.refreshToken)).toEqual(refused)
     for (const [, another] of surfaces) expect(await another.refresh(child)).toEqual(refused)
   })
 
-  it.each(surfaces)('a logout over %s counts over the others', async (_, surface) => {
+  it.each(surfaces)('end the login everywhere when the logout goes over %s', async (_, surface) => {
     const { refreshToken } = await logIn()
     for (const [, another] of [['', surface] as const, ...surfaces])
       expect(await another.logOut(refreshToken)).toEqual({ ok: { done: true } })
     for (const [, another] of surfaces) expect(await another.refresh(refreshToken)).toEqual(refused)
   })
 
-  it('is refused alike, with the same code and message', async () => {
+  it('are refused with the same code and message', async () => {
     const [banned, deleted, good] = [await logIn(), await logIn(), await logIn()]
     await query(`UPDATE players SET status = 'banned' WHERE id = $1`, [banned.playerId])
     await query(`UPDATE players SET status = 'deleted' WHERE id = $1`, [deleted.playerId])

@@ -27,7 +27,7 @@ async function rehearse(input: object, credentials = game.platformKey) {
 }
 
 describe('a dry run of a login', () => {
-  it('sends the very customData, signed, tells the subject, and makes nobody', async () => {
+  it('sends customData unchanged, answers the subject and writes nothing', async () => {
     const { data } = await rehearse({ customData: '{"n": 12345678901234567890, "player": "ada"}' })
     expect(data.testAuthProvider).toMatchObject({
       status: 200,
@@ -41,7 +41,7 @@ describe('a dry run of a login', () => {
     }
   })
 
-  it('tells what the login would store, each value byte for byte, and what not', async () => {
+  it('answers what a login would store, byte for byte, and notes what it would ignore', async () => {
     const STORED =
       'mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { nickname avatarUrl data dataText notes } }'
     const stored = async () => {
@@ -69,18 +69,18 @@ describe('a dry run of a login', () => {
 
   it.each([
     ['a denial', status(403), 401, 'CUSTOM_AUTH_REJECTED', [403]],
-    ['a failure, three times', status(500), 503, 'CUSTOM_AUTH_UNAVAILABLE', [500, 500, 500]],
+    ['three failures', status(500), 503, 'CUSTOM_AUTH_UNAVAILABLE', [500, 500, 500]],
     ['a redirect', status(302), 502, 'CUSTOM_AUTH_INVALID_RESPONSE', [302]],
-    ['an answer that is none', approve('[]'), 502, 'CUSTOM_AUTH_INVALID_RESPONSE', [200]],
+    ['an invalid answer', approve('[]'), 502, 'CUSTOM_AUTH_INVALID_RESPONSE', [200]],
     ['data over the limits', approve({ subject: 'a', data: { '': 1 } }), 401, 'CUSTOM_AUTH_INVALID_DATA', [200]],
-  ])('tells what a client would get after %s (spec 7.1)', async (_what, respond, code, outcome, attempts) => {
+  ])('answers what a client would get after %s (spec 7.1)', async (_what, respond, code, outcome, attempts) => {
     operator.answer(respond)
     const { data } = await rehearse({})
     expect(data.testAuthProvider).toMatchObject({ status: code, outcome, subject: null })
     expect(data.testAuthProvider.attempts.map((attempt: { status: number }) => attempt.status)).toEqual(attempts)
   })
 
-  it('shows the beginning of an answer that refuses, without what it repeats, and a hint', async () => {
+  it('shows the start of a refusal, without customData and secrets, and a hint', async () => {
     const token = 'a-token-of-the-player'
     const say = (code: number, body: string | Buffer, type = 'text/plain') =>
       operator.answer((_hit, response) => void response.writeHead(code, { 'content-type': type }).end(body))
@@ -100,7 +100,7 @@ describe('a dry run of a login', () => {
       say(400, body)
       expect(await attempt()).toMatchObject({ status: 400, excerpt: null })
     }
-    // As PHP writes JSON, in an address, and a part of it.
+    // As PHP writes JSON, in a URL, and as a part of the value.
     const escaped = JSON.stringify({ error: 'ab/cdefgh"ij' }).replaceAll('/', '\\/')
     for (const [sent, body, excerpt] of [
       ['ab/cdefgh"ij', escaped, '{"error":"…"}'],
@@ -119,7 +119,7 @@ describe('a dry run of a login', () => {
     expect(await attempt()).toMatchObject({ status: 500, excerpt: null, hint: null })
   })
 
-  it('does not wait for an answer that refuses and never ends', async () => {
+  it('does not wait for the end of a refusal that never ends', async () => {
     operator.answer((_hit, response) => void response.writeHead(403).write('not today'))
     const { data } = await rehearse({})
     const { attempts } = data.testAuthProvider
@@ -127,7 +127,7 @@ describe('a dry run of a login', () => {
     expect(attempts[0].milliseconds).toBeLessThan(2_500)
   })
 
-  it('tells of a provider that is disabled or not there (spec 5)', async () => {
+  it('answers CUSTOM_AUTH_DISABLED for a disabled or unknown provider (spec 5)', async () => {
     for (const provider of ['off', 'nobody', 'google']) {
       const { data } = await rehearse({ provider })
       expect(data.testAuthProvider).toEqual({
@@ -139,7 +139,7 @@ describe('a dry run of a login', () => {
     }
   })
 
-  it('is for admins; who tries is in the audit log', async () => {
+  it('needs the admin role, and a refused attempt is audited', async () => {
     const { errors } = await rehearse({}, await game.key('operator'))
     expect(errors?.[0]?.extensions.code).toBe('FORBIDDEN')
     expect(operator.hits).toEqual([])

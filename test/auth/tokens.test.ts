@@ -14,7 +14,7 @@ const DAY = 86_400
 
 let game: Game
 let player: TestPlayer
-/** The key that signs, and one that was the signing key before. */
+/** The signing key and the previous one. */
 let newKey: TokenKey
 let oldKey: TokenKey
 
@@ -31,7 +31,7 @@ afterAll(async () => {
 const now = () => Math.floor(Date.now() / 1000)
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** The claims of a good token. */
+/** The claims of a valid token. */
 function claims(): Record<string, unknown> {
   return {
     iss: 'tierway',
@@ -47,7 +47,7 @@ function claims(): Record<string, unknown> {
 
 const header = (key = newKey) => ({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
 
-/** Signs with one of our keys whatever it is given: tokens that only their contents give away. */
+/** Signs any payload with a key of the service, so that only the contents make a token invalid. */
 async function sign(payload: Record<string, unknown>, head: Record<string, unknown> = {}, key = newKey) {
   const privateKey = (await importJWK(key, 'EdDSA')) as CryptoKey
   const protectedHeader = Object.fromEntries(
@@ -66,7 +66,7 @@ async function expectRefused(authorization: string): Promise<void> {
 }
 
 describe('an access token (spec 5, spec 8)', () => {
-  it('lives 86,400 seconds and carries what names the player', async () => {
+  it('lasts 86,400 seconds and names the player, project and environment', async () => {
     const { iat, exp, ...others } = decodeJwt(player.token)
     expect((exp ?? 0) - (iat ?? 0)).toBe(DAY)
     expect(Math.abs(now() - (iat ?? 0))).toBeLessThan(60)
@@ -81,13 +81,13 @@ describe('an access token (spec 5, spec 8)', () => {
     expect(decodeProtectedHeader(player.token)).toEqual(header())
   })
 
-  it('opens the game, as does one that is made of the same claims', async () => {
+  it('is accepted, as is one that the test signs with the same claims', async () => {
     expect((await call(`Bearer ${player.token}`)).status).toBe(200)
     expect((await call(`Bearer ${await sign(claims())}`)).status).toBe(200)
     expect((await call(`bearer  ${player.token}`)).status).toBe(200)
   })
 
-  it('is never the same twice', async () => {
+  it('is different each time it is issued', async () => {
     const { environmentId, playerId } = player
     const ref = { environmentId, playerId, projectId: game.projectId }
     const tokens = [await game.app.tokens.issueAccessToken(ref), await game.app.tokens.issueAccessToken(ref)]
@@ -95,16 +95,16 @@ describe('an access token (spec 5, spec 8)', () => {
   })
 })
 
-describe('a forged token is refused (spec 5)', () => {
+describe('a request without a valid token (spec 5)', () => {
   const publicKeys = async () => (await game.request('GET', '/.well-known/jwks.json')).body.keys
 
-  it.each(['none', 'None', 'NONE', ''])('without a signature: alg "%s"', async (alg) => {
+  it.each(['none', 'None', 'NONE', ''])('is refused with an unsigned token: alg "%s"', async (alg) => {
     for (const signature of ['', 'AAAA']) {
       await expectRefused(`Bearer ${base64url({ ...header(), alg })}.${base64url(claims())}.${signature}`)
     }
   })
 
-  it('with the signature of one that was let in, whoever it says that it is', async () => {
+  it('is refused with the id of another player and the signature of a valid token', async () => {
     const other = await game.player()
     const [head, , signature] = player.token.split('.')
     expect((await call(`Bearer ${player.token}`)).status).toBe(200)
@@ -115,7 +115,7 @@ describe('a forged token is refused (spec 5)', () => {
     expect((await call(`Bearer ${player.token}`)).status).toBe(200)
   })
 
-  it('signed with HS256 and the public key, in each form that it has', async () => {
+  it('is refused with a token signed with HS256 and the public key, in every encoding', async () => {
     const [jwk] = await publicKeys()
     const publicKey = createPublicKey({ key: jwk, format: 'jwk' })
     const secrets = [
@@ -133,19 +133,19 @@ describe('a forged token is refused (spec 5)', () => {
 
   it.each([
     ['an unknown kid', { kid: 'unknown' }],
-    ['the kid of another of our keys', { kid: () => oldKey.kid }],
+    ['the kid of another valid key', { kid: () => oldKey.kid }],
     ['no kid', { kid: undefined }],
-    ['a kid that every object has', { kid: 'constructor' }],
+    ['a property of every object as kid', { kid: 'constructor' }],
     ['another typ', { typ: 'JWT' }],
     ['a refresh typ', { typ: 'rt+jwt' }],
     ['no typ', { typ: undefined }],
-  ])('with %s', async (_, head) => {
+  ])('is refused with %s', async (_, head) => {
     const { kid, ...others } = head as { kid?: string | (() => string) }
     const changed = 'kid' in head ? { ...others, kid: typeof kid === 'function' ? kid() : kid } : others
     await expectRefused(`Bearer ${await sign(claims(), changed)}`)
   })
 
-  it("signed with a key that is not ours: under our kid, under its own, and embedded in the token's header", async () => {
+  it('is refused with a foreign signing key, under any kid or embedded in the token header', async () => {
     const foreign = await generateTokenKey()
     const { d: _, ...jwk } = foreign
     for (const head of [{ kid: newKey.kid }, {}, { kid: newKey.kid, jwk }, { jwk }]) {
@@ -153,14 +153,14 @@ describe('a forged token is refused (spec 5)', () => {
     }
   })
 
-  it.each(['iss', 'aud', 'sub', 'prj', 'env', 'iat', 'exp', 'jti'])('without the claim %s', async (name) => {
+  it.each(['iss', 'aud', 'sub', 'prj', 'env', 'iat', 'exp', 'jti'])('is refused without the claim %s', async (name) => {
     const { [name]: _, ...others } = claims()
     await expectRefused(`Bearer ${await sign(others)}`)
   })
 
   it.each([
-    ['expired', () => ({ iat: now() - DAY - 1, exp: now() - 1 })],
-    ['not valid yet', () => ({ nbf: now() + 1000 })],
+    ['that is expired', () => ({ iat: now() - DAY - 1, exp: now() - 1 })],
+    ['that is not valid yet', () => ({ nbf: now() + 1000 })],
     ['of another issuer', () => ({ iss: 'other' })],
     ['for another audience', () => ({ aud: 'other' })],
     ['whose exp is a string', () => ({ exp: String(now() + DAY) })],
@@ -168,15 +168,15 @@ describe('a forged token is refused (spec 5)', () => {
     ['whose prj is a list', () => ({ prj: [game.projectId] })],
     ['whose env is null', () => ({ env: null })],
     ['of an unknown player', () => ({ sub: '00000000-0000-7000-8000-000000000000' })],
-    ['of a player whose id is none', () => ({ sub: 'admin' })],
-    ['of a player whose id is in another case', () => ({ sub: player.playerId.toUpperCase() })],
-    ['of a project whose id is none', () => ({ prj: '*' })],
-    ['of an environment whose id is none', () => ({ env: "' OR 1=1 --" })],
-  ])('that is %s', async (_, change) => {
+    ['of a player with an invalid id', () => ({ sub: 'admin' })],
+    ['of a player with its id in another case', () => ({ sub: player.playerId.toUpperCase() })],
+    ['of a project with an invalid id', () => ({ prj: '*' })],
+    ['of an environment with an invalid id', () => ({ env: "' OR 1=1 --" })],
+  ])('is refused with a token %s', async (_, change) => {
     await expectRefused(`Bearer ${await sign({ ...claims(), ...change() })}`)
   })
 
-  it("that names another environment's player as one of this environment", async () => {
+  it('is refused with a token whose player and environment do not match', async () => {
     const { environments } = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
     const environmentId = environments.get('production') ?? ''
     const other = await game.app.service.run(createPlayer(environmentId, null))
@@ -184,7 +184,7 @@ describe('a forged token is refused (spec 5)', () => {
     await expectRefused(`Bearer ${await sign({ ...claims(), env: environmentId })}`)
   })
 
-  it('that was changed or cut anywhere', async () => {
+  it('is refused with a token that is changed or truncated anywhere', async () => {
     const [head = '', payload = '', signature = ''] = player.token.split('.')
     const promoted = base64url({ ...decodeJwt(player.token), sub: '00000000-0000-7000-8000-000000000000' })
     const changed = [
@@ -205,7 +205,7 @@ describe('a forged token is refused (spec 5)', () => {
     for (const token of changed) await expectRefused(`Bearer ${token}`)
   })
 
-  it('of 8 KB, even when it is signed by us', async () => {
+  it('is refused with a token of 8 KB, even with a valid signature', async () => {
     await expectRefused(`Bearer ${'A'.repeat(8192)}`)
     await expectRefused(`Bearer ${await sign({ ...claims(), padding: 'x'.repeat(6000) })}`)
   })
@@ -216,26 +216,26 @@ describe('a forged token is refused (spec 5)', () => {
     ['the scheme and a space', 'Bearer '],
     ['another scheme', 'Basic dXNlcjpwYXNz'],
     ['two tokens', 'Bearer a b'],
-    ['what JavaScript says for nothing', 'Bearer undefined'],
-  ])('when the header has %s', async (_, authorization) => {
+    ['the word undefined', 'Bearer undefined'],
+  ])('is refused with %s in the header', async (_, authorization) => {
     await expectRefused(authorization)
   })
 
-  it('when the header is missing, whatever the body is', async () => {
+  it('is refused without the header, whatever the body is', async () => {
     for (const body of [PLACE, '', '[']) {
       const { status, body: answer } = await game.request('POST', PROGRESS, { body })
       expect([status, answer.error]).toEqual([401, 'invalid token'])
     }
   })
 
-  it('without the token where it could be logged: the query and the body do not count', async () => {
+  it('is refused with the token in the query string, where it could be logged', async () => {
     const path = `${PROGRESS}?authorization=Bearer%20${player.token}&access_token=${player.token}`
     expect((await game.request('POST', path, { body: PLACE })).status).toBe(401)
   })
 })
 
 describe('token keys', () => {
-  it('are served as a JWKS without their private part', async () => {
+  it('are served as a JWKS without their private parts', async () => {
     const { status, body, text } = await game.request('GET', '/.well-known/jwks.json')
     expect(status).toBe(200)
     const shown = ({ kty, crv, kid, x }: TokenKey) => ({ kty, crv, kid, x, alg: 'EdDSA', use: 'sig' })
@@ -243,12 +243,12 @@ describe('token keys', () => {
     for (const { d } of [newKey, oldKey]) expect(text).not.toContain(d)
   })
 
-  it('verify together: the first signs, the tokens of the other live on', async () => {
+  it('all verify tokens, and the first one signs', async () => {
     expect(decodeProtectedHeader(player.token).kid).toBe(newKey.kid)
     for (const key of [newKey, oldKey]) expect((await call(`Bearer ${await sign(claims(), {}, key)}`)).status).toBe(200)
   })
 
-  it('end with their removal: tokens with that kid are refused', async () => {
+  it('stop verifying tokens once they are removed', async () => {
     const instance = await startInstance(game.databaseUrl, { TOKEN_KEYS: JSON.stringify([newKey]) })
     const url = `${instance.baseUrl}${PROGRESS}`
     const statuses = []
@@ -265,7 +265,7 @@ describe('platform keys', () => {
   const path = () => `/platform/v1/projects/${game.projectId}/scenarios/season?environment=production`
   const read = (authorization: string) => game.request('GET', path(), { headers: { authorization } })
 
-  it('do not open the endpoints of players, nor player tokens the platform', async () => {
+  it('are refused on player endpoints, and player tokens on platform endpoints', async () => {
     await expectRefused(`Bearer ${game.platformKey}`)
     const { status, body } = await read(`Bearer ${player.token}`)
     expect([status, body.error]).toEqual([401, 'invalid token'])
@@ -273,19 +273,19 @@ describe('platform keys', () => {
 
   it.each([
     ['unknown', () => `Bearer twplat_${'A'.repeat(43)}`],
-    ['cut', () => `Bearer ${game.platformKey.slice(0, -1)}`],
-    ['longer', () => `Bearer ${game.platformKey}A`],
+    ['truncated', () => `Bearer ${game.platformKey.slice(0, -1)}`],
+    ['too long', () => `Bearer ${game.platformKey}A`],
     ['only the prefix', () => 'Bearer twplat_'],
     ['in another case', () => `Bearer ${game.platformKey.toUpperCase()}`],
     ['without its scheme', () => game.platformKey],
     ['of 8 KB', () => `Bearer twplat_${'A'.repeat(8192)}`],
-    ['nothing', () => ''],
+    ['missing', () => ''],
   ])('are refused when they are %s', async (_, authorization) => {
     const { status, body } = await read(authorization())
     expect([status, body.error]).toEqual([401, 'invalid token'])
   })
 
-  it('end with their revocation, on the very next call', async () => {
+  it('are refused from the next call after their revocation', async () => {
     const key = await game.key('viewer')
     expect((await read(`Bearer ${key}`)).status).toBe(200)
     await game.app.pool.query(
@@ -297,7 +297,7 @@ describe('platform keys', () => {
     expect((await read(`Bearer ${game.platformKey}`)).status).toBe(200)
   })
 
-  it('are stored as their hash only', async () => {
+  it('are stored only as a prefix and a hash', async () => {
     const { rows } = await game.app.pool.query('SELECT prefix, hash FROM platform_keys')
     expect(rows.length).toBeGreaterThan(0)
     for (const { prefix, hash } of rows) expect([prefix.length, hash.length]).toEqual([12, 32])

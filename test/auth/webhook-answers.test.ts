@@ -20,7 +20,7 @@ afterAll(stopWebhookGame)
 
 const INVALID_DATA = [401, 'custom auth invalid data', 'custom_auth_invalid_data']
 
-/** How many rows the tables have that a login writes; the log of logins apart, which tells of refused ones, too. */
+/** Row counts of the tables that a login writes to, except login_log, which also records refusals. */
 async function countRows(): Promise<Record<string, string>> {
   const tables = ['players', 'identities', 'player_storage', 'events', 'refresh_tokens']
   const counts = tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`)
@@ -28,7 +28,7 @@ async function countRows(): Promise<Record<string, string>> {
   return rows[0]
 }
 
-describe('the body of a 200', () => {
+describe('the body of a 200 answer', () => {
   interface Body {
     readonly body: string | Uint8Array
     readonly headers?: Record<string, string>
@@ -46,7 +46,7 @@ describe('the body of a 200', () => {
   })
   afterAll(() => operator.close())
 
-  /** A login for each body; gives the answers and how often each was asked for. */
+  /** Logs in once for each body. Returns the answers and the number of webhook calls for each. */
   async function loginForEach(given: readonly Body[]): Promise<{ answer: Answer; hits: number }[]> {
     bodies = given
     const before = operator.hits.length
@@ -112,7 +112,7 @@ describe('the body of a 200', () => {
     'gzip twice': { body: gzipSync(gzipSync(valid)), headers: { 'content-encoding': 'gzip, gzip' } },
   }
 
-  it('is an invalid response, once, whenever it is no answer of spec 2.3 (spec 7.1)', async () => {
+  it('is an invalid response after one attempt when it breaks spec 2.3 (spec 7.1)', async () => {
     const before = await countRows()
     const seen = await loginForEach(Object.values(INVALID))
     const names = Object.keys(INVALID)
@@ -149,14 +149,14 @@ describe('the body of a 200', () => {
     'an encoding that changes nothing': { body: valid, headers: { 'content-encoding': 'identity' } },
   }
 
-  it('with more than ten thousand members is an invalid response, and with as many an approval', async () => {
+  it('is accepted with 10,000 members and is an invalid response with more', async () => {
     const body = (count: number) => `{"subject":"body"${',"":0'.repeat(count - 1)}}`
     const seen = await loginForEach([{ body: body(10_001) }, { body: body(10_000) }])
     expect(refusalOf(seen[0]?.answer as Answer)).toEqual(INVALID_RESPONSE)
     expectTokens(seen[1]?.answer as Answer)
   })
 
-  it('is an approval in every form that spec 2.3 allows, compressed or not', async () => {
+  it('is accepted in every form that spec 2.3 allows, compressed or not', async () => {
     const seen = await loginForEach(Object.values(VALID))
     const names = Object.keys(VALID)
     expect(seen.map(({ answer, hits }, index) => [names[index], answer.status, answer.body.error, hits])).toEqual(
@@ -181,7 +181,7 @@ describe('the body of a 200', () => {
     expect(await playersOf('ada')).toMatchObject([{ nickname: 'Countess', avatar: avatarUrl }])
   })
 
-  describe('locks nobody out by how a player looks (decisions 5)', () => {
+  describe('nickname and avatarUrl (decisions 5)', () => {
     const NOTES = `query ($subject: String!) {
       loginLog(environment: "production", subject: $subject) { edges { node { outcome notes } } } }`
     const notesOf = async (subject: string): Promise<{ outcome: string; notes: string[] }[]> => {
@@ -189,7 +189,7 @@ describe('the body of a 200', () => {
       return data.loginLog.edges.map(({ node }: { node: unknown }) => node)
     }
     const emoji = '\u{1f600}'
-    // Each grows to three times its bytes as it is normalized and folded, and compresses badly.
+    // Each grows to three times its bytes when it is normalized and folded, and compresses badly.
     const growing = (count: number) => times(count, (index) => String.fromCodePoint(0x1d15e + (index % 7))).join('')
 
     it.each([
@@ -197,7 +197,7 @@ describe('the body of a 200', () => {
       ['emoji', emoji.repeat(1_024), emoji.repeat(8_192)],
       ['what grows in an index', growing(1_024), growing(8_192)],
       ['what is no more than before', `before ${growing(121)}`, 'x'.repeat(2_048)],
-    ])('stores a nickname of 1,024 and an avatarUrl of 8,192 %s', async (what, nickname, avatarUrl) => {
+    ])('are stored within the limits of 1,024 and 8,192 characters: %s', async (what, nickname, avatarUrl) => {
       const subject = `longest ${what}`
       for (const _ of times(2, () => 0)) {
         const [seen] = await loginForEach([{ body: print({ subject, nickname, avatarUrl }) }])
@@ -220,26 +220,29 @@ describe('the body of a 200', () => {
       NUL: ['"a\\u0000b"', '"\\u0000"'],
       'half a surrogate pair': ['"Ada \\ud83d"', '"\\udfff"'],
     }
-    it.each(Object.entries(IGNORED))('leaves both alone when they have %s, and the log says so', async (what, said) => {
-      const subject = `ignored ${what}`
-      const body = (nickname: string, avatarUrl: string) => ({
-        body: `{"subject":${JSON.stringify(subject)},"nickname":${nickname},"avatarUrl":${avatarUrl},"data":{"a":1}}`,
-      })
-      bodies = [body(...said)]
-      expectTokens(await game.login({ index: 0 }, { provider: 'body', nickname: 'from the client' }))
-      expect(await playersOf(subject)).toMatchObject([{ nickname: 'from the client', avatar: null }])
-      await loginForEach([body('"Ada"', '"https://a.example"')])
-      await loginForEach([body(said[0], '""'), body('"Countess"', said[1])])
-      expect(await playersOf(subject)).toMatchObject([{ nickname: 'Countess', avatar: 'https://a.example' }])
-      const [third, second, first, ...none] = await notesOf(subject)
-      expect([none.length, first?.notes]).toEqual([1, []])
-      expect(none[0]).toEqual({ outcome: 'OK', notes: ['NICKNAME_IGNORED', 'AVATAR_IGNORED'] })
-      // These two came at once.
-      expect([second?.notes, third?.notes].sort()).toEqual([['AVATAR_IGNORED'], ['NICKNAME_IGNORED']])
-      expect(await storageOf(subject)).toEqual({ a: '1' })
-    })
+    it.each(Object.entries(IGNORED))(
+      'are ignored, with a note in the login log, when they have %s',
+      async (what, said) => {
+        const subject = `ignored ${what}`
+        const body = (nickname: string, avatarUrl: string) => ({
+          body: `{"subject":${JSON.stringify(subject)},"nickname":${nickname},"avatarUrl":${avatarUrl},"data":{"a":1}}`,
+        })
+        bodies = [body(...said)]
+        expectTokens(await game.login({ index: 0 }, { provider: 'body', nickname: 'from the client' }))
+        expect(await playersOf(subject)).toMatchObject([{ nickname: 'from the client', avatar: null }])
+        await loginForEach([body('"Ada"', '"https://a.example"')])
+        await loginForEach([body(said[0], '""'), body('"Countess"', said[1])])
+        expect(await playersOf(subject)).toMatchObject([{ nickname: 'Countess', avatar: 'https://a.example' }])
+        const [third, second, first, ...none] = await notesOf(subject)
+        expect([none.length, first?.notes]).toEqual([1, []])
+        expect(none[0]).toEqual({ outcome: 'OK', notes: ['NICKNAME_IGNORED', 'AVATAR_IGNORED'] })
+        // These two logins were concurrent.
+        expect([second?.notes, third?.notes].sort()).toEqual([['AVATAR_IGNORED'], ['NICKNAME_IGNORED']])
+        expect(await storageOf(subject)).toEqual({ a: '1' })
+      },
+    )
 
-    it('says so of links, of logins that are refused, and of dry runs, too', async () => {
+    it('have the note also for links, refused logins and dry runs', async () => {
       const nickname = 'n'.repeat(1_025)
       const player = await game.player()
       bodies = [
@@ -285,7 +288,7 @@ describe('the body of a 200', () => {
   })
 })
 
-describe('data over the limits of storage (spec 8: 401, and nothing is written)', () => {
+describe('data and the limits of storage (spec 8: 401, and nothing is written)', () => {
   let operator: Operator
 
   beforeAll(async () => {
@@ -319,11 +322,11 @@ describe('data over the limits of storage (spec 8: 401, and nothing is written)'
     'a value of 65,537 bytes in escapes': `{${good},"v":"${'\\u0041'.repeat(10_922)}xxx"}`,
     '1,001 keys': keys(1001),
     '100,000 keys': keys(100_000),
-    'a key ten thousand times': `{${times(10_001, (index) => `"a":${index}`).join(',')}}`,
-    'a second data over them': `{"a":1},"data":${keys(1001)}`,
+    'one key 10,001 times': `{${times(10_001, (index) => `"a":${index}`).join(',')}}`,
+    'a second data over the limits': `{"a":1},"data":${keys(1001)}`,
   }
 
-  it.each(Object.entries(EXCEEDING))('refuses %s, for a new player and a known one', async (_what, data) => {
+  it.each(Object.entries(EXCEEDING))('is refused with %s, for a new player and a known one', async (_what, data) => {
     expectTokens(await loginWith('known', '{"old":"value"}'))
     const player = await playersOf('known')
     const before = await countRows()
@@ -339,14 +342,14 @@ describe('data over the limits of storage (spec 8: 401, and nothing is written)'
     expect(await storageOf('known')).toEqual({ old: '"value"' })
   })
 
-  // The rest is no JSON: a service that parsed it would call the answer invalid.
+  // The rest is not JSON: a service that parsed it would report an invalid response.
   it.each([
     ['1,001 keys', keys(1001)],
-    ['a key ten thousand times', `{${times(10_001, (index) => `"a":${index}`).join(',')}}`],
+    ['one key 10,001 times', `{${times(10_001, (index) => `"a":${index}`).join(',')}}`],
     ['a key of 129 characters', `{"${'k'.repeat(129)}":1}`],
     ['an empty key', '{"":1}'],
     ['a value of 65,537 bytes', `{"v":"${'x'.repeat(65_535)}"}`],
-  ])('looks at nothing behind %s: a million more would cost nothing', async (_what, data) => {
+  ])('is not parsed beyond %s', async (_what, data) => {
     const rest = `${data.slice(0, -1)},${':'.repeat(1_000_000)}`
     for (const body of [`{"subject":"unseen","data":${rest}`, `{"data":${rest}`]) {
       operator.answer(approve(body))
@@ -355,14 +358,14 @@ describe('data over the limits of storage (spec 8: 401, and nothing is written)'
     expect(await playersOf('unseen')).toEqual([])
   })
 
-  it('counts neither members of members nor those of another field: what nobody looks at may be long', async () => {
+  it('is not limited by nested members or by other fields of the answer', async () => {
     const inner = `{${times(20_000, (index) => `"${index}":{}`).join(',')}}`
     operator.answer(approve(`{"more":${inner},"data":{"list":[${'1,'.repeat(30_000)}1]},"subject":"wide"}`))
     expectTokens(await game.login({}, { provider: 'data' }))
     expect(Object.keys(await storageOf('wide'))).toEqual(['list'])
   })
 
-  it('asks an endpoint once whose data is over the limits (spec 7.1: not retried)', async () => {
+  it('is not requested again when it is over the limits (spec 7.1: not retried)', async () => {
     const before = operator.hits.length
     await loginWith('once', '{"":1}')
     expect(operator.hits.length - before).toBe(1)
@@ -378,13 +381,13 @@ describe('data over the limits of storage (spec 8: 401, and nothing is written)'
     '1,000 keys, one of them twice': keys(1000).replace('{', '{"key 0":"first",'),
   }
 
-  it.each(Object.entries(FITTING))('takes %s', async (what, data) => {
+  it.each(Object.entries(FITTING))('is accepted with %s', async (what, data) => {
     expectTokens(await loginWith(`fitting ${what}`, data))
     const expected = Object.entries(JSON.parse(data)).map(([key, value]) => [key, JSON.stringify(value)])
     expect(Object.entries(await storageOf(`fitting ${what}`)).sort()).toEqual(expected.sort())
   })
 
-  it('counts the keys that a player has already', async () => {
+  it('is limited together with the keys that the player already has', async () => {
     expectTokens(await loginWith('full', keys(999)))
     const before = await storageOf('full')
     expect(refusalOf(await loginWith('full', '{"key 0":"changed","one":1,"two":2}'))).toEqual(INVALID_DATA)

@@ -39,27 +39,27 @@ import {
 beforeAll(startWebhookGame)
 afterAll(stopWebhookGame)
 
-describe('an endpoint that answers without end', () => {
+describe('an endpoint with a large answer', () => {
   const approval = '{"subject":"large"}'
   const LIMIT = 16 * MIB
-  /** Fifty megabytes of nothing, in some 48 KB. */
+  /** Fifty megabytes of spaces, compressed to about 48 KB. */
   const BOMB = gzipSync(Buffer.alloc(50_000_000, ' '), { level: 9 })
   const PIECE = Buffer.alloc(65_536, ' ')
 
-  it('is not listened to when it announces more than 16 MiB', async () => {
+  it('is refused at once when it announces more than 16 MiB', async () => {
     const operator = await startRawOperator((socket) =>
       socket.write(httpHead('200 OK', [`content-length: ${LIMIT + 1}`])),
     )
     await provide('large', operator.url)
     expect(refusalOf(await game.login({}, { provider: 'large' }))).toEqual(INVALID_RESPONSE)
-    // The body never comes: a service that waited for it would say `timeout`.
+    // The body never arrives: a service that waited for it would log `timeout`.
     expect(await errorsOf('large')).toEqual(['too_large'])
     expect(operator.hits).toHaveLength(1)
     await until('its connection is closed', () => operator.open === 0)
     await operator.close()
   })
 
-  it('is listened to up to 16 MiB and not a byte more, compressed or not', async () => {
+  it('is accepted up to 16 MiB and refused with one byte more, compressed or not', async () => {
     const whole = Buffer.alloc(LIMIT, ' ')
     whole.write(approval)
     const tooMuch = Buffer.concat([whole, Buffer.from(' ')])
@@ -86,7 +86,7 @@ describe('an endpoint that answers without end', () => {
     await operator.close()
   })
 
-  describe('to a service that is measured', () => {
+  describe('the memory of the service', () => {
     let database: TestDatabase
     let world: World
     let service: Service
@@ -145,7 +145,7 @@ describe('an endpoint that answers without end', () => {
     }
 
     it.each([1, atScale(20, 8)])(
-      'keeps its memory when %i at a time send 100 MB, or 48 KB that inflate to 50 MB',
+      'stays bounded when %i concurrent answers are 100 MB, or 48 KB that inflate to 50 MB',
       async (count) => {
         const operator = await startOperator(({ customData }, response) => {
           const { kind } = JSON.parse(customData)
@@ -163,7 +163,7 @@ describe('an endpoint that answers without end', () => {
           pour()
         })
         await setProvider(operator.url)
-        // A process that has not worked yet grows whatever it does.
+        // A new process grows with its first work, whatever that is.
         for (const _ of times(20, () => 0)) await Promise.all(times(20, () => login({ kind: 'plain' })))
         const before = await residentBytes()
         const peaks: number[] = []
@@ -180,11 +180,11 @@ describe('an endpoint that answers without end', () => {
           })
           for (const { status, body } of answers ?? [])
             expect([status, body.error, body.code]).toEqual(INVALID_RESPONSE)
-          // What a busy machine could not read within three seconds is asked for again.
+          // A busy machine may not read an answer within three seconds, and then requests it again.
           expect(operator.hits.length - hits).toBeGreaterThanOrEqual(count)
           peaks.push(peak)
         }
-        // One whole body in any form would be more than the first bound, many at a time more than the second.
+        // One whole body in any form would exceed the first bound, and many at a time the second.
         const [first = 0, second = 0, ...again] = peaks
         expect((Math.max(first, second) - before) / MIB).toBeLessThan(count === 1 ? 96 : 256)
         expect((Math.max(...again) - Math.max(first, second)) / MIB).toBeLessThan(64)
@@ -192,9 +192,9 @@ describe('an endpoint that answers without end', () => {
       },
     )
 
-    it('keeps its memory, and answers others, when some send all that they can in chunks of a byte', async () => {
+    it('stays bounded, and other calls are answered, during floods of one-byte chunks', async () => {
       const chunks = '1\r\n \r\n'.repeat(20_000)
-      // Millions and then silence: on no machine are they 16 MiB, which would be another answer.
+      // Millions of chunks and then silence. They stay below 16 MiB, which would be another error.
       const pieces = atScale(600, 100)
       const operator = await startRawOperator((socket) => {
         socket.write(httpHead('200 OK', ['transfer-encoding: chunked']))
@@ -214,15 +214,15 @@ describe('an endpoint that answers without end', () => {
       })
       for (const { status, body } of answers ?? []) expect([status, body.error, body.code]).toEqual(UNAVAILABLE)
       expect((peak - before) / MIB).toBeLessThan(256)
-      // In ten seconds. One that is busy with the chunks alone answers once, at the end.
+      // In ten seconds. A service that is busy with the chunks alone answers once, at the end.
       expect(others).toBeGreaterThan(10)
       await operator.close()
     })
   })
 })
 
-describe("an endpoint that hangs is nobody else's trouble", () => {
-  it('leaves three hundred calls of players in play alone while three hundred logins wait for it', async () => {
+describe('a hanging endpoint', () => {
+  it('does not delay three hundred calls of players while three hundred logins wait for it', async () => {
     await game.publish('season', season())
     const players = await Promise.all(times(20, () => game.player()))
     for (const player of players) await player.start('season')
@@ -257,7 +257,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     const logins = Promise.all(times(300, (index) => game.login({ index }, { provider: 'hanging' })))
     await until('three hundred logins wait', () => waiting.length >= 300)
 
-    // Others work now and then. A login that held a connection would hold it at every look.
+    // Other work uses connections now and then. A login that held a connection would hold it at every check.
     await until('nothing of the database is held', async () => {
       const { rows } = await game.app.pool.query(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -267,7 +267,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     })
     const busy = await playOn()
     expect(busy.median).toBeLessThan(Math.max(250, 4 * idle.median))
-    // One that waited for the webhook would wait for three seconds.
+    // A call that waited for the webhook would take three seconds.
     expect(busy.longest).toBeLessThan(2_000)
     expectTokens(await game.login({}, { provider: 'other' }))
 
@@ -279,7 +279,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     await other.close()
   })
 
-  it('leaves the answers of others alone while a hundred of its own, whole but for a byte, wait in memory', async () => {
+  it('does not delay other endpoints while a hundred of its answers, each one byte short, are in memory', async () => {
     const almostAll = Buffer.alloc(16 * MIB - 1, ' ')
     let begun = 0
     const operator = await startRawOperator((socket) => {
@@ -293,7 +293,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     const logins = Promise.all(times(100, (index) => game.login({ index }, { provider: 'hoarder' })))
     await until('all have begun', () => begun >= 100)
 
-    // As long as the first attempts last.
+    // For as long as the first attempts last.
     const end = performance.now() + 3_000
     let count = 0
     for (; performance.now() < end; count += 1) expectTokens(await game.login({}, { provider: 'neighbour' }))
@@ -303,7 +303,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     await other.close()
   })
 
-  it("leaves the answers of other projects alone, however many of its project's providers hoard memory", async () => {
+  it('does not affect other projects while sixteen providers of its project hold memory', async () => {
     const almostAll = Buffer.alloc(16 * MIB - 1, ' ')
     const hoarder = await startRawOperator((socket) => {
       socket.write(httpHead('200 OK', [`content-length: ${16 * MIB}`]))
@@ -314,11 +314,11 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     const webhook = createWebhook({ allowPrivateAddresses: true })
     const target = (projectId: string, name: string, url: string) =>
       webhook.call({ key: `${projectId}/${name}`, projectId, url, secret: 's', replacedSecrets: [] }, '{}')
-    // All of them, two a provider, would be the whole memory for answers.
+    // Two whole answers for each provider would take all the memory for answers.
     const hoards = Promise.all(times(32, (index) => target('hoarder', String(index % 16), hoarder.url)))
     await until('all have begun', () => hoarder.hits.length >= 32)
 
-    // As long as the first attempts last.
+    // For as long as the first attempts last.
     const end = performance.now() + 3_000
     let count = 0
     for (; performance.now() < end; count += 1) {
@@ -335,7 +335,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     await webhook.close()
   })
 
-  it('is asked by five hundred logins at once and no more; another one is free meanwhile', async () => {
+  it('gets at most five hundred concurrent calls, and another endpoint is still called meanwhile', async () => {
     const waiting: (() => void)[] = []
     const operator = await startOperator(
       (hit, response) => void waiting.push(() => approve({ subject: 'crowd' })(hit, response)),
@@ -347,7 +347,7 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     await until('five hundred logins wait', () => waiting.length >= 500)
 
     expect(refusalOf(await game.login({ index: 'one more' }, { provider: 'crowd' }))).toEqual(UNAVAILABLE)
-    // It did not wait for a place.
+    // It was refused without waiting.
     expect(await errorsOf('crowd')).toEqual(['overloaded'])
     expect(operator.hits.some(({ customData }) => customData.includes('one more'))).toBe(false)
     expectTokens(await game.login({}, { provider: 'other' }))
@@ -355,15 +355,15 @@ describe("an endpoint that hangs is nobody else's trouble", () => {
     operator.answer(approve({ subject: 'crowd' }))
     for (const release of waiting) release()
     for (const each of await logins) expectTokens(each)
-    // Answered calls make room.
+    // Completed calls make room.
     expectTokens(await game.login({}, { provider: 'crowd' }))
     await operator.close()
     await other.close()
   })
 })
 
-describe('a client that leaves', () => {
-  it('leaves nothing half-written, and logs in when it comes again', async () => {
+describe('a client that disconnects during a login', () => {
+  it('leaves no partial writes and can log in later', async () => {
     const waiting: (() => void)[] = []
     const approval = { subject: 'gone', nickname: 'Gone', data: { a: 1, b: 2 } }
     const operator = await startOperator((hit, response) => void waiting.push(() => approve(approval)(hit, response)))

@@ -5,9 +5,9 @@ import { type Answer, type Game, type LoginOptions, startGame } from '../support
 // A game whose providers the tests add one by one. Each file starts it once, by `beforeAll(startWebhookGame)`.
 
 export const MIB = 2 ** 20
-/** Timers and neighbours on a busy machine. */
+/** A tolerance for timers and other load on a busy machine. */
 export const CLOCK_TOLERANCE_MS = 300
-/** A timer may fire this much before its time is up. */
+/** A timer may fire this much early. */
 export const EARLY_MS = 5
 
 export const REJECTED = [401, 'custom auth rejected', 'custom_auth_rejected']
@@ -28,7 +28,7 @@ export async function stopWebhookGame(): Promise<void> {
 let custom: Record<string, Json> = {}
 let providersSet: Promise<unknown> = Promise.resolve()
 
-/** Adds a provider, or replaces it, beside those of the other tests: a PUT carries the whole map. */
+/** Adds or replaces a provider and keeps those of other tests: a PUT replaces the whole map. */
 export async function provide(name: string, url: string, secret = 'a shared secret'): Promise<void> {
   custom[name] = { enabled: true, url, secret }
   const all = { ...custom }
@@ -47,7 +47,7 @@ export async function timedLogin(customData: Json | string, options?: LoginOptio
   return { answer, milliseconds: performance.now() - started }
 }
 
-/** Status, text and code of a refusal. It says nothing of what stands behind it. */
+/** Status, text and code of a refusal. Expects that it does not reveal the cause. */
 export function refusalOf({ status, text, body }: Answer): unknown[] {
   expect(Object.keys(body).sort()).toEqual(['code', 'error', 'requestId'])
   expect(text).not.toMatch(/127\.0\.0\.1|secret|ECONN|undici/i)
@@ -58,7 +58,7 @@ export function expectTokens({ status, body }: Answer): void {
   expect([status, typeof body.accessToken, typeof body.refreshToken]).toEqual([200, 'string', 'string'])
 }
 
-/** The classes of error that the log has of a provider's last login, one for each attempt. */
+/** The error classes in the login log for a provider's last login, one for each attempt. */
 export async function errorsOf(provider: string): Promise<(string | null)[]> {
   const { rows } = await game.app.pool.query(
     'SELECT attempts FROM login_log WHERE provider = $1 ORDER BY id DESC LIMIT 1',

@@ -38,13 +38,13 @@ afterAll(stopWebhookGame)
 
 let names = 0
 
-/** The name of a provider that no other test has. */
+/** A provider name that no other test uses. */
 function newName(): string {
   names += 1
   return `provider-${names}`
 }
 
-describe('an endpoint that takes its time (spec 8: 3 s for connect and response, three times, 300 ms between)', () => {
+describe('a slow endpoint (spec 8: three attempts of 3 s, 300 ms apart)', () => {
   const approval = '{"subject":"slow"}'
   const STALLS: Record<string, Play> = {
     'says nothing': () => undefined,
@@ -103,13 +103,13 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
     for (const operator of operators.values()) await operator.close()
   })
 
-  /** Timers are not early; a machine that stands still makes all of them late. */
+  /** Timers are not early. A pause of the machine makes all of them late. */
   function expectAfter(milliseconds: number, actual: number): void {
     expect(actual).toBeGreaterThanOrEqual(milliseconds - EARLY_MS * Math.ceil(milliseconds / 3_000))
     expect(actual).toBeLessThanOrEqual(milliseconds + CLOCK_TOLERANCE_MS + pausedTime() - pausedBefore)
   }
 
-  it.each(whats)('cuts each attempt at 3 s when it %s', async (what) => {
+  it.each(whats)('is cut off after 3 s at each attempt when it %s', async (what) => {
     const login = await logins.get(what)
     const operator = operators.get(what)
     if (!login || !operator) throw new Error(`${what} was not started`)
@@ -121,7 +121,7 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
     await until('its connections are closed', () => operator.open === 0)
   })
 
-  /** A call of a name that no server of names ever answers for. */
+  /** A call to a hostname whose lookup never ends. */
   async function callByName(): Promise<{ result: WebhookResult; milliseconds: number }> {
     const webhook = createWebhook({ allowPrivateAddresses: true, lookup: () => undefined })
     const started = performance.now()
@@ -133,7 +133,7 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
     return { result, milliseconds: performance.now() - started }
   }
 
-  it('cuts each attempt at 3 s when its name is not resolved', async () => {
+  it('is cut off after 3 s at each attempt when its name is not resolved', async () => {
     const { result, milliseconds } = await nameless
     const attempts = result.attempts.map(({ status, error }) => [status, error])
     expect([result.kind, attempts]).toEqual(['unavailable', times(3, () => [null, 'timeout'])])
@@ -141,7 +141,7 @@ describe('an endpoint that takes its time (spec 8: 3 s for connect and response,
   })
 })
 
-describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error is retried)', () => {
+describe.concurrent('an endpoint with a broken or unusual connection (spec 7.1: a connection error is retried)', () => {
   const reset: Play = (socket) => void socket.resetAndDestroy()
   const say =
     (head: string, body: string): Play =>
@@ -151,15 +151,15 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
   const packed = gzipSync('{"subject":"early"}')
   /** Its behaviour, and the class of error in the log. */
   const FAULTS: [what: string, error: string, play: Play][] = [
-    ['closes without a word', 'reset', (socket) => void socket.end()],
-    ['resets without a word', 'reset', reset],
+    ['closes without an answer', 'reset', (socket) => void socket.end()],
+    ['resets without an answer', 'reset', reset],
     [
       'resets in the middle of its answer',
       'reset',
       (socket) => void socket.write(`${httpHead('200 OK', ['content-length: 100'])}{"subject":`, () => reset(socket)),
     ],
     [
-      'closes before the length that it promised',
+      'closes before its declared length',
       'reset',
       say(httpHead('200 OK', ['content-length: 100']), '{"subject":"early"}'),
     ],
@@ -173,7 +173,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
       },
     ],
     ['speaks another protocol', 'protocol', say('SSH-2.0-OpenSSH_9.6\r\n', '')],
-    ['sends chunks of no length', 'protocol', say(chunked, 'zz\r\n{"subject":"chunk"}\r\n0\r\n\r\n')],
+    ['sends chunks without a length', 'protocol', say(chunked, 'zz\r\n{"subject":"chunk"}\r\n0\r\n\r\n')],
     [
       'sends two lengths',
       'protocol',
@@ -196,24 +196,24 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
       },
     ],
     [
-      'sends interim answers as fast as they are taken',
+      'sends interim answers as fast as they are read',
       'protocol',
       (socket) => flood(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)),
     ],
-    // RFC 9110 would have them passed over; undici does not.
+    // RFC 9110 lets clients ignore it; undici fails.
     [
-      'says 100 Continue unasked',
+      'sends 100 Continue unasked',
       'reset',
       say('HTTP/1.1 100 Continue\r\n\r\n', httpAnswer('200 OK', '{"subject":"on"}')),
     ],
     [
-      'changes the protocol',
+      'switches the protocol',
       'reset',
       say('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', ''),
     ],
   ]
 
-  it.each(FAULTS)('says unavailable after three attempts when it %s; the log says %s', async (_what, error, play) => {
+  it.each(FAULTS)('is unavailable after three attempts when it %s; the log says %s', async (_what, error, play) => {
     const operator = await startRawOperator(play)
     const provider = newName()
     await provide(provider, operator.url)
@@ -226,7 +226,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
     await operator.close()
   })
 
-  it('says unavailable after three attempts when it answers a TLS greeting with something else', async () => {
+  it('is unavailable after three attempts when it does not answer a TLS handshake with TLS', async () => {
     const operator = await startRawOperator((socket) => void socket.end(httpAnswer('400 Bad Request', '{}')))
     const provider = newName()
     await provide(provider, operator.url.replace('http:', 'https:'))
@@ -236,7 +236,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
     await operator.close()
   })
 
-  it('sends nothing of a player to an endpoint whose certificate nobody vouches for', async () => {
+  it('receives no request when its certificate is not trusted', async () => {
     const operator = await startSelfSigned((socket) => void socket.end(httpAnswer('200 OK', '{"subject":"tls"}')))
     const provider = newName()
     await provide(provider, operator.url)
@@ -246,14 +246,14 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
     await operator.close()
   })
 
-  it('says unavailable after some 0.6 s when nobody listens', async () => {
+  it('is unavailable after three attempts when its port is closed', async () => {
     const provider = newName()
-    // A port outside the range of automatic ports.
+    // A port outside the ephemeral range.
     await provide(provider, 'http://127.0.0.1:9/login')
     const { answer, milliseconds } = await timedLogin({}, { provider })
     expect(refusalOf(answer)).toEqual(UNAVAILABLE)
     expect(milliseconds).toBeGreaterThanOrEqual(600 - 2 * EARLY_MS)
-    // None of them waited for its time to be up.
+    // No attempt waited for its timeout.
     expect(await errorsOf(provider)).toEqual(['refused', 'refused', 'refused'])
   })
 
@@ -272,21 +272,21 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
 
   const body = '{"subject":"whole"}'
   const WHOLE: Record<string, Play> = {
-    'promises no length and closes behind it': say(httpHead('200 OK'), body),
+    'declares no length and closes after its body': say(httpHead('200 OK'), body),
     'speaks HTTP/1.0': say('HTTP/1.0 200 OK\r\n\r\n', body),
     'writes its headers in capitals': say(`HTTP/1.1 200 OK\r\nCONTENT-LENGTH:${body.length}\r\n\r\n`, body),
-    'has trailers behind its chunks': say(chunked, `13\r\n${body}\r\n0\r\nx-trailer: a\r\n\r\n`),
-    'leaves space behind its headers': (socket) => {
+    'sends trailers after its chunks': say(chunked, `13\r\n${body}\r\n0\r\nx-trailer: a\r\n\r\n`),
+    'has trailing white space in its headers': (socket) => {
       const gzip = gzipSync(body)
       socket.write(httpHead('200 OK', [`content-length: ${gzip.length} `, 'content-encoding: gzip \t']))
       socket.write(gzip)
     },
     // Bytes after the declared length belong to no answer, and must not reach the next one.
-    'sends more than the length that it promised': (socket) =>
+    'sends more than its declared length': (socket) =>
       void socket.write(`${httpAnswer('200 OK', body)}${httpAnswer('200 OK', '{"subject":"next"}')}`),
   }
 
-  it.each(Object.entries(WHOLE))('reads the answer whole, each time, of one that %s', async (_what, play) => {
+  it.each(Object.entries(WHOLE))('has its answer read completely each time when it %s', async (_what, play) => {
     const operator = await startRawOperator(play)
     const provider = newName()
     await provide(provider, operator.url)
@@ -300,7 +300,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
     await operator.close()
   })
 
-  it('takes fewer bytes than were sent for the answer when it promised no more', async () => {
+  it('gives an invalid response when its declared length is shorter than its JSON', async () => {
     const cut = httpHead('200 OK', [`content-length: ${body.length - 1}`])
     const operator = await startRawOperator((socket) => void socket.write(`${cut}${body}`))
     const provider = newName()
@@ -311,7 +311,7 @@ describe.concurrent('an endpoint that breaks off (spec 7.1: a connection error i
   })
 })
 
-describe.concurrent('an endpoint that goes on after its decision', () => {
+describe.concurrent('an endpoint that keeps sending after its status', () => {
   const length = 'content-length: 1000000000'
   const GOING_ON: Record<string, Play> = {
     'sends a gigabyte': (socket) => {
@@ -326,25 +326,28 @@ describe.concurrent('an endpoint that goes on after its decision', () => {
       socket.write(httpHead('403 Forbidden', ['transfer-encoding: chunked']))
       drip(socket, '1\r\nx\r\n', 100)
     },
-    'resets in the middle': (socket) =>
+    'resets in the middle of its body': (socket) =>
       void socket.write(`${httpHead('403 Forbidden', [length])}{`, () => socket.resetAndDestroy()),
   }
 
-  it.each(Object.entries(GOING_ON))('answers a 4xx at once when its body %s (spec 7.1)', async (_what, play) => {
-    const operator = await startRawOperator(play)
-    const provider = newName()
-    await provide(provider, operator.url)
-    expect(refusalOf(await game.login({}, { provider }))).toEqual(REJECTED)
-    // A service that waited for its end would say `timeout` or `reset`.
-    expect(await errorsOf(provider)).toEqual([null])
-    expect(operator.hits).toHaveLength(1)
-    await until('its connections are closed', () => operator.open === 0)
-    // Most of it in the buffers of the network.
-    expect(operator.sent / MIB).toBeLessThan(64)
-    await operator.close()
-  })
+  it.each(Object.entries(GOING_ON))(
+    'rejects the login at once with a 4xx when it %s (spec 7.1)',
+    async (_what, play) => {
+      const operator = await startRawOperator(play)
+      const provider = newName()
+      await provide(provider, operator.url)
+      expect(refusalOf(await game.login({}, { provider }))).toEqual(REJECTED)
+      // A service that waited for its end would log `timeout` or `reset`.
+      expect(await errorsOf(provider)).toEqual([null])
+      expect(operator.hits).toHaveLength(1)
+      await until('its connections are closed', () => operator.open === 0)
+      // Most of this is in network buffers.
+      expect(operator.sent / MIB).toBeLessThan(64)
+      await operator.close()
+    },
+  )
 
-  it('retries a 5xx 300 ms after its status, however its body goes on (spec 8)', async () => {
+  it('is retried after a 5xx status without waiting for the end of its body (spec 8)', async () => {
     const operator = await startRawOperator((socket) => {
       socket.write(httpHead('500 Internal Server Error', ['transfer-encoding: chunked']))
       drip(socket, '1\r\nx\r\n', 100)
@@ -352,7 +355,7 @@ describe.concurrent('an endpoint that goes on after its decision', () => {
     const provider = newName()
     await provide(provider, operator.url)
     expect(refusalOf(await game.login({}, { provider }))).toEqual(UNAVAILABLE)
-    // A service that waited for its end would say `timeout`.
+    // A service that waited for its end would log `timeout`.
     expect(await errorsOf(provider)).toEqual([null, null, null])
     expect(operator.hits).toHaveLength(3)
     await until('its connections are closed', () => operator.open === 0)

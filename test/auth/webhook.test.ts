@@ -22,7 +22,7 @@ import {
   UNAVAILABLE,
 } from './webhook-game.ts'
 
-// The service's call of a studio's endpoint, from both ends: what the endpoint receives and what the game client is told.
+// The service's call of a studio's endpoint: what the endpoint receives and what the game client gets.
 
 const OBJECTS_AT_ONCE = 64
 const OBJECTS = OBJECTS_AT_ONCE * atScale(157, 16)
@@ -30,7 +30,7 @@ const OBJECTS = OBJECTS_AT_ONCE * atScale(157, 16)
 beforeAll(startWebhookGame)
 afterAll(stopWebhookGame)
 
-/** What `webhook-signature` must be (Standard Webhooks), with the key that the secret stands for. */
+/** The expected `webhook-signature` (Standard Webhooks), by the key that the secret encodes. */
 function standardSignatureOf(key: string | Buffer, { headers, body }: Hit): string {
   const signed = createHmac('sha256', key).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`)
   return `v1,${signed.update(body).digest('base64')}`
@@ -38,7 +38,7 @@ function standardSignatureOf(key: string | Buffer, { headers, body }: Hit): stri
 
 const gapsOf = (hits: readonly number[]): number[] => hits.slice(1).map((at, index) => at - (hits[index] ?? 0))
 
-describe('every status that an endpoint can answer with (spec 7.1)', () => {
+describe('a login and the status of its webhook (spec 7.1)', () => {
   interface Outcome {
     readonly answer: Answer
     readonly hits: readonly number[]
@@ -49,7 +49,7 @@ describe('every status that an endpoint can answer with (spec 7.1)', () => {
 
   beforeAll(async () => {
     canary = await startCanary()
-    // The body approves each time, and the redirect is inviting: it is the status that decides.
+    // The body always approves and a redirect target exists: only the status decides.
     const operator = await startOperator(({ customData }, response) => {
       const asked = Number(JSON.parse(customData).status)
       response.writeHead(asked, { 'content-type': 'application/json', location: canary.url })
@@ -73,37 +73,37 @@ describe('every status that an endpoint can answer with (spec 7.1)', () => {
     expect(found.length).toBeGreaterThan(0)
   }
 
-  it('gives a token pair for a 200, after one call', () => {
+  it('gets a token pair for a 200 after one call', () => {
     const outcome = outcomes.get(200)
     expectTokens(outcome?.answer as Answer)
     expect(outcome?.hits).toHaveLength(1)
   })
 
-  it('takes every other 2xx for an invalid response, once', () => {
+  it('treats every other 2xx as an invalid response after one call', () => {
     expectEach(201, 299, INVALID_RESPONSE, 1)
   })
 
-  it('takes every 3xx for an invalid response, once, and follows no redirect', () => {
+  it('treats every 3xx as an invalid response after one call and follows no redirect', () => {
     expectEach(300, 399, INVALID_RESPONSE, 1)
     expect(canary.connections).toBe(0)
   })
 
-  it('takes every 4xx for a rejection, once', () => {
+  it('treats every 4xx as a rejection after one call', () => {
     expectEach(400, 499, REJECTED, 1)
   })
 
-  it('retries every 5xx three times, 300 ms apart, and then says unavailable', () => {
+  it('is unavailable after three calls, 300 ms apart, for every 5xx', () => {
     expectEach(500, 599, UNAVAILABLE, 3)
     const gaps = [...outcomes].filter(([asked]) => asked >= 500 && asked <= 599).flatMap(([, { hits }]) => gapsOf(hits))
     expect(gaps).toHaveLength(200)
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(300 - EARLY_MS)
   })
 
-  it('takes a number that is no status for an invalid response, once', () => {
+  it('treats a status of 600 or more as an invalid response after one call', () => {
     expectEach(600, 999, INVALID_RESPONSE, 1)
   })
 
-  it('waits for the answer behind interim ones', async () => {
+  it('waits for the final answer after interim ones', async () => {
     const operator = await startOperator((hit, response) => {
       response.writeEarlyHints({ link: '</style.css>; rel=preload' })
       response.writeProcessing()
@@ -116,8 +116,8 @@ describe('every status that an endpoint can answer with (spec 7.1)', () => {
   })
 })
 
-describe('attempts (spec 8)', () => {
-  it('logs in when the third attempt is answered, with the same bytes, id and signature on all three', async () => {
+describe('the attempts of a login (spec 8)', () => {
+  it('succeed at the third, with the same bytes and id and a valid signature on all three', async () => {
     const operator = await startOperator((hit, response) =>
       hit.number % 3 === 0 ? approve({ subject: 'third' })(hit, response) : status(503)(hit, response),
     )
@@ -131,7 +131,7 @@ describe('attempts (spec 8)', () => {
 
     expect(operator.hits).toHaveLength(6)
     const [, second = 0, third = 0, , fifth = 0, sixth = 0] = gapsOf([0, ...operator.hits.map(({ at }) => at)])
-    // One that waited longer would be longer each time.
+    // A longer wait would show in every gap.
     expect(Math.min(second, third, fifth, sixth)).toBeLessThan(300 + CLOCK_TOLERANCE_MS)
     const ids = operator.hits.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids.slice(0, 3)).size).toBe(1)
@@ -147,7 +147,7 @@ describe('attempts (spec 8)', () => {
     await operator.close()
   })
 
-  it('makes no second attempt after a first one that is final', async () => {
+  it('end at a final answer: a 403 after a 500 is not retried', async () => {
     const operator = await startOperator((hit, response) => status(hit.number === 1 ? 500 : 403)(hit, response))
     await provide('final', operator.url)
     expect(refusalOf(await game.login({}, { provider: 'final' }))).toEqual(REJECTED)
@@ -156,7 +156,7 @@ describe('attempts (spec 8)', () => {
   })
 })
 
-describe('what the endpoint receives (spec 4.4)', () => {
+describe('the request to an endpoint (spec 4.4)', () => {
   let operator: Operator
 
   beforeAll(async () => {
@@ -216,7 +216,7 @@ describe('what the endpoint receives (spec 4.4)', () => {
             ),
       ),
   }))
-  /** Objects, some within many others. */
+  /** Objects, some of them deeply nested. */
   const customData = fc
     .tuple(
       object,
@@ -236,7 +236,7 @@ describe('what the endpoint receives (spec 4.4)', () => {
     return found
   }
 
-  it(`is the very text that the client sent, signed byte for byte, for ${OBJECTS} random objects`, async () => {
+  it(`has the exact customData text of the client, signed byte for byte, for ${OBJECTS} random objects`, async () => {
     const secret = 'bytes'
     await provide('bytes', operator.url, secret)
     await fc.assert(
@@ -262,7 +262,7 @@ describe('what the endpoint receives (spec 4.4)', () => {
     expect(operator.hits.length).toBeGreaterThanOrEqual(OBJECTS)
   })
 
-  it('is signed with any secret that can be set, by both schemes', async () => {
+  it('is signed with every kind of secret, in both schemes', async () => {
     const bytes = Buffer.from(times(32, (index) => index * 7))
     const SECRETS: [secret: string, standardKey: string | Buffer][] = [
       ['x', 'x'],
@@ -282,7 +282,7 @@ describe('what the endpoint receives (spec 4.4)', () => {
     }
   })
 
-  it('is signed with a new secret from the very next login on (spec 4.3)', async () => {
+  it('is signed with a new secret from the next login on (spec 4.3)', async () => {
     for (const round of times(30, (index) => index)) {
       await provide('rotated', operator.url, `secret ${round}`)
       await game.login({ round }, { provider: 'rotated' })
@@ -291,7 +291,7 @@ describe('what the endpoint receives (spec 4.4)', () => {
     }
   })
 
-  it('carries nothing of the client but customData', async () => {
+  it('contains nothing of the client but customData', async () => {
     await provide('quiet', operator.url)
     const options = { provider: 'quiet', nickname: 'Nick', region: 'eu-west', language: 'pt-BR' }
     await game.login('{"ticket":"t"}', options)
@@ -303,7 +303,7 @@ describe('what the endpoint receives (spec 4.4)', () => {
 })
 
 describe('connections to an endpoint', () => {
-  it('are kept: fifty logins one after another need one or two', async () => {
+  it('are reused: fifty sequential logins need at most two', async () => {
     const sockets = new Set<unknown>()
     const operator = await startOperator((hit, response) => {
       sockets.add(response.socket)
@@ -316,7 +316,7 @@ describe('connections to an endpoint', () => {
     await operator.close()
   })
 
-  it('never cost a login anything when the endpoint closes them as soon as they are idle', async () => {
+  it('do not fail a login when the endpoint closes them as soon as they are idle', async () => {
     const server = createServer({ keepAliveTimeout: 1 }, (incoming, response) => {
       incoming.resume().on('end', () => response.end('{"subject":"idle"}'))
     })
@@ -326,12 +326,12 @@ describe('connections to an endpoint', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  it('never cost a login more than one attempt when they close unannounced', async () => {
+  it('do not fail a login when they close unexpectedly', async () => {
     let answered = 0
     const operator = await startRawOperator((socket) => {
       answered += 1
       socket.write(httpAnswer('200 OK', '{"subject":"unannounced"}'))
-      // Now and then in the very moment in which the next request is on its way.
+      // Sometimes just as the next request is on its way.
       setTimeout(() => socket.destroy(), answered % 8)
     })
     await provide('unannounced', operator.url)

@@ -34,7 +34,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** How many rows each table has. `call_minutes` counts refused calls too, and is written as each minute ends. */
+/** The rows of each table. `call_minutes` is left out: it counts refused calls, too, and is written each minute. */
 async function countRows(): Promise<Record<string, string>> {
   const { pool } = game.app
   const tables = await pool.query(
@@ -49,7 +49,7 @@ type Kind = 'text' | 'int64' | 'int32' | 'track'
 interface Field {
   readonly kind: Kind
   readonly optional?: boolean
-  /** In characters, for text. */
+  /** The most characters of a text. */
   readonly max?: number
   readonly mayBeEmpty?: boolean
 }
@@ -72,7 +72,7 @@ const REQUESTS: Record<string, Record<string, Field>> = {
 }
 const ENDPOINTS = Object.keys(REQUESTS)
 
-/** Values that no field takes, by name; as JSON text. */
+/** Values that no field accepts, by name, as JSON text. */
 const NEVER: Record<string, string> = {
   'an array': '["season"]',
   'an empty array': '[]',
@@ -150,7 +150,7 @@ describe('every field of every request (spec 2.1)', () => {
     expect(faultyPaths(await player.post(path, withField(path, name, text)))).toEqual([name])
   })
 
-  it.each(ENDPOINTS)('names all faulty fields of %s at once', async (path) => {
+  it.each(ENDPOINTS)('is named together with all other faulty fields: %s', async (path) => {
     const names = Object.keys(REQUESTS[path] ?? {})
     const broken = Object.fromEntries(names.map((name) => [name, [name]]))
     expect(faultyPaths(await player.post(path, broken))).toEqual(names.sort())
@@ -158,13 +158,13 @@ describe('every field of every request (spec 2.1)', () => {
     expect(faultyPaths(await player.post(path, {}))).toEqual(required.sort())
   })
 
-  it.each(ENDPOINTS)('takes the last of duplicate members, as JSON readers do: %s', async (path) => {
+  it.each(ENDPOINTS)('takes the last of duplicate members, as JSON.parse does: %s', async (path) => {
     const [name = ''] = Object.keys(REQUESTS[path] ?? {})
     const body = print(valid[path] ?? {}).replace(/}$/, `,${JSON.stringify(name)}:7}`)
     expect(faultyPaths(await player.post(path, body))).toEqual([name])
   })
 
-  it.each(ENDPOINTS)('does not take what is inherited for what was sent: %s', async (path) => {
+  it.each(ENDPOINTS)('is not read from __proto__ or constructor: %s', async (path) => {
     const body = `{"__proto__":${print(valid[path] ?? {})},"constructor":{"prototype":{"scenarioId":"season"}}}`
     expect(faultyPaths(await player.post(path, body))).not.toEqual([])
   })
@@ -223,7 +223,7 @@ describe('every body', () => {
     expect([answer.status, answer.body.error]).toEqual([413, 'payload too large'])
   })
 
-  it('is over for whoever leaves in the midst of it: counted as a bad request, and nothing waits for the rest', async () => {
+  it('counts as a bad request when the client disconnects before its end', async () => {
     const path = '/sdk/v1/battlepass/xp'
     const refused = async () => {
       const { values } = await game.app.metrics.requests.get()
@@ -245,29 +245,29 @@ describe('every body', () => {
     expect((await postChunked(path, padded(path, MIB))).status).toBe(200)
   })
 
-  it('is not read at all without a token', async () => {
+  it('is not checked without a token', async () => {
     for (const path of ENDPOINTS)
       expect((await game.request('POST', path, { body: '[' })).body.error).toBe('invalid token')
   })
 })
 
-describe('all of it together', () => {
-  it('wrote nothing', async () => {
+describe('the refused requests of this file', () => {
+  it('write nothing', async () => {
     expect(await countRows()).toEqual(before)
     const { body } = await player.post('/sdk/v1/battlepass/progress', valid['/sdk/v1/battlepass/progress'])
     expect(body).toEqual({ level: 1, xp: 0, premiumOwned: false, claimedTiers: [] })
   })
 
-  it('was about requests that succeed but for their fault', async () => {
+  it('succeed without their fault, except a crossing of the pass, which is 403', async () => {
     for (const path of ENDPOINTS) {
       const { status } = await player.post(path, valid[path])
-      // The pass is no node of the client, and that is all that is wrong with this one.
+      // The pass is not a client node, so a valid crossing of it is 403.
       expect([path, status]).toEqual([path, path.endsWith('/cross') ? 403 : 200])
     }
   })
 })
 
-/** The valid body of an endpoint, with white space up to a size. */
+/** The valid body of an endpoint, padded with white space to a size. */
 function padded(path: string, bytes: number): string {
   const text = print(valid[path] ?? {})
   return text + ' '.repeat(bytes - text.length)
@@ -280,7 +280,7 @@ function postChunked(path: string, text: string): Promise<Answer> {
   })
 }
 
-/** Sends a request whose framing fetch would not make. */
+/** Sends a request with framing that fetch cannot send. */
 function send(path: string, headers: Record<string, string>, write: (call: ClientRequest) => void): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = { method: 'POST', headers: { authorization: `Bearer ${player.token}`, ...headers } }

@@ -42,7 +42,7 @@ async function claimAll(player: TestPlayer, place: object) {
   return data.claimAll
 }
 
-describe('a claim shows all that it granted (decisions 11.6)', () => {
+describe('the granted rewards of a claim (decisions 11.6)', () => {
   const nodes = [
     passNode('pass', { levels: [0, 100], tiers: [tier(1, 'free', [gold(1)]), tier(2, 'free', [gold(2)])] }),
     reward('cup', item('cup')),
@@ -55,7 +55,7 @@ describe('a claim shows all that it granted (decisions 11.6)', () => {
   ]
   const cup = { amount: 1, currency: null, itemId: 'cup' }
 
-  it("the tier's rewards first, then those of the nodes that its crossing led to; repeats answer the same", async () => {
+  it('are those of the tier, then those of reward nodes that its crossing led to, also in repeats', async () => {
     const { xp, claim } = await enter('whole', scenario(nodes, edges))
     await xp(100)
     expect((await claim(1)).granted).toEqual([goldOf(1)])
@@ -69,7 +69,7 @@ describe('a claim shows all that it granted (decisions 11.6)', () => {
     expect(await claim(2)).toEqual({ ...last, alreadyClaimed: true })
   })
 
-  it('also when all are claimed at once', async () => {
+  it('include those of reward nodes in claimAll', async () => {
     const { xp, claimAll: all } = await enter('whole-all', scenario(nodes, edges))
     await xp(100)
     const { claimed, error } = await all()
@@ -80,18 +80,18 @@ describe('a claim shows all that it granted (decisions 11.6)', () => {
   })
 })
 
-describe('claim-all says why nothing was claimed (decisions 11.7)', () => {
+describe('claimAll without an open tier (decisions 11.7)', () => {
   const past = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2020-02-01T00:00:00Z' }
   it.each([
     ['season closed', season({ levels: [0], more: past })],
     ['level not reached', season({ levels: [10, 20], tiers: [tier(1, 'free')] })],
     ['premium required', season({ levels: [0], tiers: [tier(1, 'premium')] })],
-  ])('%s', async (error, definition) => {
+  ])('answers with the error %s', async (error, definition) => {
     const { claimAll: all } = await enter(`closed ${error}`, definition)
     expect(await all()).toEqual({ claimed: [], error: error.toUpperCase().replaceAll(' ', '_') })
   })
 
-  it('nothing, once every tier is claimed, and where there is none', async () => {
+  it('answers without an error when every tier is claimed or the pass has no tiers', async () => {
     const { claimAll: all } = await enter('all-done', season({ levels: [0], tiers: [tier(1, 'free')] }))
     expect((await all()).claimed).toHaveLength(1)
     expect(await all()).toEqual({ claimed: [], error: null })
@@ -100,8 +100,8 @@ describe('claim-all says why nothing was claimed (decisions 11.7)', () => {
   })
 })
 
-describe('designers may (decisions 11.9)', () => {
-  it('give premium away at a price of 0, which moves no balance, and let a tier grant nothing', async () => {
+describe('a definition (decisions 11.9)', () => {
+  it('can have a price of 0, which changes no balance, and tiers without rewards', async () => {
     const definition = season({
       levels: [0],
       price: { currency: 'gems', amount: 0 },
@@ -118,7 +118,7 @@ describe('designers may (decisions 11.9)', () => {
     expect(rows[0].count).toBe(0)
   })
 
-  it('leave out tiers and edges', async () => {
+  it('can have no tiers and no edges', async () => {
     const pass = { id: 'pass', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0 }] } }
     const { xp, claim } = await enter('bare', { name: 'Bare', start: 'pass', nodes: [pass] })
     expect((await xp(5)).body.xp).toBe(5)

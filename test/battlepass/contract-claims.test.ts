@@ -22,7 +22,7 @@ afterAll(stopPassGame)
 const goldReward = (amount: number) => ({ amount, currency: 'gold', itemId: null })
 const itemReward = (itemId: string, amount = 1) => ({ amount, currency: null, itemId })
 
-describe('claims (spec 4.1: idempotent on the server)', () => {
+describe('a claim (spec 4.1: idempotent on the server)', () => {
   it('grants into wallet and inventory with a ledger row for each balance', async () => {
     await game.publish(
       'bundle',
@@ -40,7 +40,7 @@ describe('claims (spec 4.1: idempotent on the server)', () => {
     ])
   })
 
-  it('refuses with each business error in the documented order, and writes nothing', async () => {
+  it('is refused with the business errors in the documented order, and then writes nothing', async () => {
     const tiers = [1, 5].flatMap((level) => [tier(level, 'free'), tier(level, 'premium')])
     await game.publish('claim-order', season({ tiers }))
     const pass = await enter('claim-order')
@@ -74,7 +74,7 @@ describe('claims (spec 4.1: idempotent on the server)', () => {
     expect((await pass.claim(1, 'free')).body).toMatchObject({ success: error === null, error })
   })
 
-  it('refuses a premium tier until premium is bought, then grants the past ones too', async () => {
+  it('is refused for a premium tier until premium is bought', async () => {
     const pass = await enter('season', { wallet: { gems: 950n } })
     await pass.xp(200)
     expect((await pass.claim(2, 'premium')).body).toEqual(claimRefused('premium required'))
@@ -117,7 +117,7 @@ describe('claims (spec 4.1: idempotent on the server)', () => {
     expect(await everything(pass.player)).toEqual(before)
   })
 
-  it('refuses rewards that overflow an item held, and fills it to 2^63-1 exactly', async () => {
+  it('refuses rewards that overflow the amount of an item, and reaches 2^63-1 exactly', async () => {
     const tiers = [
       tier(1, 'free', [item('hat', MAX_INT64 - 1n)]),
       tier(2, 'free', [item('hat', 2)]),
@@ -132,7 +132,7 @@ describe('claims (spec 4.1: idempotent on the server)', () => {
     expect((await pass.holdings()).items).toEqual({ hat: MAX_INT64.toString() })
   })
 
-  it('counts what the crossing leads to when it looks for room, and writes nothing', async () => {
+  it('is refused when a reward node behind it overflows a balance, and writes nothing', async () => {
     const nodes = [
       passNode('pass', { levels: [0], tiers: [tier(1, 'free', [gold(1)])] }),
       { id: 'trophy', type: 'reward', data: { rewards: [gold(1)] } },
@@ -148,7 +148,7 @@ describe('claims (spec 4.1: idempotent on the server)', () => {
 describe('onComplete of a pass (spec 6)', () => {
   const onComplete = { nodeId: 'pass', handle: 'onComplete', data: {} }
 
-  it('crosses once, when the last free tier is claimed at top level, and not again with premium', async () => {
+  it('is crossed once, when the last free tier is claimed at the top level, and not again with premium', async () => {
     const pass = await enter('season', { wallet: { gems: 950n } })
     await pass.xp(400)
     for (const level of [1, 2, 3, 4]) await pass.claim(level, 'free')
@@ -173,7 +173,7 @@ describe('onComplete of a pass (spec 6)', () => {
     expect((await pass.crossings()).at(-1)).toEqual(onComplete)
   })
 
-  it('crosses with the xp that reaches the top level when all tiers are claimed before', async () => {
+  it('is crossed by the xp that reaches the top level when all tiers are claimed before', async () => {
     await game.publish('early', season({ tiers: [tier(1, 'free'), tier(2, 'free')] }))
     const pass = await enter('early')
     await pass.xp(100)
@@ -187,7 +187,7 @@ describe('onComplete of a pass (spec 6)', () => {
     ])
   })
 
-  it('crosses at the new top level when the season was extended after the old one was reached', async () => {
+  it('is crossed at the new top level when the season is extended after the old one was reached', async () => {
     const tiers = [tier(1, 'free'), tier(2, 'free')]
     await game.publish('extended', season({ levels: [0, 100], tiers }))
     const pass = await enter('extended')
@@ -205,7 +205,7 @@ describe('onComplete of a pass (spec 6)', () => {
     ])
   })
 
-  it('crosses with the next xp when the only tier that was left is taken out of the definition', async () => {
+  it('is crossed by the next xp when an edit removes the last unclaimed tier', async () => {
     await game.publish('shortened', season({ levels: [0, 100], tiers: [tier(1, 'free'), tier(2, 'free')] }))
     const pass = await enter('shortened')
     await pass.xp(100)
@@ -216,7 +216,7 @@ describe('onComplete of a pass (spec 6)', () => {
   })
 })
 
-describe('level nodes (spec 3: a claim is accepted once the level is reached)', () => {
+describe('a level node (spec 3: a claim is accepted once the level is reached)', () => {
   const levelNode = (id: string, levelNumber: Json, more: Record<string, Json> = {}): Json => ({
     id,
     type: 'battle-pass-level',
@@ -240,7 +240,7 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
   it.each([
     ['two', 2],
     ['three', 3],
-  ])('answers the progress and takes the xp of its pass: %s', async (nodeId, level) => {
+  ])('answers with the progress of its pass, and adds xp to it: %s', async (nodeId, level) => {
     const pass = await enter('levels')
     const node = pass.on(nodeId)
     expect((await node.claim(null, 'free')).body).toEqual(claimRefused('level not reached'))
@@ -254,13 +254,13 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     ['two', 1],
     ['two', 3],
     ['three', 2],
-  ])('refuses a level that is not its own: %s, %i', async (nodeId, level) => {
+  ])('refuses another level than its own: %s, %i', async (nodeId, level) => {
     const { status, body } = await (await enter('levels')).on(nodeId).claim(level, 'free')
     expect([status, body.error]).toEqual([400, 'invalid request'])
     expect(body.details.map(({ path }: { path: string }) => path)).toEqual(['level'])
   })
 
-  it('takes its own level, null, or none', async () => {
+  it('accepts its own level, null and no level', async () => {
     const pass = await enter('levels')
     await pass.xp(400)
     const { place, runId, player } = pass.on('two')
@@ -271,14 +271,14 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     }
   })
 
-  it('needs the level on the pass itself', async () => {
+  it('differs from its pass, where a claim without a level is 400', async () => {
     const pass = await enter('levels')
     const { status, body } = await pass.claim(null, 'free')
     expect([status, body.details]).toEqual([400, [{ path: 'level', message: 'is required' }]])
   })
 
   it.each(['pass', 'half', 'four'])(
-    'brings rewards that are the tier’s, whichever way it is claimed: %s',
+    'defines the rewards of its tier, also for claims on other nodes: %s',
     async (nodeId) => {
       const pass = await enter('levels', { wallet: { gems: 950n } })
       await pass.xp(400)
@@ -291,7 +291,7 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     },
   )
 
-  it('is the same claim as on the pass, both ways round', async () => {
+  it('shares its claims with the pass in both directions', async () => {
     const pass = await enter('levels')
     await pass.xp(400)
     await pass.on('two').claim(2, 'free')
@@ -304,7 +304,7 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     expect(await pass.holdings()).toEqual({ wallet: { gold: '20' }, items: { banner: '1' } })
   })
 
-  it('crosses onComplete at the first claim that succeeds on it, and enters what follows once (spec 6)', async () => {
+  it('crosses onComplete once, at its first successful claim, and enters the next node (spec 6)', async () => {
     const pass = await enter('levels', { wallet: { gems: 950n } })
     const node = pass.on('two')
     await node.claim(2, 'free')
@@ -339,7 +339,7 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
     expect((await pass.on('pass').claim(1, 'free')).body).toMatchObject({ success: true, alreadyClaimed: true })
   })
 
-  it('brings a tier that the pass does not list: claim, claim-all and onComplete count it (decisions 11.2)', async () => {
+  it('adds a tier that the pass does not list; claim, claimAll and onComplete count it (decisions 11.2)', async () => {
     const nodes = [
       passNode('pass', { levels: [0, 100], tiers: [tier(2, 'free')] }),
       levelNode('one', 1, { rewards: { free: [gold(1)], premium: [gold(2)] } }),
@@ -377,8 +377,8 @@ describe('level nodes (spec 3: a claim is accepted once the level is reached)', 
   })
 })
 
-describe('an edit of the definition counts on the next call (spec 2.1: state is per node)', () => {
-  it('raises the level with lower thresholds; the next xp crosses what was gained, once', async () => {
+describe('an edit of the definition (spec 2.1: state is per node)', () => {
+  it('raises the level with lower thresholds, and the next xp crosses the gained levels once', async () => {
     await game.publish('easier', season())
     const pass = await enter('easier')
     await pass.xp(100)
@@ -417,7 +417,7 @@ describe('an edit of the definition counts on the next call (spec 2.1: state is 
     ])
   })
 
-  it('crosses onMaxLevel once although the top level moves', async () => {
+  it('that moves the top level does not cross onMaxLevel a second time', async () => {
     await game.publish('taller', season({ levels: [0, 100] }))
     const pass = await enter('taller')
     await pass.xp(100)
@@ -427,7 +427,7 @@ describe('an edit of the definition counts on the next call (spec 2.1: state is 
     expect((await handles(pass.player)).filter((handle) => handle === 'pass onMaxLevel')).toHaveLength(1)
   })
 
-  it('takes a price and new rewards at once', async () => {
+  it('changes the price and rewards from the next call on', async () => {
     await game.publish('sale', season({ price: null, tiers: [tier(1, 'free')] }))
     const pass = await enter('sale', { wallet: { gold: 5n } })
     expect((await pass.premium()).body.error).toBe('premium not available')

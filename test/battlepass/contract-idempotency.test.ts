@@ -18,7 +18,7 @@ beforeAll(startPassGame)
 afterAll(stopPassGame)
 
 describe('Idempotency-Key of xp and claim', () => {
-  it('answers the same xp call alike and adds once (spec 4.1)', async () => {
+  it('gives a repeated xp call the first answer, and adds the xp once (spec 4.1)', async () => {
     const pass = await enter('season')
     const first = await pass.xp(100, { 'idempotency-key': 'quest 1' })
     await pass.xp(5)
@@ -27,7 +27,7 @@ describe('Idempotency-Key of xp and claim', () => {
     expect((await pass.progress()).xp).toBe(105)
   })
 
-  it('takes the key from the header or from the body, and is 400 with two that differ', async () => {
+  it('is taken from the header or the body, and is 400 when the two differ', async () => {
     const { player, place, runId, ...pass } = await enter('season', { wallet: { gems: 950n } })
     const xp = { ...place, runId, amount: 100, source: 'test' }
     const claim = { ...place, runId, level: 1, track: 'free' }
@@ -53,7 +53,7 @@ describe('Idempotency-Key of xp and claim', () => {
     expect(first.text).toContain('9223372036854775807')
   })
 
-  it('answers the same claim alike: not as a repeat', async () => {
+  it('gives a repeated claim the first answer, without alreadyClaimed', async () => {
     const pass = await enter('season')
     const first = await pass.claim(1, 'free', { 'idempotency-key': 'claim 1' })
     expect(first.body.alreadyClaimed).toBe(false)
@@ -110,8 +110,8 @@ describe('Idempotency-Key of xp and claim', () => {
 
   it.each([
     ['256 characters', 'k'.repeat(256)],
-    ['none', ''],
-  ])('is 400 with a key of %s', async (_, key) => {
+    ['no characters', ''],
+  ])('is 400 with %s', async (_, key) => {
     const pass = await enter('season')
     const before = await everything(pass.player)
     for (const answer of [
@@ -124,7 +124,7 @@ describe('Idempotency-Key of xp and claim', () => {
     expect(await everything(pass.player)).toEqual(before)
   })
 
-  it('gives fifty concurrent duplicates the one answer', async () => {
+  it('gives fifty concurrent duplicates one answer', async () => {
     const pass = await enter('season')
     const answers = await Promise.all(times(50, () => pass.xp(100, { 'idempotency-key': 'burst' })))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
@@ -134,7 +134,7 @@ describe('Idempotency-Key of xp and claim', () => {
     expect(claims[0]?.body.alreadyClaimed).toBe(false)
   })
 
-  it('lets one of fifty different requests with one key through at once; the others are 422', async () => {
+  it('lets one of fifty different concurrent requests through, and the others are 422', async () => {
     const pass = await enter('season')
     const answers = await Promise.all(times(50, (index) => pass.xp(index + 1, { 'idempotency-key': 'one' })))
     const [done, ...more] = answers.filter(({ status }) => status === 200)
@@ -143,7 +143,7 @@ describe('Idempotency-Key of xp and claim', () => {
     expect((await pass.progress()).xp).toBe(done?.body.xp)
   })
 
-  it('ends after seven days: the same key is a new one then, for xp and for premium', async () => {
+  it('expires after seven days, for xp and for premium', async () => {
     const pass = await enter('season', { wallet: { gems: 5000n } })
     const key = { 'idempotency-key': 'weekly' }
     const age = (days: number) =>
@@ -163,7 +163,7 @@ describe('Idempotency-Key of xp and claim', () => {
     expect((await pass.premium('weekly')).body).toEqual(premiumRefused('premium already owned'))
   })
 
-  it('takes a key of 255 characters', async () => {
+  it('accepts 255 characters', async () => {
     expect((await (await enter('season')).xp(1, { 'idempotency-key': 'k'.repeat(255) })).status).toBe(200)
   })
 })

@@ -31,8 +31,8 @@ afterAll(stopPassGame)
 describe('progress (spec 4.1)', () => {
   it.each([
     ['0 when no level is reached by 0 xp', [10, 20], 0],
-    ['1 when the first level needs nothing', [0, 20], 1],
-  ])('before any xp answers the level as the definition gives it: %s', async (_, levels, level) => {
+    ['1 when the first level needs 0 xp', [0, 20], 1],
+  ])('before any xp has the level of the definition: %s', async (_, levels, level) => {
     await game.publish(`fresh-${level}`, season({ levels }))
     const player = await game.player()
     const answer = await player.post(PROGRESS, { scenarioId: `fresh-${level}`, nodeId: 'pass' })
@@ -70,7 +70,7 @@ describe('progress (spec 4.1)', () => {
     })
   })
 
-  it('is also answered out of season', async () => {
+  it('is available outside the season', async () => {
     await game.publish('over', season({ more: PAST }))
     const player = await game.player()
     expect((await player.post(PROGRESS, { scenarioId: 'over', nodeId: 'pass' })).body.level).toBe(1)
@@ -78,14 +78,14 @@ describe('progress (spec 4.1)', () => {
 })
 
 describe('xp (spec 4.1)', () => {
-  it('answers every field, the plan null when nothing is crossed', async () => {
+  it('answers with every field, and with a null plan when nothing is crossed', async () => {
     const pass = await enter('season')
     const { status, body } = await pass.xp(1)
     expect([status, body]).toEqual([200, { level: 1, xp: 1, leveledUp: false, maxLevel: false, plan: null }])
     expect(await pass.crossings()).toEqual([])
   })
 
-  it('crosses onLevelUp when a level is gained, with the plan of the crossing', async () => {
+  it('crosses onLevelUp when a level is gained, and answers with the plan', async () => {
     const pass = await enter('season')
     const { body } = await pass.xp(100, {}, 'quest')
     const plan = {
@@ -146,7 +146,7 @@ describe('xp (spec 4.1)', () => {
     expect(rows).toEqual([{ source: '' }])
   })
 
-  it('takes a source of exactly 64 characters, however many UTF-16 units those are', async () => {
+  it('accepts a source of 64 code points, and refuses one of 65', async () => {
     const pass = await enter('season')
     expect((await pass.xp(1, {}, '🏆'.repeat(64))).status).toBe(200)
     expect((await pass.xp(1, {}, '🏆'.repeat(65))).status).toBe(400)
@@ -156,7 +156,7 @@ describe('xp (spec 4.1)', () => {
     ['after it', PAST],
     ['before it', FUTURE],
     ['when only claims are open', CLAIMS_ONLY],
-  ])('refuses xp outside the season and writes nothing: %s', async (name, more) => {
+  ])('is refused outside the season, and writes nothing: %s', async (name, more) => {
     const scenarioId = `window ${name}`
     await game.publish(scenarioId, season({ more }))
     const pass = await enter(scenarioId)
@@ -184,7 +184,7 @@ describe('xp (spec 4.1)', () => {
     expect((await pass.xp(MAX_INT64)).text).toContain('"xp":9223372036854775807,')
   })
 
-  it('names the fault of the header and those of the body at once', async () => {
+  it('names the faults of the header and of the body at once', async () => {
     const pass = await enter('season')
     const { status, body } = await pass.xp(0, { 'idempotency-key': 'k'.repeat(256) })
     expect(status).toBe(400)
@@ -193,7 +193,7 @@ describe('xp (spec 4.1)', () => {
 })
 
 describe('premium (spec 4.1: charges the wallet)', () => {
-  it('charges the price, owns the track, writes the ledger and crosses onPremiumPurchase', async () => {
+  it('charges the price, records ownership, writes the ledger and crosses onPremiumPurchase', async () => {
     const pass = await enter('season', { wallet: { gems: 1000n } })
     const { status, body } = await pass.premium()
     const plan = {
@@ -213,7 +213,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
     expect((await pass.progress()).premiumOwned).toBe(true)
   })
 
-  it('refuses with each business error in the documented order, and writes nothing', async () => {
+  it('is refused with the business errors in the documented order, and then writes nothing', async () => {
     await game.publish('order', season())
     const pass = await enter('order', { wallet: { gems: 950n } })
     expect((await pass.premium('used')).body.success).toBe(true)
@@ -225,7 +225,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
       expect(await everything(pass.player)).toEqual(before)
       return body
     }
-    // Owned and out of funds; then out of season too; then without premium too; then with a key used elsewhere too.
+    // Each step adds a fault: owned and out of funds, out of season, without premium, with a key of another request.
     expect(await refusals()).toEqual(premiumRefused('premium already owned'))
     await game.publish('order', season({ more: PAST }))
     expect(await refusals()).toEqual(premiumRefused('season closed'))
@@ -245,7 +245,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
     ['none at all', {}],
     ['one too few', { gems: 949n }],
     ['enough of another currency', { gold: 5000n }],
-  ])('refuses a player whose funds are insufficient and writes nothing: %s', async (_, wallet) => {
+  ])('is refused when funds are insufficient, and writes nothing: %s', async (_, wallet) => {
     const pass = await enter('season', { wallet })
     const before = await everything(pass.player)
     expect((await pass.premium()).body).toEqual(premiumRefused('insufficient funds'))
@@ -256,7 +256,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
     ['before it', FUTURE],
     ['after it', PAST],
     ['when only claims are open', CLAIMS_ONLY],
-  ])('sells nothing outside the season: %s', async (name, more) => {
+  ])('is refused outside the season: %s', async (name, more) => {
     const scenarioId = `sale ${name}`
     await game.publish(scenarioId, season({ more }))
     const pass = await enter(scenarioId, { wallet: { gems: 950n } })
@@ -264,7 +264,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
     expect((await pass.holdings()).wallet).toEqual({ gems: '950' })
   })
 
-  it('answers the very same to the same key, and charges once', async () => {
+  it('gives a repeated key the first answer, and charges once', async () => {
     const pass = await enter('season', { wallet: { gems: 5000n } })
     const first = await pass.premium('one')
     const again = await pass.premium('one')
@@ -299,7 +299,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
     expect((await pass.premium('k'.repeat(255))).body.success).toBe(true)
   })
 
-  it('refuses a purchase whose crossing leads to rewards that overflow the wallet, and writes nothing', async () => {
+  it('is refused when a reward node behind it overflows the wallet, and writes nothing', async () => {
     const thanks = { id: 'thanks', type: 'reward', data: { rewards: [gold(1)] } }
     const edges = [{ from: 'pass', handle: 'onPremiumPurchase', to: 'thanks' }]
     await game.publish('thankful', scenario([passNode(), thanks], edges))
@@ -322,7 +322,7 @@ describe('xp whose crossing overflows a wallet', () => {
   })
 })
 
-describe('what a call names must be there and be its own (spec 1: every call carries its scenario, node and run)', () => {
+describe('the scenario, node and run of a call (spec 1: every call carries them)', () => {
   const UNKNOWN_RUN = '00000000-0000-7000-8000-000000000000'
   const requests = (place: Record<string, Json>): [path: string, body: Record<string, Json>][] => [
     [XP, { ...place, amount: 1, source: 'test' }],
@@ -346,7 +346,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
     ['a node of the client', { nodeId: 'popup' }, 'node not found'],
     ['a reward node', { nodeId: 'gift' }, 'node not found'],
     ['the start', { nodeId: 'start' }, 'node not found'],
-  ])('answers 404 on every endpoint: %s', async (_, change, error) => {
+  ])('lead to 404 on every endpoint for %s', async (_, change, error) => {
     const { player, place, runId } = await enter('mixed', { wallet: { gems: 950n } })
     const before = await everything(player)
     for (const [path, body] of [
@@ -359,7 +359,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
     expect(await everything(player)).toEqual(before)
   })
 
-  it("answers 404 to another player's run, another scenario's run, and what is no run at all", async () => {
+  it('lead to 404 for runs of other players, runs of other scenarios and unknown runs', async () => {
     const { player, place } = await enter('mixed', { wallet: { gems: 950n } })
     const stranger = await enter('mixed')
     const runIds = [stranger.runId, await player.start('other'), UNKNOWN_RUN, 'no uuid', "' OR 1=1 --"]
@@ -376,7 +376,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
     expect(await stranger.progress()).toMatchObject({ xp: 0, premiumOwned: false, claimedTiers: [] })
   })
 
-  it("answers 404 to another project's and another environment's scenario", async () => {
+  it('lead to 404 for scenarios of other projects and environments', async () => {
     const { pool, service } = game.app
     const other = await createProject(pool, { name: 'Other', environments: ['production'] })
     const { key } = await createPlatformKey(pool, other.projectId, 'admin')
@@ -405,7 +405,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
     expect(answer.body.xp).toBe(0)
   })
 
-  it('answers 409 in a run that is not active any more', async () => {
+  it('lead to 409 for a run that is no longer active', async () => {
     const { player, place, runId } = await enter('mixed')
     await game.app.pool.query("UPDATE runs SET status = 'cancelled' WHERE id = $1", [runId])
     for (const [path, body] of requests({ ...place, runId })) {
@@ -414,7 +414,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
     }
   })
 
-  it('keeps the state of two nodes, two scenarios and two players apart', async () => {
+  it('have separate state for each node, scenario and player', async () => {
     await game.publish('two-passes', scenario([passNode('a'), passNode('b')], []))
     const a = await enter('two-passes', { nodeId: 'a' })
     await a.xp(100)
@@ -423,7 +423,7 @@ describe('what a call names must be there and be its own (spec 1: every call car
     expect((await at(a.player, 'season', '').progress()).xp).toBe(0)
   })
 
-  it('keeps the state of a pass over its runs', async () => {
+  it('have the same state of a pass in each run', async () => {
     const pass = await enter('season')
     await pass.xp(100)
     await game.app.pool.query("UPDATE runs SET status = 'cancelled' WHERE id = $1", [pass.runId])
@@ -463,7 +463,7 @@ describe('a player that is banned or deleted (spec 7.1)', () => {
 })
 
 describe('every answer', () => {
-  it('carries its request id, taken over from the caller when it is sane', async () => {
+  it('has a request id, taken from the caller when it is valid', async () => {
     const player = await game.player()
     const place = { scenarioId: 'season', nodeId: 'pass' }
     const named = await player.post(PROGRESS, place, { 'x-request-id': 'client-1:a.b_c' })
@@ -477,7 +477,7 @@ describe('every answer', () => {
     }
   })
 
-  it('names the run as it was made, in whatever case it was sent', async () => {
+  it('has the run id in lower case when it is sent in upper case', async () => {
     const { player, place, runId } = await enter('season')
     const body = { ...place, runId: runId.toUpperCase(), amount: 100, source: 'test' }
     expect((await player.post(XP, body)).body.plan.runId).toBe(runId)
@@ -494,13 +494,13 @@ describe('every answer', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
-  it('ignores members that it does not know and takes null as absent', async () => {
+  it('ignores unknown members, and takes null as absent', async () => {
     const { player, place, runId } = await enter('season', { wallet: { gems: 950n } })
     const more = { unknown: [{ deep: times(3, String) }], level: 'x' }
     expect((await player.post(PREMIUM, { ...place, runId, idempotencyKey: null, ...more })).body.success).toBe(true)
   })
 
-  it('to another method or path is 405 or 404', async () => {
+  it('is 405 for another method and 404 for another path', async () => {
     const wrong = await game.request('GET', XP)
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST'])
     expect((await game.request('POST', '/sdk/v1/battlepass/nothing')).status).toBe(404)

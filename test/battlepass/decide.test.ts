@@ -105,7 +105,7 @@ describe('xp (spec 4.1)', () => {
     )
   })
 
-  it('never lowers a level, and says that one was gained exactly when it rose', () => {
+  it('never lowers the level, and answers leveledUp exactly when the level rises', () => {
     fc.assert(
       fc.property(passes, amounts, (node, all) => {
         let level = newPass(node).level
@@ -119,7 +119,7 @@ describe('xp (spec 4.1)', () => {
     )
   })
 
-  it('crosses each level once: every gain begins where the last one ended', () => {
+  it('crosses each level once: each level up begins at the level of the last one', () => {
     fc.assert(
       fc.property(passes, amounts, (node, all) => {
         const { crossings, pass } = earn(node, all)
@@ -159,7 +159,7 @@ describe('xp (spec 4.1)', () => {
     )
   })
 
-  it('never passes 2^63-1: a total beyond it is refused and everything up to it is exact', () => {
+  it('is exact up to 2^63-1, and refused for a higher total', () => {
     const nearEnd = fc.tuple(fc.bigInt({ min: 0n, max: MAX_INT64 }), fc.bigInt({ min: 1n, max: MAX_INT64 }))
     fc.assert(
       fc.property(passes, nearEnd, (node, [xp, amount]) => {
@@ -193,7 +193,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 60 },
 )
 
-/** What a player may know of the game: simple enough to see that it is right. */
+/** A model of the game that is simple enough to be correct at sight. */
 class Model {
   xp = 0n
   gems = 0n
@@ -218,7 +218,7 @@ class Model {
     return this.gems < PRICE ? 'insufficient funds' : 'purchased'
   }
 
-  /** All tiers that are open are claimed, at the top. */
+  /** Whether all open tiers are claimed at the top level. */
   get complete(): boolean {
     const top = this.node.levels.at(-1)?.xp ?? 0n
     const open = [...this.node.tiers.values()].filter(({ track }) => track === 'free' || this.owned)
@@ -226,7 +226,7 @@ class Model {
   }
 }
 
-/** Plays the steps against the model; calls back after each with what the game looks like. */
+/** Takes the steps and compares each result with the model; calls `check` after each. */
 function play(node: PassNode, all: readonly Step[], check: (pass: Pass, model: Model) => void = () => undefined) {
   const model = new Model(node)
   const crossings: Crossing[] = []
@@ -266,7 +266,7 @@ function play(node: PassNode, all: readonly Step[], check: (pass: Pass, model: M
 }
 
 describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1)', () => {
-  it('leaves what the model says: xp, ownership, claimed tiers, each granted once', () => {
+  it('leads to the xp, ownership and claimed tiers of the model, each tier granted once', () => {
     fc.assert(
       fc.property(passes, steps, (node, all) => {
         const { pass, model } = play(node, all)
@@ -279,7 +279,7 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
     )
   })
 
-  it('never makes money negative, nor charges twice', () => {
+  it('never makes a balance negative, and never charges twice', () => {
     fc.assert(
       fc.property(passes, steps, (node, all) => {
         const { crossings, model } = play(node, all, (_, { gems }) => expect(gems).toBeGreaterThanOrEqual(0n))
@@ -289,7 +289,7 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
     )
   })
 
-  it('never has a premium tier claimed that is not owned', () => {
+  it('never claims a premium tier without premium', () => {
     fc.assert(
       fc.property(passes, steps, (node, all) => {
         play(node, all, (pass) => {
@@ -299,7 +299,7 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
     )
   })
 
-  it('never has a tier claimed above the level', () => {
+  it('never claims a tier above the level', () => {
     fc.assert(
       fc.property(passes, steps, (node, all) => {
         play(node, all, (pass) => {
@@ -309,11 +309,11 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
     )
   })
 
-  it('crosses onComplete at most once, and has crossed it when a claim or xp left everything claimed', () => {
+  it('crosses onComplete once, when xp or a claim leaves all open tiers claimed at the top level', () => {
     fc.assert(
       fc.property(passes, steps, (node, all) => {
         const { crossings, pass } = play(node, all, (state, model) => {
-          // Before the first xp or claim there is nobody who could have crossed it.
+          // Before the first xp or claim, no call could have crossed it.
           if (model.complete && (model.xp > 0n || model.claimed.size > 0)) expect(state.completed).toBe(true)
         })
         const completed = crossings.filter(({ handle }) => handle === 'onComplete')
@@ -323,7 +323,7 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
     )
   })
 
-  it('answers a repeated claim without any change, whatever has become of the definition', () => {
+  it('answers a repeated claim without any change after every edit of the definition', () => {
     fc.assert(
       fc.property(passes, steps, passes, (node, all, edited) => {
         const { pass } = play(node, all)
@@ -342,7 +342,7 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
     )
   })
 
-  it('changes no pass that it was given', () => {
+  it('never mutates an earlier pass', () => {
     fc.assert(
       fc.property(passes, steps, (node, all) => {
         const seen: [Pass, string][] = []
@@ -371,7 +371,7 @@ describe('the season (spec 4.1)', () => {
     ['2026-02-01T00:00:00.000Z', false, true],
     ['2026-02-07T23:59:59.999Z', false, true],
     ['2026-02-08T00:00:00.000Z', false, false],
-  ])('at %s: xp and premium %s, claims %s', (time, playing, claiming) => {
+  ])('at %s has xp and premium open: %s, and claims open: %s', (time, playing, claiming) => {
     const now = at(time)
     const pass = newPass(node)
     expect(decideXp(node, pass, { amount: 1n, source: '' }, now).kind).toBe(playing ? 'added' : 'refused')

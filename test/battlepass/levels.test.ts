@@ -20,7 +20,7 @@ describe('levelAt', () => {
     )
   })
 
-  it('is reached with the very last point', () => {
+  it('reaches a level exactly at its xp', () => {
     fc.assert(
       fc.property(anyLevels, (levels) => {
         for (const { level, xp } of levels) {

@@ -91,7 +91,7 @@ async function ledger({ playerId }: TestPlayer) {
   return rows
 }
 
-/** Everything that a player has, to show that a call wrote nothing. */
+/** All rows of a player, to show that a call wrote nothing. */
 export async function everything({ playerId }: TestPlayer) {
   const tables = [
     'runs',

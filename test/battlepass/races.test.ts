@@ -16,8 +16,8 @@ afterAll(async () => {
 
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
-describe('claims that race (spec 4.1: idempotent on the server)', () => {
-  it('grants the tier once when two hundred claims of it arrive at once', async () => {
+describe('racing claims (spec 4.1: idempotent on the server)', () => {
+  it('grant the tier once when two hundred arrive at once', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100, source: 'test' })
@@ -34,7 +34,7 @@ describe('claims that race (spec 4.1: idempotent on the server)', () => {
     expect(data.me.walletLedger.edges).toHaveLength(1)
   })
 
-  it('shows no deadlock when forty workers claim all tiers in opposite orders', async () => {
+  it('show no deadlock when forty workers claim all tiers in opposite orders', async () => {
     const players = await Promise.all(times(4, () => game.player({ wallet: { gems: 950n } })))
     const runs = await Promise.all(players.map((player) => player.start('season')))
     await Promise.all(
@@ -69,7 +69,7 @@ describe('claims that race (spec 4.1: idempotent on the server)', () => {
     }
   })
 
-  it('never grants what is not earned while the xp that unlocks it arrives, in a hundred rounds', async () => {
+  it('never grant a tier before the xp that unlocks it counts, in a hundred rounds', async () => {
     for (const _ of times(100, () => 0)) {
       const player = await game.player()
       const runId = await player.start('season')
@@ -84,7 +84,7 @@ describe('claims that race (spec 4.1: idempotent on the server)', () => {
     }
   })
 
-  it('never grants premium before it is owned while the purchase arrives, in a hundred rounds', async () => {
+  it('never grant a premium tier before the purchase of premium counts, in a hundred rounds', async () => {
     for (const _ of times(100, () => 0)) {
       const player = await game.player({ wallet: { gems: 950n } })
       const runId = await player.start('season')
@@ -100,8 +100,8 @@ describe('claims that race (spec 4.1: idempotent on the server)', () => {
   })
 })
 
-describe('purchases that race (spec 4.1: charges the wallet)', () => {
-  it('debits once and answers alike when two hundred carry one key', async () => {
+describe('racing purchases (spec 4.1: charges the wallet)', () => {
+  it('debit once and get one answer when two hundred have one key', async () => {
     const player = await game.player({ wallet: { gems: 5000n } })
     const runId = await player.start('season')
     const answers = await Promise.all(
@@ -113,7 +113,7 @@ describe('purchases that race (spec 4.1: charges the wallet)', () => {
     expect(data.me.wallet).toEqual([{ currency: 'gems', balance: '4050' }])
   })
 
-  it('debits once when two hundred carry different keys', async () => {
+  it('debit once when two hundred have different keys', async () => {
     const player = await game.player({ wallet: { gems: 5000n } })
     const runId = await player.start('season')
     const answers = await Promise.all(
@@ -127,7 +127,7 @@ describe('purchases that race (spec 4.1: charges the wallet)', () => {
     expect(data.me.wallet).toEqual([{ balance: '4050' }])
   })
 
-  it('lets one of fifty purchases through when the balance is exactly one price', async () => {
+  it('succeed once when fifty passes are bought and the balance is one price', async () => {
     const nodes = times(50, (index) => passNode(`pass-${index}`))
     await game.publish('many', scenario(nodes, []))
     const player = await game.player({ wallet: { gems: 950n } })
@@ -144,8 +144,8 @@ describe('purchases that race (spec 4.1: charges the wallet)', () => {
   })
 })
 
-describe('xp that races (spec 4.1)', () => {
-  it('sums five hundred concurrent additions exactly and crosses each level once', async () => {
+describe('racing xp calls (spec 4.1)', () => {
+  it('sum five hundred additions exactly and cross each level once', async () => {
     await game.publish(
       'steps',
       scenario(
@@ -178,8 +178,8 @@ describe('xp that races (spec 4.1)', () => {
   })
 })
 
-describe('runs that race', () => {
-  it('starts one run when fifty starts arrive at once', async () => {
+describe('racing starts', () => {
+  it('begin one run when fifty arrive at once', async () => {
     const player = await game.player()
     const answers = await Promise.all(times(50, () => player.post('/sdk/v1/scenarios/start', { scenarioId: 'season' })))
     expect(new Set(answers.map(({ body }) => body.runId)).size).toBe(1)

@@ -7,7 +7,7 @@ import { auditRows, countAudit, type Input, newOperator, type Operator, payload,
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../support/game.ts'
 
-// Money that cannot be mistyped: what an environment knows, what operators can credit, and how much of it.
+// The catalogue: which currencies and items an environment knows, and which credits operators can make.
 
 let game: Game
 let operator: Operator
@@ -26,7 +26,7 @@ afterAll(() => game?.stop())
 let count = 0
 const fresh = (name = 'coin') => `${name}-${++count}`
 
-/** A mutation of the catalogue, by the admin unless told otherwise. */
+/** A mutation of the catalogue, by default with the key of the admin. */
 async function change(mutation: string, input: Input, key = admin.key) {
   const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
   const selection =
@@ -68,7 +68,7 @@ const balanceOf = async (currency: string, of = player) => {
 }
 
 describe('currencies and items', () => {
-  it('are those of the current version of every scenario, by name, each with the scenarios that name it', async () => {
+  it('come from the current version of every scenario, sorted by name, each with its scenarios', async () => {
     const node = (type: string, data: object) => ({ id: fresh('node'), type, data }) as never
     const brought = { free: [{ currency: 'brought', amount: 1 }] }
     await publishInStaging(
@@ -86,7 +86,7 @@ describe('currencies and items', () => {
               { itemId: 'scarf', amount: 1 },
             ],
           }),
-          // What the client's own nodes have is not the service's to read.
+          // The service does not read the data of client nodes.
           node('shop', { rewards: [{ currency: 'dollars', amount: 1 }], price: { currency: 'euros' } }),
         ],
         [],
@@ -109,7 +109,7 @@ describe('currencies and items', () => {
         { itemId: 'scarf', scenarioIds: ['event'] },
       ],
     })
-    // A name that an edit corrected is not known any more.
+    // A name that an edit removed is no longer known.
     await publishInStaging('event', season({ price: { currency: 'gems', amount: 1 } }))
     await publishInStaging('Event 2', season({ price: null, tiers: [tier(1, 'free')] }))
     const { page } = await list('currencies', { environment: 'staging' })
@@ -121,7 +121,7 @@ describe('currencies and items', () => {
     ])
   })
 
-  it('come in pages whose ends meet, for any size of them', async () => {
+  it('are paged without gaps or repeats, for any page size', async () => {
     const all = (await list('items')).page.nodes
     expect(all).toHaveLength(5)
     for (const first of [1, 2, 4, 5, 6]) {
@@ -142,7 +142,7 @@ describe('currencies and items', () => {
     })
   })
 
-  it('are those of one environment of the own project alone', async () => {
+  it('belong to one environment of one project', async () => {
     const { projectId } = await createProject(game.app.pool, {
       name: 'Other',
       environments: ['production', 'elsewhere'],
@@ -162,7 +162,7 @@ describe('currencies and items', () => {
 })
 
 describe('creditWallet', () => {
-  it('refuses a currency that the environment does not know, names the nearest, and changes nothing', async () => {
+  it('refuses an unknown currency, names the nearest ones and changes nothing', async () => {
     const before = await countAudit(game.app.pool)
     const { answer, error } = await credit({ currency: 'gmes' })
     expect(error).toBeUndefined()
@@ -180,7 +180,7 @@ describe('creditWallet', () => {
     expect(await countAudit(game.app.pool)).toBe(before)
   })
 
-  it('credits it all the same with allowNew, which makes it no more known than before', async () => {
+  it('credits an unknown currency with allowNew, and the currency stays unknown', async () => {
     const currency = fresh()
     expect((await credit({ currency, allowNew: true })).answer).toMatchObject({
       error: null,
@@ -192,7 +192,7 @@ describe('creditWallet', () => {
     expect((await credit({ currency, allowNew: true })).answer).toMatchObject({ error: null, balance: '10' })
   })
 
-  it('answers a repeated key as before, whether or not the currency is known by then', async () => {
+  it('repeats its answer for a repeated key, even after the currency is removed', async () => {
     const currency = fresh()
     await change('addCurrency', { currency })
     const sent = { currency, idempotencyKey: fresh('key') }
@@ -203,13 +203,13 @@ describe('creditWallet', () => {
     expect(await credit(sent)).toEqual(first)
     await change('setCreditLimit', { currency: 'gems', limit: null })
     expect(await balanceOf(currency)).toBe('5')
-    // A refusal is not kept: with the same key the call can be made right.
+    // A refusal is not stored: a corrected call works with the same key.
     const wrong = { currency: fresh(), idempotencyKey: fresh('key') }
     expect((await credit(wrong)).answer.error).toBe('UNKNOWN_CURRENCY')
     expect((await credit({ ...wrong, allowNew: true })).answer).toMatchObject({ error: null, balance: '5' })
   })
 
-  it('says so where the environment has no currency at all', async () => {
+  it('shares with setCreditLimit the message for an environment without currencies', async () => {
     const { projectId } = await createProject(game.app.pool, { name: 'Empty', environments: ['production'] })
     const key = (await newOperator(game.app.pool, projectId, 'admin')).key
     const limit = await change('setCreditLimit', { currency: 'gems', limit: '1' }, key)
@@ -219,7 +219,7 @@ describe('creditWallet', () => {
     })
   })
 
-  it('leaves debits alone: a player may hold what is not known any more', async () => {
+  it('does not restrict debits of an unknown currency', async () => {
     const currency = fresh()
     payload(
       await support(game, operator.key, 'creditWallet', {
@@ -236,7 +236,7 @@ describe('creditWallet', () => {
 })
 
 describe('addCurrency and removeCurrency', () => {
-  it('make a currency known and take it back, each written down once, also when sent twice at once', async () => {
+  it('add and remove a currency, each with one audit row, also in concurrent calls', async () => {
     const currency = fresh()
     const both = await Promise.all([1, 2].map(() => change('addCurrency', { currency, reason: 'sale' })))
     for (const { answer } of both)
@@ -264,13 +264,13 @@ describe('addCurrency and removeCurrency', () => {
     ])
   })
 
-  it('leave a currency of a scenario known', async () => {
+  it('keep a currency of a scenario known', async () => {
     await change('addCurrency', { currency: 'gems' })
     const { answer } = await change('removeCurrency', { currency: 'gems' })
     expect(answer.currency).toEqual({ name: 'gems', isAdded: false, creditLimit: null, scenarioIds: ['season'] })
   })
 
-  it('are for admins, and what others try is in the audit log', async () => {
+  it('need the admin role, as setCreditLimit does, and audit refused attempts', async () => {
     const currency = fresh()
     for (const mutation of ['addCurrency', 'removeCurrency', 'setCreditLimit'])
       expect((await change(mutation, { currency }, operator.key)).error?.code).toBe('FORBIDDEN')
@@ -282,7 +282,7 @@ describe('addCurrency and removeCurrency', () => {
 })
 
 describe('setCreditLimit', () => {
-  it('is the largest credit of an operator; an admin can credit more', async () => {
+  it('limits the credits of operators, but not those of admins', async () => {
     const currency = fresh()
     await change('addCurrency', { currency })
     const limited = await change('setCreditLimit', { currency, limit: '100' })
@@ -304,16 +304,16 @@ describe('setCreditLimit', () => {
       auditEntry: null,
       player: { playerId: target.playerId },
     })
-    // As any attempt of a role that is too low.
+    // It is audited as any attempt with too low a role.
     expect(await auditRows(game.app.pool, game.projectId, target.playerId)).toMatchObject([
       { action: 'player.credit_wallet.denied', actor: operator.actor },
     ])
     expect((await credit(above, admin.key, target)).answer).toMatchObject({ error: null, balance: '101' })
-    // It was done by then.
+    // The key now has a stored answer.
     expect((await credit(above, operator.key, target)).answer).toMatchObject({ error: null, balance: '101' })
   })
 
-  it('of 0 leaves every credit to admins, and null removes it', async () => {
+  it('leaves credits to admins with a limit of 0, and removes the limit with null', async () => {
     const currency = fresh()
     await change('addCurrency', { currency })
     await change('setCreditLimit', { currency, limit: '0' })
@@ -326,7 +326,7 @@ describe('setCreditLimit', () => {
     expect((await credit({ currency, amount: '1' })).answer.error).toBeNull()
   })
 
-  it('stays when the currency is not known any more, so that nobody gets around it', async () => {
+  it('stays in force after the currency is removed, also with allowNew', async () => {
     const currency = fresh()
     await change('addCurrency', { currency })
     await change('setCreditLimit', { currency, limit: '9223372036854775806' })
@@ -334,11 +334,11 @@ describe('setCreditLimit', () => {
     const most = { currency, amount: '9223372036854775807', allowNew: true }
     expect((await credit(most)).answer.error).toBe('CREDIT_LIMIT_EXCEEDED')
     expect((await credit({ ...most, allowNew: false })).answer.error).toBe('UNKNOWN_CURRENCY')
-    // Clearing it takes no currency that is known.
+    // The limit of an unknown currency can be cleared.
     expect((await change('setCreditLimit', { currency, limit: null })).answer.currency).toBeNull()
   })
 
-  it('refuses to limit a currency that is mistyped', async () => {
+  it('refuses an unknown currency', async () => {
     const { error } = await change('setCreditLimit', { currency: 'gmes', limit: '5' })
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: 'currency' }] })
   })
@@ -350,9 +350,9 @@ describe('input of the catalogue', () => {
     ['a name of 65 characters', { currency: 'x'.repeat(65) }, 'currency', 'must be 1 to 64 characters'],
     ['a NUL', { currency: 'a\u0000' }, 'currency', 'must not contain NUL or a lone surrogate'],
     ['a lone surrogate', { currency: 'a\ud800' }, 'currency', 'must not contain NUL or a lone surrogate'],
-    ['a reason that is empty', { currency: 'x', reason: '' }, 'reason', 'must be 1 to 500 characters'],
+    ['an empty reason', { currency: 'x', reason: '' }, 'reason', 'must be 1 to 500 characters'],
     ['a limit below 0', { currency: 'gems', limit: '-1' }, 'limit', 'must be 0 to 9223372036854775807'],
-  ])('with %s is refused, and changes nothing', async (_what, input, path, message) => {
+  ])('is refused with %s, and changes nothing', async (_what, input, path, message) => {
     const before = await countAudit(game.app.pool)
     for (const mutation of 'limit' in input ? ['setCreditLimit'] : ['addCurrency', 'removeCurrency', 'setCreditLimit'])
       expect((await change(mutation, input)).error).toMatchObject({
@@ -367,18 +367,18 @@ describe('input of the catalogue', () => {
     ['a number for a name', { currency: 5 }],
     ['a limit of 2^63', { currency: 'gems', limit: '9223372036854775808' }],
     ['a limit with a point', { currency: 'gems', limit: 1.5 }],
-  ])('with %s is a fault of the request', async (_what, input) => {
+  ])('is an invalid request with %s', async (_what, input) => {
     expect((await change('setCreditLimit', input)).error?.code).toBe('INVALID_REQUEST')
   })
 
-  it('with every fault at once names them all', async () => {
+  it('is refused with every fault named', async () => {
     const { error } = await change('setCreditLimit', { currency: '', limit: '-1', reason: '' })
     expect(error).toMatchObject({
       details: [{ path: 'currency' }, { path: 'limit' }, { path: 'reason' }],
     })
   })
 
-  it('above a thousand names is refused', async () => {
+  it('is limited to a thousand names', async () => {
     const { pool } = game.app
     await pool.query(
       `INSERT INTO currencies (environment_id, name, is_added)
@@ -394,8 +394,8 @@ describe('input of the catalogue', () => {
   })
 })
 
-describe('what support granted', () => {
-  it('grantTier and grantXp answer the wallet rows that they wrote, also when the key comes again', async () => {
+describe('grantTier and grantXp', () => {
+  it('answer the wallet entries that they wrote, also when a key is repeated', async () => {
     const reward = {
       id: 'bonus',
       type: 'reward',
@@ -447,7 +447,7 @@ describe('what support granted', () => {
 })
 
 describe('the nearest names', () => {
-  it('are at most three of those that there are, each once, the same name first in any letter case', () => {
+  it('are up to three different known names, including the same name in another case', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1, maxLength: 64 }),
@@ -468,7 +468,7 @@ describe('the nearest names', () => {
     ['gmes', ['gold', 'gems', 'silver'], 'gems'],
     ['GEMS', ['gold', 'gems', 'games'], 'gems'],
     ['diamond', ['gold', 'diamonds', 'gems'], 'diamonds'],
-  ])('%s: the first of %j is %s', (name, names, first) => {
+  ])('of %s in %j begin with %s', (name, names, first) => {
     expect(nearestOf(name, names)[0]).toBe(first)
   })
 })

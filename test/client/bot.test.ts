@@ -31,7 +31,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** Runs the bot as its page says. Returns its exit and its output. */
+/** Runs the bot as its documentation says. Returns its exit code and its output. */
 function runBot(env: Record<string, string>): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     const own = { PATH: process.env.PATH, TIERWAY_URL: game.baseUrl, SDK_KEY: game.sdkKey, ...env }
@@ -44,7 +44,7 @@ function runBot(env: Record<string, string>): Promise<{ code: number; output: st
 }
 
 describe('examples/bot.mjs', () => {
-  it('plays the demo season to its end, and ends', async () => {
+  it('plays the demo season to its end, and exits', async () => {
     const { code, output } = await runBot({ PLAYER: 'robby' })
     expect([code, output]).toEqual([0, expect.stringContaining('claimed 200 tiers')])
     const tierway = new Tierway(game)
@@ -59,14 +59,14 @@ describe('examples/bot.mjs', () => {
     expect(again.output).toMatch(/^no premium: premium already owned\nclaimed 0 tiers\n/)
   })
 
-  it('says in a line why it gave up', async () => {
+  it('says in one line why it gave up', async () => {
     expect(await runBot({ SDK_KEY: 'twsdk_unknown' })).toEqual({
       code: 1,
       output: 'given up: invalid sdk key (invalid_sdk_key)\n',
     })
   })
 
-  it('is valid TypeScript as it stands', async () => {
+  it('is valid TypeScript', async () => {
     const home = await mkdtemp(join(tmpdir(), 'tierway-bot-'))
     await symlink(join(ROOT, 'node_modules'), join(home, 'node_modules'), 'dir')
     await copyFile(join(ROOT, 'examples/bot.mjs'), join(home, 'bot.ts'))

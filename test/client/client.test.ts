@@ -62,8 +62,8 @@ async function signedIn(options: Partial<TierwayOptions> = {}): Promise<Tierway>
   return tierway
 }
 
-describe('the ten lines of the page', () => {
-  it('log in, play a season and hear of it', async () => {
+describe('a client', () => {
+  it('logs in, plays a season and reports level-ups', async () => {
     const tierway = await signedIn()
     expect(await tierway.player()).toMatchObject({ playerId: tierway.playerId, nickname: 'Ada', wallet: [] })
 
@@ -124,7 +124,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect(again.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'level-2', 'pass'])
   })
 
-  it('claims the tier of a level node, whose onComplete is heard (spec 6)', async () => {
+  it('claims the tier of a level node, and reports its onComplete once (spec 6)', async () => {
     const tour = await (await signedIn()).scenario('tour').start()
     const heard: string[] = []
     const level = tour.level('level-2')
@@ -139,7 +139,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect(heard).toEqual(['level-2'])
   })
 
-  it('hears onComplete of a level node also for a tier that was claimed on its pass before, once (spec 6)', async () => {
+  it('reports onComplete of a level node once, even if its tier was claimed on the pass before (spec 6)', async () => {
     const tour = await (await signedIn()).scenario('tour').start()
     const heard: string[] = []
     const level = tour.level('level-2')
@@ -154,7 +154,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect(tour.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'hello', 'pass'])
   })
 
-  it('hears of each crossing once while it follows, whichever device caused it', async () => {
+  it('reports each crossing once while it follows the events, from any device', async () => {
     const tierway = await signedIn()
     const here = await tierway.scenario('season-1').start()
     const there = await tierway.scenario('season-1').start()
@@ -169,7 +169,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     stop()
   })
 
-  it('learns by refresh that another device went on, or that the run is over', async () => {
+  it('learns by refresh that another device has gone on, or that the run has ended', async () => {
     const tierway = await signedIn()
     const here = await tierway.scenario('tour').start()
     const there = await tierway.scenario('tour').start()
@@ -184,7 +184,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect([here.status, ended]).toEqual(['cancelled', ['cancelled']])
   })
 
-  it('hears that its run was cancelled while it follows', async () => {
+  it('reports that its run was cancelled while it follows the events', async () => {
     await game.publish('fleeting', { name: 'S', start: 'old', nodes: [{ id: 'old', type: 'popup' }], edges: [] })
     const tierway = await signedIn()
     const here = await tierway.scenario('fleeting').start()
@@ -200,7 +200,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     stop()
   })
 
-  it('lets the faults of a listener be its own', async () => {
+  it('reports the errors of listeners, and no call fails because of them', async () => {
     const pass = (await (await signedIn()).scenario('season-1').start()).battlePass('pass')
     const reported: unknown[] = []
     const { console } = globalThis
@@ -230,7 +230,7 @@ describe('exact values (spec 2.2: 64-bit integers)', () => {
     await expect(pass.addXp(1)).rejects.toMatchObject({ code: 'xp_limit_exceeded', status: 409 })
   })
 
-  it('carry customData to the webhook with its integers', async () => {
+  it('carry 64-bit integers of customData to the webhook', async () => {
     await connect().login({ customData: { player: 'steam', steamId: 76_561_198_000_000_001n } })
     expect(operator.hits.at(-1)?.customData).toBe('{"player":"steam","steamId":76561198000000001}')
   })
@@ -250,7 +250,7 @@ describe('exact values (spec 2.2: 64-bit integers)', () => {
     expect(await storage.getRaw(['exact'])).toEqual({})
   })
 
-  it('read a full storage in pieces', async () => {
+  it('list the keys of a storage page by page', async () => {
     const { storage } = await signedIn()
     expect(await storage.list()).toEqual({ keys: [], next: null })
     await storage.setRaw({ b: '[1,  2]', a: '1', '\u{1f600}': 'null' })
@@ -294,7 +294,7 @@ describe('errors', () => {
     await expect(run.cross('pass', 'onLevelUp')).rejects.toMatchObject({ code: 'handle_is_server_owned', status: 403 })
   })
 
-  it('of a login are those of the webhook (spec 7.1)', async () => {
+  it('of a login have a code for each cause (spec 7.1)', async () => {
     operator.answer((_hit, response) => void response.writeHead(403).end())
     await expect(connect().login({ customData: {} })).rejects.toMatchObject({
       code: 'custom_auth_rejected',
@@ -308,7 +308,7 @@ describe('errors', () => {
     await expect(connect().player()).rejects.toMatchObject({ code: 'signed_out', status: 401 })
   })
 
-  it('of a signal are its own reason, whenever it aborts', async () => {
+  it('of an aborted call are the reason of its signal', async () => {
     const tierway = await signedIn()
     const reason = new Error('the player left')
     await expect(tierway.player({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
@@ -319,7 +319,7 @@ describe('errors', () => {
     await expect(call).rejects.toBe(reason)
   })
 
-  it('say that an outcome is not known only when that is so', async () => {
+  it('do not say that the outcome is unknown when no connection was made', async () => {
     const away = new Tierway({ baseUrl: 'http://127.0.0.1:9', sdkKey: 'k', retries: 0 })
     await expect(away.login({ customData: {} })).rejects.toMatchObject({
       code: 'network_error',
@@ -344,7 +344,7 @@ describe('linked identities (spec 4.2)', () => {
 })
 
 describe('events (spec 6)', () => {
-  it('come live and in order, and go on from a cursor', async () => {
+  it('arrive live and in order, and go on from a cursor', async () => {
     const tierway = await signedIn()
     const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
     const ending = new AbortController()
@@ -354,7 +354,7 @@ describe('events (spec 6)', () => {
     void first.then(() => {
       isHeard = true
     })
-    // Without a cursor the first event is the next one: calls are made until it is heard.
+    // Without a cursor the first event is the next one: the test makes calls until it arrives.
     await until('an event is heard', async () => {
       await pass.addXp(100)
       return isHeard
@@ -373,7 +373,7 @@ describe('events (spec 6)', () => {
     const played = (await later.scenario('season-1').start()).battlePass('pass')
     await played.addXp(150n, { source: 'a' })
     const heard = []
-    // The cursor of one player's event is a place in the stream of all: the other sees its own from there.
+    // A cursor is a position in the stream of all players: another player receives its own events from there.
     for await (const event of later.events({ after: value?.cursor })) {
       heard.push(event)
       if (event.handle === 'onLevelUp') break
@@ -382,7 +382,7 @@ describe('events (spec 6)', () => {
     expect(heard.at(-1)?.data).toEqual({ fromLevel: 1, toLevel: 2, xp: 150n, source: 'a' })
   })
 
-  it('say that a cursor has expired, when events after it are no longer kept', async () => {
+  it('reject a cursor of another stream with cursor_expired', async () => {
     const tierway = await signedIn()
     const elsewhere = cursorAt(game.stagingId, 1n)
     await expect(tierway.events({ after: elsewhere }).next()).rejects.toMatchObject({
@@ -391,12 +391,12 @@ describe('events (spec 6)', () => {
     })
   })
 
-  it('refuse what is no cursor in words', async () => {
+  it('reject a malformed cursor with invalid_request', async () => {
     const tierway = await signedIn()
     await expect(tierway.events({ after: 'nonsense' }).next()).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('need a stream', async () => {
+  it('fail with no_stream when fetch gives no body to read', async () => {
     const storage = memoryStorage()
     await signedIn({ storage })
     const whole: TierwayOptions['fetch'] = async (url, init) => {
@@ -409,8 +409,8 @@ describe('events (spec 6)', () => {
   })
 })
 
-describe('a storage that tells what others have changed', () => {
-  /** One of several tabs: it hears of the changes of the others. */
+describe('a storage that reports the changes of other tabs', () => {
+  /** The storage of one of several tabs, which is notified of the changes of the others. */
   function openTab(kept: Storage, tabs: Set<(key: string) => void>): Storage {
     let hear: (key: string) => void = () => undefined
     const tell = (key: string) => {
@@ -427,7 +427,7 @@ describe('a storage that tells what others have changed', () => {
     }
   }
 
-  it('signs a tab out with a logout in another', async () => {
+  it('signs a tab out after a logout in another', async () => {
     const [kept, tabs, heard] = [memoryStorage(), new Set<(key: string) => void>(), [] as string[]]
     const first = await signedIn({ storage: openTab(kept, tabs) })
     const second = connect({ storage: openTab(kept, tabs) })

@@ -7,7 +7,7 @@ import { printContract } from '../../src/dev/client-contract.ts'
 const BIOME = fileURLToPath(new URL('../../node_modules/.bin/biome', import.meta.url))
 const CONTRACT = fileURLToPath(new URL('../../src/client/contract.ts', import.meta.url))
 
-it("the client library's types are those of the declarations", async () => {
+it("the client library's types are up to date with the declarations", async () => {
   const formatted = await new Promise<string>((resolve, reject) => {
     const biome = execFile(BIOME, ['format', `--stdin-file-path=${CONTRACT}`], (error, stdout) =>
       error ? reject(error) : resolve(stdout),

@@ -16,7 +16,7 @@ import { type Operator, startOperator } from '../support/operator.ts'
 import { SEED } from '../support/seed.ts'
 import { until } from '../support/until.ts'
 
-// The client library where the network is bad: each call counts once, and no login is lost (spec 4.1, 5).
+// The client library on a bad network: each call counts once, and no login is lost (spec 4.1, 5).
 
 let game: Game
 let operator: Operator
@@ -78,7 +78,7 @@ async function signedIn(options: Partial<TierwayOptions> = {}): Promise<Tierway>
 const passOf = async (tierway: Tierway): Promise<BattlePassSession> =>
   (await tierway.scenario('season-1').start()).battlePass('pass')
 
-/** Once, to the next call of a path. */
+/** Applies a mishap once, to the next call of a path. */
 function once(path: string, mishap: Mishap): void {
   let isDone = false
   proxy.mishap = (called) => {
@@ -88,7 +88,7 @@ function once(path: string, mishap: Mishap): void {
   }
 }
 
-/** How often a path is called meanwhile. */
+/** How often a path is called during `act`. */
 async function callsOf(path: string, act: () => Promise<unknown>): Promise<number> {
   const count = () => proxy.seen.filter((seen) => seen === path).length
   const before = count()
@@ -98,7 +98,7 @@ async function callsOf(path: string, act: () => Promise<unknown>): Promise<numbe
 
 const loginKey = ({ keep }: Tierway) => `${keep.prefix}:login`
 
-/** Changes a stored login, and returns clients that find it: tabs of one browser. */
+/** Changes a stored login, and returns clients that restore it, like tabs of one browser. */
 async function reopened(edit: (login: Record<string, unknown>) => object, tabs = 1) {
   const storage = memoryStorage()
   const tierway = await signedIn({ storage })
@@ -110,7 +110,7 @@ async function reopened(edit: (login: Record<string, unknown>) => object, tabs =
   return { storage, clients, signedOut, playerId: tierway.playerId, login, key: loginKey(tierway) }
 }
 
-/** A small generator with a seed. */
+/** A small random generator with a seed. */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -119,9 +119,9 @@ function random(seed: number): () => number {
   }
 }
 
-describe('a call whose answer is lost', () => {
+describe('a call on a bad network', () => {
   it.each(['lost', 'unanswered', 'cut', 'doubled', 'delayed', 'refused', 'captured'] as const)(
-    'is made again with its key and counts once: %s',
+    'is retried with its key and counts once: %s',
     async (mishap) => {
       const pass = await passOf(await signedIn())
       once(XP, mishap)
@@ -130,7 +130,7 @@ describe('a call whose answer is lost', () => {
     },
   )
 
-  it('rejects with an unknown outcome when tries run out, and the same key tells it later', async () => {
+  it('rejects with an unknown outcome after its retries, and counts once when repeated with its key', async () => {
     const tierway = await signedIn({ retries: 1 })
     const pass = await passOf(tierway)
     proxy.mishap = (path) => (path === XP ? 'unanswered' : undefined)
@@ -148,7 +148,7 @@ describe('a call whose answer is lost', () => {
     })
   })
 
-  it('ends by its timeout', async () => {
+  it('rejects after its timeout', async () => {
     const pass = await passOf(await signedIn())
     proxy.mishap = (path) => (path === XP ? 'hung' : undefined)
     await expect(pass.addXp(10, { timeoutMs: 50, retries: 1 })).rejects.toMatchObject({
@@ -157,7 +157,7 @@ describe('a call whose answer is lost', () => {
     })
   })
 
-  it('waits as long as a 429 says, and is known not to have arrived', async () => {
+  it('waits as long as a 429 says, and its outcome is known', async () => {
     const pass = await passOf(await signedIn())
     once(XP, 'limited')
     const started = performance.now()
@@ -172,7 +172,7 @@ describe('a call whose answer is lost', () => {
     })
   })
 
-  it('is not made again when it was refused, nor when the service has asked the webhook three times', async () => {
+  it('is not retried after a refusal, or after the service has retried the webhook', async () => {
     const pass = await passOf(await signedIn())
     expect(await callsOf(XP, () => expect(pass.addXp(0)).rejects.toMatchObject({ status: 400 }))).toBe(1)
     const path = '/sdk/v1/authorization/custom'
@@ -186,7 +186,7 @@ describe('a call whose answer is lost', () => {
     })
   })
 
-  it('is made again when GraphQL says that the service is away', async () => {
+  it('is retried when GraphQL answers that the service is unavailable', async () => {
     const pass = await passOf(await signedIn())
     await pass.addXp(100)
     once('/graphql', 'away')
@@ -195,7 +195,7 @@ describe('a call whose answer is lost', () => {
     await expect(pass.claimAll({ retries: 1 })).rejects.toMatchObject({ code: 'unavailable', outcomeUnknown: true })
   })
 
-  it('shows what claim-all granted, though the first answer is lost', async () => {
+  it('returns what claim-all granted when the first answer is lost', async () => {
     const pass = await passOf(await signedIn())
     await pass.addXp(100)
     let calls = 0
@@ -212,12 +212,12 @@ describe('a call whose answer is lost', () => {
   })
 })
 
-describe('a thousand calls of random seasons, through a network that loses, cuts, delays and doubles', () => {
+describe('a thousand calls of random seasons, through a network that loses, cuts, delays and duplicates', () => {
   const MISHAPS: readonly Mishap[] = ['lost', 'unanswered', 'cut', 'doubled', 'delayed', 'refused', 'captured']
   const PLAYERS = 10
   const CALLS = 100
 
-  it('leave exact books, and each crossing is heard once', async () => {
+  it('leave exact books, and report each crossing once', async () => {
     const mishaps = random(SEED)
     proxy.mishap = () => (mishaps() < 0.25 ? MISHAPS[Math.floor(mishaps() * MISHAPS.length)] : undefined)
     await Promise.all(times(PLAYERS, (index) => play(random(SEED + index))))
@@ -292,7 +292,7 @@ describe('a thousand calls of random seasons, through a network that loses, cuts
     await expectMerged(run)
   }
 
-  /** What the session has made of the plans is what the service says. */
+  /** The state that the session has merged from plans equals that of the service. */
   async function expectMerged(run: ScenarioSession): Promise<void> {
     const merged = run.active.map(({ nodeId }) => nodeId).sort()
     await run.refresh()
@@ -301,7 +301,7 @@ describe('a thousand calls of random seasons, through a network that loses, cuts
 })
 
 describe('a login', () => {
-  it('is refreshed before its token ends, once for all calls', async () => {
+  it('is refreshed before its token expires, once for all calls', async () => {
     const { clients, playerId } = await reopened(() => ({ receivedAt: Date.now() - DAY_MS + 30_000 }))
     const [tierway] = clients as [Tierway]
     const calls = await callsOf(REFRESH, () => Promise.all(times(20, () => tierway.player())))
@@ -326,7 +326,7 @@ describe('a login', () => {
     },
   )
 
-  it('is not lost by any failure of the network, however long', async () => {
+  it('is not lost when the network fails', async () => {
     const { clients, signedOut, storage, key } = await reopened(() => ({ accessToken: 'a.b.c' }))
     const [tierway] = clients as [Tierway]
     for (const mishap of ['lost', 'refused', 'captured'] as const) {
@@ -339,7 +339,7 @@ describe('a login', () => {
     await tierway.player()
   })
 
-  it('lets calls go on with a token that is good still, when it cannot be refreshed yet', async () => {
+  it('keeps using a token that is still valid when a refresh fails', async () => {
     const { clients } = await reopened(() => ({ receivedAt: Date.now() - DAY_MS + 30_000 }))
     const [tierway] = clients as [Tierway]
     proxy.mishap = (path) => (path === REFRESH ? 'refused' : undefined)
@@ -347,7 +347,7 @@ describe('a login', () => {
     expect(await callsOf(REFRESH, () => tierway.player())).toBe(0)
   })
 
-  it('ends when the service says so, and tells it once', async () => {
+  it('ends when the service refuses its refresh token, and reports it once', async () => {
     const { clients, signedOut, storage, key } = await reopened(() => ({ accessToken: 'a.b.c', refreshToken: 'gone' }))
     const [tierway] = clients as [Tierway]
     const calls = await Promise.allSettled(times(5, () => tierway.player()))
@@ -355,7 +355,7 @@ describe('a login', () => {
     expect([signedOut, await storage.get(key), tierway.playerId]).toEqual([['expired'], null, null])
   })
 
-  it('is shared by tabs that refresh at once: nobody is signed out', async () => {
+  it('is shared by tabs that refresh at once, and no tab is signed out', async () => {
     const { clients, signedOut, storage, key } = await reopened(() => ({ accessToken: 'a.b.c' }), 5)
     await Promise.all(clients.map((tab) => tab.player()))
     await Promise.all(clients.map((tab) => tab.player()))
@@ -365,12 +365,12 @@ describe('a login', () => {
     expect(kept.accessToken).not.toBe('a.b.c')
   })
 
-  it('is taken over by a tab that comes late, though the first refresh token is used up', async () => {
+  it('is adopted from the storage by a tab whose own refresh token is used up', async () => {
     const { clients, signedOut } = await reopened(() => ({ accessToken: 'a.b.c' }), 2)
     const [first, late] = clients as [Tierway, Tierway]
     await late.restore()
     await first.player()
-    // As if ten seconds had passed: the service would take the old token for stolen.
+    // As if ten seconds had passed: the service would treat the old token as stolen.
     await game.app.pool.query(
       `UPDATE refresh_tokens SET rotated_at = rotated_at - interval '1 minute' WHERE rotated_at IS NOT NULL`,
     )
@@ -378,7 +378,7 @@ describe('a login', () => {
     expect(signedOut).toEqual([])
   })
 
-  it('ends in all tabs with a logout in one, and with another player in one', async () => {
+  it('ends in all tabs when one tab logs out, or logs in another player', async () => {
     const { clients, signedOut } = await reopened((login) => ({ ...login, accessToken: 'a.b.c' }), 3)
     const [first, second, third] = clients as [Tierway, Tierway, Tierway]
     await Promise.all(clients.map((tab) => tab.restore()))
@@ -390,7 +390,7 @@ describe('a login', () => {
     expect(signedOut).toEqual(['logout', 'logout', 'replaced'])
   })
 
-  it('ends here at once without a network, and tells the service when there is one', async () => {
+  it('ends on the device at once without a network, and on the service when there is one', async () => {
     const tierway = await signedIn({ retries: 0 })
     proxy.mishap = () => 'lost'
     await tierway.logout()
@@ -419,7 +419,7 @@ describe('a login', () => {
     expect(signedOut).toEqual([])
   })
 
-  it('lasts as long as the page where the storage refuses, hangs, or is broken', async () => {
+  it('works in memory when the storage is broken', async () => {
     const broken: Storage = {
       get: () => 'no json',
       set: () => Promise.reject(new Error('full')),
@@ -433,7 +433,7 @@ describe('a login', () => {
     await expect(tierway.player()).rejects.toMatchObject({ code: 'signed_out' })
   })
 
-  it('is kept in a full storage, which has room for one', async () => {
+  it('is kept in a full storage that has room for one login', async () => {
     const { storage, key, login } = await reopened(() => ({ accessToken: 'a.b.c' }))
     const set = storage.set.bind(storage)
     storage.set = async (name, value) => {
@@ -446,7 +446,7 @@ describe('a login', () => {
     expect(await callsOf(REFRESH, () => connect({ storage }).player())).toBe(0)
   })
 
-  it('tells its listeners, who may call the client', async () => {
+  it('notifies listeners, which can call the client', async () => {
     const tierway = connect()
     const heard: unknown[] = []
     tierway.on('signedIn', async ({ playerId }) => {
@@ -460,7 +460,7 @@ describe('a login', () => {
 })
 
 describe('an outbox', () => {
-  it('sends what was earned offline, in order and exactly once, also after the page was closed', async () => {
+  it('sends xp that was earned offline in order and exactly once, also after the page was closed', async () => {
     const storage = memoryStorage()
     const tierway = await signedIn({ storage, retries: 0 })
     const pass = await passOf(tierway)
@@ -483,7 +483,7 @@ describe('an outbox', () => {
     outbox.close()
   })
 
-  it('takes xp in a game that begins offline, for the run that it knows', async () => {
+  it('accepts xp for a known run in a game that starts offline', async () => {
     const storage = memoryStorage()
     const { runId } = await (await signedIn({ storage })).scenario('season-1').start()
     proxy.mishap = () => 'lost'
@@ -502,7 +502,7 @@ describe('an outbox', () => {
     outbox.close()
   })
 
-  it('tells the session what xp led to', async () => {
+  it('reports the level-ups of sent xp to the session', async () => {
     const tierway = await signedIn()
     const pass = await passOf(tierway)
     await pass.progress()
@@ -515,7 +515,7 @@ describe('an outbox', () => {
     outbox.close()
   })
 
-  it('counts each once when several tabs send it', async () => {
+  it('makes each entry count once when several tabs send it', async () => {
     const storage = memoryStorage()
     const tierway = await signedIn({ storage })
     const pass = await passOf(tierway)
@@ -530,7 +530,7 @@ describe('an outbox', () => {
     for (const outbox of [own, ...tabs]) outbox.close()
   })
 
-  it('gives up what is refused, or too old to be safe, says so, and goes on', async () => {
+  it('drops entries that are refused or too old to be safe, reports them, and goes on', async () => {
     const storage = memoryStorage()
     const tierway = await signedIn({ storage })
     const run = await tierway.scenario('season-1').start()
@@ -580,7 +580,7 @@ describe('an outbox', () => {
     outbox.close()
   })
 
-  it('needs a storage that lists its keys, and rejects what could not be kept', async () => {
+  it('needs a storage that lists its keys, and rejects xp that it cannot store', async () => {
     const { keys: _, ...unlisted } = memoryStorage()
     expect(() => new Outbox(connect({ storage: unlisted }))).toThrow(TypeError)
     const storage = memoryStorage()
@@ -596,7 +596,7 @@ describe('an outbox', () => {
 })
 
 describe('events', () => {
-  it('end with the login, however it ends', async () => {
+  it('end when the login ends on the service', async () => {
     const storage = memoryStorage()
     const tierway = await signedIn({ storage })
     const { refreshToken } = JSON.parse(String(await storage.get(loginKey(tierway))))
@@ -611,12 +611,12 @@ describe('events', () => {
     expect(tierway.playerId).toBe(null)
   })
 
-  it('have no gap and no repeat through connections that break', async () => {
+  it('have no gap and no repeat when connections break', async () => {
     const tierway = await signedIn()
     const pass = await passOf(tierway)
     const heard: bigint[] = []
     const ending = new AbortController()
-    // What other tests have asked for stands there, too.
+    // The list has the calls of other tests, too.
     const asked = () => proxy.seen.filter((path) => path === '/graphql').length
     const askedBefore = asked()
     const hearing = (async () => {
@@ -625,7 +625,7 @@ describe('events', () => {
         if (heard.length === 3) return
       }
     })()
-    // First for the end of the stream, then for what follows it.
+    // The first call reads the end of the stream, the second one follows it.
     await until('the stream is open', () => asked() >= askedBefore + 2)
     for (const _ of times(3, String)) {
       await pass.addXp(100)

@@ -15,7 +15,7 @@ import { type Operator, startOperator } from '../support/operator.ts'
 import { buildService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-// The client library and the example game in a browser as players have it, against the service over real sockets.
+// The client library and the example game in a real browser, against the service over real sockets.
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   let game: Game
@@ -56,14 +56,13 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     return `player-${players}`
   }
 
-  /** A tab, whose errors and violations of its policy are faults. */
+  /** A tab. Its errors and the violations of its policy are faults. */
   async function newTab(address: string, tabs = context): Promise<Page> {
     const page = await tabs.newPage()
     page.on('console', (message) => {
-      // Nobody serves an icon; the game's page asks for none.
+      // No server has an icon; the game's page requests none.
       const isIcon = message.location().url.endsWith('/favicon.ico')
-      // The game leaves a popup at every level-up. A cross that comes after another one is refused, and the game goes
-      // on.
+      // The game leaves a popup at every level-up. A cross after another one is refused, and the game goes on.
       const isLateCross = message.location().url.endsWith('/scenarios/cross') && message.text().includes('409')
       if (message.type() === 'error' && !isIcon && !isLateCross)
         faults.push(`${message.text()} ${message.location().url}`)
@@ -85,7 +84,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   /** An empty page of the service's origin. */
   const openEmpty = (tabs = context) => newTab(`${game.baseUrl}/livez`, tabs)
 
-  /** What the service has of a player. */
+  /** The state of a player in the service. */
   async function booksOf(name: string) {
     const tierway = new Tierway(game)
     await tierway.login({ customData: { player: name } })
@@ -97,7 +96,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   const levelOf = async (page: Page) => Number(await textOf(page, '#level'))
   const digitsOf = (text: string) => BigInt(text.replace(/\D/g, '') || 0)
   const seenXp = async (page: Page) => digitsOf(await textOf(page, '#xp'))
-  /** What the log says that matches have earned. */
+  /** The xp that matches have earned, by the log of the game. */
   async function earned(page: Page): Promise<bigint> {
     const lines = await page.locator('#log li').allTextContents()
     const matches = lines.flatMap((line) => /A match: (\d+) xp/.exec(line)?.[1] ?? [])
@@ -108,7 +107,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   }
 
   describe('the example game', () => {
-    it('is played from login to logout, and shows what the service has', async () => {
+    it('is played from login to logout, and shows the state of the service', async () => {
       const page = await openGame()
       const name = await logIn(page)
       await page.getByText('You got 1,000 gems, 250 gold').waitFor()
@@ -152,7 +151,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(faults).toEqual([])
     })
 
-    it('keeps matches while the switch says offline, and sends them afterwards', async () => {
+    it('keeps matches while it is switched offline, and sends them afterwards', async () => {
       const page = await openGame()
       const name = await logIn(page)
       await page.getByLabel('Offline').check()
@@ -170,7 +169,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(faults).toEqual([])
     })
 
-    it('is played by keyboard alone', async () => {
+    it('can be played by keyboard alone', async () => {
       const page = await openGame()
       const name = newName()
       // The field has the focus.
@@ -196,7 +195,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     })
 
     it.each(['dark', 'light'] as const)(
-      'has no serious fault that axe knows, and fits 390 px: %s',
+      'has no serious violation by axe, and fits 390 pixels: %s',
       async (colorScheme) => {
         const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
         const phone = await browser.newContext({
@@ -232,7 +231,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       },
     )
 
-    it('in two tabs shows each what the other does, and a logout in one ends both', async () => {
+    it('shows the changes of one tab in another, and a logout in one ends both', async () => {
       const first = await openGame()
       await logIn(first)
       const second = await openGame()
@@ -244,14 +243,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       await second.getByLabel('Your name').waitFor()
     })
 
-    it('goes on when the service went away in its midst, and counts every match once', async () => {
+    it('goes on after the service was unreachable, and counts every match once', async () => {
       const proxy: HttpProxy = await startHttpProxy(() => game.baseUrl)
       try {
         const page = await openGame(proxy.baseUrl)
         const name = await logIn(page)
         await play(page, 2)
         await until('it is counted', async () => (await seenXp(page)) === (await earned(page)))
-        // An answer is lost, then everything is; then a proxy says that the service is away.
+        // An answer is lost, then everything is lost, then a proxy answers 503.
         proxy.mishap = (path) => (path.endsWith('/xp') ? 'unanswered' : 'lost')
         proxy.cut()
         await play(page, 2)
@@ -267,7 +266,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
         const sum = await earned(page)
         await until('all is counted', async () => (await seenXp(page)) === sum)
         expect((await booksOf(name)).xp).toBe(sum)
-        // A try of before may still be under way, and succeed by now.
+        // An earlier attempt may still be under way, and can succeed now.
         await until('premium is bought', async () => {
           const buy = page.getByRole('button', { name: 'Buy premium' })
           if (await buy.isEnabled({ timeout: 100 }).catch(() => false))
@@ -301,7 +300,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   const connection = (more: object = {}) => ({ baseUrl: game.baseUrl, sdkKey: game.sdkKey, ...more })
 
   describe('the library', () => {
-    it('is exact to the last of 64 bits: xp, storage, raw storage', async () => {
+    it('keeps 64-bit integers exact in xp, storage and raw storage', async () => {
       const page = await openEmpty()
       const raw = '{ "b" : 1.0,\t"a":-9223372036854775808, "b": 1e3 , "c":"é"}'
       const found = await inPage<Record<string, unknown>>(
@@ -340,8 +339,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
 
     it.each([
       ['refused', `{ ...login, accessToken: login.accessToken.slice(0, -9) + 'forgotten' }`],
-      ['over', `{ ...login, receivedAt: login.receivedAt - login.lifetimeMs }`],
-    ])('refreshes one login in two tabs at once, and signs nobody out: the token is %s', async (_what, stale) => {
+      ['expired', `{ ...login, receivedAt: login.receivedAt - login.lifetimeMs }`],
+    ])('refreshes one login in two tabs at once, and signs no tab out: the token is %s', async (_what, stale) => {
       const name = newName()
       const tabs = [await openEmpty(), await openEmpty()]
       const [first = tabs[0] as Page] = tabs
@@ -349,7 +348,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       const playerId = await inPage<string>(first, CONNECT + login, connection({ name }))
       const refreshToken = `JSON.parse(localStorage.getItem(tierway.keep.prefix + ':login')).refreshToken`
       const tokens = new Set<string>()
-      // Neither is answered before both have asked: they cannot but collide.
+      // Neither refresh is answered before both tabs have asked, so that they collide.
       let held: (() => void)[] = []
       await context.route('**/authorization/refresh', async (route) => {
         await new Promise<void>((release) => {
@@ -404,7 +403,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(await inPage(second, call, connection())).toEqual(['logout', 'signed_out'])
       expect(await inPage(first, call, connection())).toEqual(['logout', 'signed_out'])
 
-      // Another player, in one tab, is not taken for the one of the other.
+      // Another player in one tab does not become the player of the other tab.
       await inPage(
         second,
         `${CONNECT} await tierway.login({ customData: { player: given.name } })`,
@@ -418,7 +417,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(await inPage(third, call, connection())).toEqual(['replaced', 'signed_out'])
     })
 
-    it('keeps xp that was earned offline through a closed page, and each counts once', async () => {
+    it('keeps xp that was earned offline when the page is closed, and counts each entry once', async () => {
       const name = newName()
       const begin = `${CONNECT} const outbox = globalThis.outbox ??= new Outbox(tierway);`
       const page = await openEmpty()
@@ -443,7 +442,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(await Promise.all(tabs.map((tab) => inPage(tab, send, connection())))).toEqual([0, 0])
       expect((await booksOf(name)).xp).toBe(1_111n)
 
-      // The browser says when it is online again: nobody needs to ask.
+      // The browser reports that it is online again: no call is needed.
       const tab = tabs[0] as Page
       const start = `${begin} globalThis.pass = (await tierway.scenario('season-1').start()).battlePass('pass')`
       await inPage(tab, start, connection())
@@ -454,7 +453,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(await inPage(tab, `${begin} await outbox.flush(); return outbox.size()`, connection())).toBe(0)
     })
 
-    it('keeps things in memory where the browser denies its storage, or has no room', async () => {
+    it('works in memory when the browser denies its storage, or the storage is full', async () => {
       const use = `const storage = kept()
         const tierway = new Tierway({ ...given, storage })
         await tierway.login({ customData: { player: given.name } })
@@ -463,7 +462,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
         await outbox.addXp(pass, 5n)
         await outbox.flush()
         return [String((await pass.progress()).xp), tierway.playerId !== null]`
-      // As when all cookies are blocked: the mere look at `localStorage` throws.
+      // As when all cookies are blocked: reading `localStorage` throws.
       const profile = await mkdtemp(join(tmpdir(), 'tierway-profile-'))
       await mkdir(join(profile, 'Default'))
       const blocked = { profile: { default_content_setting_values: { cookies: 2 } } }
@@ -510,7 +509,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       const { claimed } = await pass.claimAll()
       return { heard: heard[0][0], refused, claimed: claimed.length > 0 }`
 
-    it('that is allowed has all of the library: keys, events, ids of refusals', async () => {
+    it('that is allowed can use the whole library: keys, events and the ids of refusals', async () => {
       const page = await newTab(allowed.page)
       expect(await inPage(page, season, connection({ name: newName() }))).toEqual({
         heard: 'onLevelUp',
@@ -519,7 +518,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       })
     })
 
-    it('that is not allowed has a network_error, and its player may try again', async () => {
+    it('that is not allowed gets a network_error that can be retried', async () => {
       const page = await newTab(stranger.page)
       const attempt = `const tierway = new Tierway({ ...given, retries: 1 })
         const error = await tierway.login({ customData: { player: given.name } }).catch((thrown) => thrown)

@@ -12,7 +12,7 @@ const member = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value)),
   fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n }),
   fc.bigInt({ min: -(2n ** 63n), max: -(2n ** 53n) }),
-  // Texts that look like what the library works with.
+  // Texts that look like the markers that the library uses.
   fc.constantFrom('int:0:', '12345678901234567890', '"', '\\"', '\\', '{"a":1}', '],[', '\u2028'),
 )
 const value = fc.letrec((tie) => ({
@@ -25,7 +25,7 @@ const value = fc.letrec((tie) => ({
 })).value
 
 describe('JSON', () => {
-  it('comes back as it was printed, whatever it holds', () => {
+  it('is read back as it was printed, for any value', () => {
     fc.assert(
       fc.property(value, (original) => {
         // A whole double beyond 2^53 is printed as an integer, and read as one.
@@ -64,7 +64,7 @@ describe('JSON', () => {
     },
   )
 
-  it('gives a bigint at the places that are 64-bit integers, however small', () => {
+  it('has a bigint at each place of a 64-bit integer, also for small values', () => {
     const places = { xp: 1, plan: { granted: [{ amount: 1 }] } } as const
     expect(toBigInts({ xp: 1, level: 2, plan: { granted: [{ amount: 3, itemId: null }] } }, places)).toEqual({
       xp: 1n,
@@ -74,7 +74,7 @@ describe('JSON', () => {
     expect(toBigInts({ xp: '5', plan: null }, places)).toEqual({ xp: 5n, plan: null })
   })
 
-  it('gives the members of an object as their very texts', () => {
+  it('gives the original text of each member of an object', () => {
     const values = fc.dictionary(
       fc.string(),
       fc.tuple(fc.jsonValue(), fc.constantFrom(0, 1, 3)).map(([one, indent]) => JSON.stringify(one, null, indent)),

@@ -18,7 +18,7 @@ let database: TestDatabase
 let world: World
 let proxy: HttpProxy
 let service: Service
-/** Where a game in a browser comes from. */
+/** The site that serves a game to a browser. */
 let site: Site
 
 const env = () => ({ ...world.env, ALLOWED_ORIGINS: site.origin })
@@ -55,8 +55,8 @@ async function killTwice(made: () => number | Promise<number>, calls: number): P
   }
 }
 
-describe('the service is killed twice in the midst', () => {
-  it('and every call that a game has made counts once, and every level-up is heard once', async () => {
+describe('a game whose service is killed twice', () => {
+  it('has every call counted once, and receives every level-up once', async () => {
     let calls = 0
     const play = async () => {
       const storage = memoryStorage()
@@ -89,7 +89,7 @@ describe('the service is killed twice in the midst', () => {
   })
 
   describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
-    it('and the same holds', async () => {
+    it('has every call counted once, and receives every level-up once', async () => {
       const browser = await startBrowser()
       try {
         const page = await browser.newPage()

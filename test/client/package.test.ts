@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildService } from '../support/service.ts'
 
-// The client library as a game installs it: from the very archive that npm would publish.
+// The client library as a game installs it: from the archive that npm would publish.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAX_BYTES = 12 * 1024
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await buildService()
   game = await mkdtemp(join(tmpdir(), 'tierway-consumer-'))
   const options = { cwd: ROOT, env: { ...process.env, npm_config_update_notifier: 'false' } }
-  // Scripts would build again, under tests that run the last build.
+  // Scripts would build again, while other tests run the last build.
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', game]
   const { stdout } = await run('npm', pack, options)
   const packed = join(game, 'node_modules/tierway')
@@ -41,7 +41,7 @@ function nameOf(json: string): string {
   return filename
 }
 
-/** A program of a game that is bundled as for a page. What only Node has is an error of the bundler. */
+/** Bundles a program of a game as for a web page. A module of Node is an error of the bundler. */
 async function bundle(program: string) {
   const { outputFiles, metafile } = await build({
     stdin: { contents: program, resolveDir: game },
@@ -63,7 +63,7 @@ describe('a bundle of the library', () => {
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES)
   })
 
-  it('consists of its own modules alone: none of Node, and no other package', async () => {
+  it('consists of its own modules alone, without modules of Node or other packages', async () => {
     const { metafile } = await bundle(`export * from 'tierway/client'`)
     const inputs = Object.keys(metafile.inputs).filter((path) => path !== '<stdin>')
     expect(inputs.length).toBeGreaterThan(5)
@@ -71,7 +71,7 @@ describe('a bundle of the library', () => {
     expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([])
   })
 
-  it('leaves out what a game does not import', async () => {
+  it('leaves out modules that a game does not import', async () => {
     const all = await bundle(`export * from 'tierway/client'`)
     const some = await bundle(`import { Tierway } from 'tierway/client'; globalThis.tierway = Tierway`)
     expect(some.bytes).toBeLessThan(all.bytes - 500)
@@ -82,7 +82,7 @@ describe('a bundle of the library', () => {
 })
 
 describe('the archive that npm publishes', () => {
-  it('has the library beside the license, and its modules load in Node as they are', async () => {
+  it('has the library and the license, and its modules load in Node', async () => {
     const packed = join(game, 'node_modules/tierway')
     for (const name of ['LICENSE', 'dist/client/index.js', 'dist/client/index.d.ts'])
       expect([name, (await readFile(join(packed, name))).length > 0]).toEqual([name, true])
@@ -92,7 +92,7 @@ describe('the archive that npm publishes', () => {
   })
 })
 
-/** What a game may write, with the types that it may rely on. */
+/** A program of a game that uses the public types. */
 const GAME = `
 import {
   type AddXpResponse, type BattlePassSession, type ErrorCode, type LevelUp, localStorage, memoryStorage, Outbox,
@@ -139,7 +139,7 @@ export function tell(error: unknown): ErrorCode | string {
 }
 `
 
-/** What the types keep a game from. */
+/** Mistakes that the types refuse. */
 const FAULTS = `
 import { type ErrorCode, Tierway } from 'tierway/client'
 
@@ -198,7 +198,7 @@ describe('the types of the library', () => {
     const { stdout } = await compile.catch((error) => {
       throw new Error(`${title}:\n${error.stdout}`)
     })
-    // A type that was not found would be `any`, and all of the above would hold.
+    // A type that was not found would be `any`, and the program would compile all the same.
     expect(stdout).toContain('node_modules/tierway/dist/client/contract.d.ts')
     const hasDom = /lib\.dom\.d\.ts/.test(stdout)
     expect([hasDom, stdout.includes('@types/node/')]).toEqual([lib.types.length === 0, lib.types.length > 0])

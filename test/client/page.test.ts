@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What the page leaves to the game. */
+/** Declarations that the examples of the page leave to the game. */
 const GAME = `import type { BattlePassSession, Tierway as Client } from 'tierway/client'
 declare global {
   const tierway: Client
@@ -25,7 +25,7 @@ declare global {
 }
 `
 
-it('every example of docs/client.md compiles as it stands', { timeout: 60_000 }, async () => {
+it('every example of docs/client.md compiles', { timeout: 60_000 }, async () => {
   const page = await readFile(join(ROOT, 'docs/client.md'), 'utf8')
   const examples = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
   expect(examples.length).toBeGreaterThan(3)

@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Named numbers: the smallest part that loads under a lock, decides and saves. */
+/** Named numbers: a minimal part that loads under a lock, decides and saves. */
 class Counters implements Part {
   static readonly stage = 'locks'
   readonly values = new Map<string, number>()
@@ -98,7 +98,7 @@ class Counters implements Part {
       values: [names, names.map((name) => this.values.get(name))],
     }
     if (!this.unsendable) return [save]
-    // JSON.stringify throws on what contains itself.
+    // JSON.stringify throws on circular values.
     const circular: { self?: unknown } = {}
     circular.self = circular
     return [save, { text: 'SELECT $1::json', values: [circular] }]
@@ -160,7 +160,7 @@ const reasonOf = (result: PromiseSettledResult<unknown> | undefined) =>
   result?.status === 'rejected' ? result.reason : undefined
 
 describe('the size of a group', () => {
-  it('is bounded by what its commands carry, and a command goes whatever it carries', async () => {
+  it('is bounded by the bytes of its commands, and a larger command has a group to itself', async () => {
     const sizes: number[] = []
     const engine = start({ connections: 1, observe: ({ size }) => sizes.push(size) })
     const release = await gather(engine)
@@ -173,19 +173,19 @@ describe('the size of a group', () => {
   })
 })
 
-describe('one command and its neighbours (one bad command never fails its neighbours)', () => {
+describe('a group of commands (one bad command never fails its neighbours)', () => {
   const poisons: [string, Command<number>, Record<string, unknown>][] = [
     ['whose statement fails', add('poison', 5000), { code: '23514' }],
-    ['whose text Postgres does not take', add('nul \0'), { code: '22021' }],
+    ['whose text Postgres refuses', add('nul \0'), { code: '22021' }],
     [
-      'whose decision throws half way',
+      'whose decision throws after a change',
       addThen('poison', () => {
         throw new TypeError('a bug')
       }),
       { name: 'TypeError', message: 'a bug' },
     ],
     [
-      'whose needs throw',
+      'whose decision throws at once',
       {
         decide: () => {
           throw new TypeError('a bug')
@@ -241,7 +241,7 @@ describe('one command and its neighbours (one bad command never fails its neighb
     expect(await counters()).toEqual({ row: 50 })
   })
 
-  it('answers every command of a group whose connection breaks while they run one by one', async () => {
+  it('answers every command when the connection breaks while they run one by one', async () => {
     const engine = start({ connections: 1 })
     const open = await gather(engine)
     let broken = false
@@ -249,7 +249,7 @@ describe('one command and its neighbours (one bad command never fails its neighb
       decide(group) {
         group.of(Counters).want('breaker')
         if (group.waits) return LATER
-        // Alone for the first time: the group has failed for the poison's sake.
+        // The first run alone: the group has failed because of the poison.
         if (!broken && group.of(Counters).values.size === 1) {
           broken = true
           proxy.cut()
@@ -263,13 +263,13 @@ describe('one command and its neighbours (one bad command never fails its neighb
     expect(broken).toBe(true)
     expect(results.slice(2).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     expect(reasonOf(results[1])).toMatchObject({ code: '23514' })
-    // Its COMMIT may or may not have arrived: the caller is told so, or the command took effect once.
+    // The COMMIT of the breaker may have arrived or not: it takes effect at most once.
     const { breaker: value = 0, ...others } = await counters()
     expect(others).toEqual({ a: 1, b: 1 })
     expect(value).toBeLessThanOrEqual(1)
   })
 
-  it('never runs again what is committed, even when a bug strikes right after', async () => {
+  it('never repeats committed commands when an exception follows COMMIT', async () => {
     let calls = 0
     const engine = start({
       connections: 1,
@@ -285,7 +285,7 @@ describe('one command and its neighbours (one bad command never fails its neighb
   })
 })
 
-describe('conflicts between transactions (deadlock and serialization errors are retried whole)', () => {
+describe('group commit with conflicting transactions (deadlock and serialization errors are retried whole)', () => {
   for (const code of ['40001', '40P01']) {
     it(`retries a group that ends with ${code} until it commits, once`, async () => {
       await observer.query(`
@@ -344,7 +344,7 @@ describe('conflicts between transactions (deadlock and serialization errors are 
   })
 })
 
-describe('answers and COMMIT (spec 7: an answer tells what is committed)', () => {
+describe('group commit and its answers (spec 7: an answer tells what is committed)', () => {
   it('answers only when another session sees the row', async () => {
     const engine = start()
     for (const name of times(30, (index) => `row ${index}`)) {
@@ -353,7 +353,7 @@ describe('answers and COMMIT (spec 7: an answer tells what is committed)', () =>
     }
   })
 
-  it('makes a transaction for each maxBatch when more wait', async () => {
+  it('makes one transaction for each maxBatch commands when more wait', async () => {
     const sizes: number[] = []
     const engine = start({ connections: 1, maxBatch: 16, observe: ({ size }) => sizes.push(size) })
     const open = await gather(engine)
@@ -364,7 +364,7 @@ describe('answers and COMMIT (spec 7: an answer tells what is committed)', () =>
     expect(sizes).toEqual([1, 16, 16, 16, 16, 16, 16, 4])
   })
 
-  it('answers unavailable, and never success, when the answer to COMMIT is lost, and does it only once', async () => {
+  it('answers unavailable when the answer to COMMIT is lost, and commits only once', async () => {
     const engine = start({ connections: 1 })
     for (const round of times(10, (index) => index + 1)) {
       proxy.swallowCommits(1)
@@ -378,7 +378,7 @@ describe('answers and COMMIT (spec 7: an answer tells what is committed)', () =>
     expect(await engine.run(add('a'))).toBe(11)
   })
 
-  it('runs again, without a word, what lost its connection before COMMIT was sent', async () => {
+  it('repeats commands silently when the connection breaks before COMMIT is sent', async () => {
     const engine = start({ connections: 1 })
     const open = await gather(engine)
     const sums = Promise.all([engine.run(add('a')), engine.run(add('b')), engine.run(add('a'))])
@@ -389,8 +389,8 @@ describe('answers and COMMIT (spec 7: an answer tells what is committed)', () =>
   })
 })
 
-describe('a database that is away (unavailable within the deadline, never a hang)', () => {
-  it('refuses at once what comes when the queue is full', async () => {
+describe('group commit with a busy or unreachable database (unavailable within the deadline, never a hang)', () => {
+  it('refuses a command at once when the queue is full', async () => {
     const engine = start({ connections: 1, maxQueue: 3 })
     const open = await gather(engine)
     const waiting = times(3, () => engine.run(add('a')))
@@ -401,7 +401,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
     expect(await engine.run(add('a'))).toBe(4)
   })
 
-  it('refuses at once what comes when queued calls have waited for four fifths of their deadline, and answers those in time', async () => {
+  it('refuses a command at once when queued ones have waited for four fifths of their deadline, and answers those', async () => {
     const pool = createPool({ url: database.url, connections: 1, onError: () => undefined })
     const engine = createGroupCommit({ pool, connections: 1, maxBatch: 2, deadlineMs: 4_000 })
     opened.push({ engine, pool })
@@ -411,7 +411,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
     await holder.query(`BEGIN; SELECT FROM counters WHERE name = 'gate' FOR UPDATE`)
     const used = await pool.connect()
     const started = performance.now()
-    // A long queue alone is taken.
+    // A long queue alone is no reason to refuse.
     const waiting = Promise.allSettled(
       [add('gate', 0), ...times(4, () => add('a'))].map((command) => engine.run(command)),
     )
@@ -451,7 +451,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
     expect(await Promise.all(waiting)).toEqual([1, 2, 3])
   })
 
-  it('answers unavailable by the deadline when nothing listens', async () => {
+  it('answers unavailable when no server listens', async () => {
     const engine = start({ url: `postgres://nobody@127.0.0.1:${await closedPort()}/none`, deadlineMs: 300 })
     const results = await Promise.allSettled(times(20, () => engine.run(add('a'))))
     for (const result of results) expect(reasonOf(result)).toMatchObject(unavailable)
@@ -466,11 +466,11 @@ describe('a database that is away (unavailable within the deadline, never a hang
     for (const result of results) expect(reasonOf(result)).toMatchObject(unavailable)
     proxy.resume()
     expect(await eventually(engine, add('a'))).toBe(2)
-    // Frozen before the group was loaded: nothing was written, and nothing is written afterwards.
+    // The server froze before the group was loaded, so nothing is written, also not later.
     expect(await counters()).toEqual({ a: 2 })
   })
 
-  it('goes on when the server was gone and returns, and loses nothing that it acknowledged', async () => {
+  it('keeps every acknowledged command when the server is unreachable several times', async () => {
     const engine = start({ deadlineMs: 1_000 })
     let acknowledged = 0
     let unknown = 0
@@ -487,7 +487,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
               unknown += 1
             },
           )
-          // The row holds less than 1,000.
+          // The row must stay below 1,000.
           if (acknowledged + unknown > 800) running = false
         }
       }),
@@ -512,7 +512,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
     expect(a).toBeLessThanOrEqual(acknowledged + unknown)
   })
 
-  it('gives its connection to whoever waits for one, however much there is to commit', async () => {
+  it('gives its connection to another query while commands are queued', async () => {
     const pool = createPool({ url: database.url, connections: 1, onError: () => undefined })
     const engine = createGroupCommit({ pool, connections: 1, maxBatch: 4 })
     opened.push({ engine, pool })
@@ -526,7 +526,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
     await Promise.all(load)
   })
 
-  it('refuses each by its own deadline, however often their groups were put back', async () => {
+  it('answers unavailable when groups are put back until the deadline', async () => {
     const engine = start({ connections: 2, deadlineMs: 2_000 })
     const open = await gather(engine)
     const results = Promise.allSettled(times(10, () => engine.run(add('a'))))
@@ -537,7 +537,7 @@ describe('a database that is away (unavailable within the deadline, never a hang
     expect(await eventually(engine, add('a'))).toBe(1)
   })
 
-  it('does not let an error of a connection in use end the process', async () => {
+  it('keeps the process alive when a connection in use breaks', async () => {
     const pool = createPool({ url: proxy.url, connections: 1, onError: () => undefined })
     const client = await pool.connect()
     proxy.cut()
@@ -553,8 +553,8 @@ describe('a database that is away (unavailable within the deadline, never a hang
   })
 })
 
-describe('the end', () => {
-  it('answers what is under way before it closes, and refuses what comes later', async () => {
+describe('closing group commit', () => {
+  it('answers waiting commands before it ends, and refuses later ones', async () => {
     const engine = start({ connections: 1 })
     const open = await gather(engine)
     const sums = Promise.all(times(20, () => engine.run(add('a'))))
@@ -570,7 +570,7 @@ describe('the end', () => {
     expect(await counters()).toEqual({ a: 20 })
   })
 
-  it('closes when the database is away', async () => {
+  it('ends when the database is unreachable', async () => {
     const engine = start({ url: `postgres://nobody@127.0.0.1:${await closedPort()}/none`, deadlineMs: 200 })
     const refused = expect(engine.run(add('a'))).rejects.toMatchObject(unavailable)
     await engine.close()
@@ -579,7 +579,7 @@ describe('the end', () => {
 })
 
 describe('reads', () => {
-  it('reads a snapshot, takes no locks and writes nothing', async () => {
+  it('refuse locks and write nothing', async () => {
     await observer.query(`INSERT INTO counters VALUES ('a', 7)`)
     const engine = start({ readOnly: true })
     await expect(engine.run(add('a'))).rejects.toMatchObject({ cause: { code: '25006' } })
@@ -587,7 +587,7 @@ describe('reads', () => {
   })
 })
 
-/** The first success; until then, only `unavailable`. */
+/** Repeats a command while it is `unavailable`, and returns the first value. */
 async function eventually(engine: GroupCommit, command: Command<number>): Promise<number> {
   let value: number | undefined
   await until('the engine works again', async () => {

@@ -9,8 +9,8 @@ import { type Engines, startEngines, type TwoInstances } from '../support/engine
 import { times } from '../support/game.ts'
 import type { World } from '../support/service.ts'
 
-// A group that rests on memory takes a key for new, and proves that as it writes (architecture: remember, decide, prove;
-// spec 4.1: the same key takes effect once).
+// A group that uses remembered rows assumes that a key is new, and proves it when it writes (architecture: remember,
+// decide, prove; spec 4.1: the same key takes effect once).
 
 type Subject = PlayerRef & { readonly runId: string }
 
@@ -38,30 +38,30 @@ const claim = ({ writes }: Engines, { runId, ...player }: Subject, idempotencyKe
 const buy = ({ writes }: Engines, { runId, ...player }: Subject, idempotencyKey: string) =>
   writes.run(purchasePremium(player, { ...PASS, runId, idempotencyKey }))
 
-/** A player of whom instances remember what they need. */
+/** A player whose rows the given instances remember. */
 async function remembered(...engines: Engines[]): Promise<Subject> {
   const player = await world.player('season', { gems: 5_000n })
-  // Refused, so that it is remembered as it is.
+  // The claim is refused, so that the rows are remembered and unchanged.
   for (const instance of engines) expect((await claim(instance, player)).success).toBe(false)
   return player
 }
 
-/** How the groups of an instance know their rows meanwhile. */
+/** The modes of the groups that an instance runs during `act`. */
 async function modesOf({ modes }: Engines, act: () => Promise<unknown>): Promise<Mode[]> {
   const before = modes.length
   await act()
   return modes.slice(before)
 }
 
-describe('a call with a key', () => {
-  it('rests on memory as one without', async () => {
+describe('a call with an idempotency key', () => {
+  it('uses remembered rows', async () => {
     const player = await remembered(here)
     expect(await modesOf(here, () => give(here, player, 100, 'xp'))).toEqual(['proves'])
     expect(await modesOf(here, () => claim(here, player, 'claim'))).toEqual(['proves'])
     expect(await modesOf(here, () => buy(here, player, 'premium'))).toEqual(['proves'])
   })
 
-  it('takes effect once and is answered alike when it is sent fifty times at once to two instances', async () => {
+  it('takes effect once, with one answer, when fifty copies race on two instances', async () => {
     for (const round of times(10, (index) => `round ${index}`)) {
       const player = await remembered(here, there)
       const answers = await Promise.all(times(50, (index) => give(index % 2 === 0 ? here : there, player, 100, round)))
@@ -76,7 +76,7 @@ describe('a call with a key', () => {
     }
   })
 
-  it('is answered as it was by another instance, which still remembers the player from before', async () => {
+  it('gets its first answer from another instance that remembers older rows of the player', async () => {
     const player = await remembered(here, there)
     const answer = await give(there, player, 100, 'k')
     expect(await give(here, player, 100, 'k')).toEqual(answer)
@@ -85,17 +85,17 @@ describe('a call with a key', () => {
     expect((await give(here, player, 1)).xp).toBe(102n)
   })
 
-  it('is answered as it was by the same instance, which remembers the player as it is', async () => {
+  it('gets its first answer from the same instance, which keeps the remembered rows', async () => {
     const player = await remembered(here)
     const answer = await give(here, player, 100, 'k')
     const modes = await modesOf(here, async () => expect(await give(here, player, 100, 'k')).toEqual(answer))
     expect(modes).toEqual(['proves', 'locks'])
-    // Only the key was not as it was thought: the rows are remembered still.
+    // Only the key was not new. The rows are still remembered.
     expect(await modesOf(here, () => give(here, player, 1))).toEqual(['proves'])
     expect((await give(here, player, 1)).xp).toBe(102n)
   })
 
-  it('is answered as it was when it would change nothing now', async () => {
+  it('gets its first answer when a new call would be refused', async () => {
     const player = await remembered(here)
     const answer = await buy(here, player, 'first')
     expect(answer.success).toBe(true)
@@ -103,7 +103,7 @@ describe('a call with a key', () => {
     expect(await buy(here, player, 'first')).toEqual(answer)
   })
 
-  it('may come again after it was refused, and is answered alike from then on', async () => {
+  it('can be repeated after a refusal, and gets one answer once it succeeds', async () => {
     const player = await remembered(here)
     expect(await claim(here, player, 'k')).toMatchObject({ success: false })
     await give(here, player, 100)
@@ -122,7 +122,7 @@ describe('a call with a key', () => {
     for (const outcome of later) expect(outcome).toEqual(answer)
   })
 
-  it('is refused with another request, in the same group and later', async () => {
+  it('is refused when its key has another request, in the same group and later', async () => {
     const player = await remembered(here)
     const [first, second] = await Promise.allSettled([give(here, player, 1, 'k'), give(here, player, 2, 'k')])
     expect(first).toMatchObject({ status: 'fulfilled', value: { xp: 1n } })
@@ -134,7 +134,7 @@ describe('a call with a key', () => {
     expect((await give(here, player, 1)).xp).toBe(2n)
   })
 
-  it('takes over the place of an expired one', async () => {
+  it('replaces an expired key', async () => {
     const player = await remembered(here)
     await give(here, player, 1, 'k')
     await world.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '8 days' WHERE player_id = $1`, [
@@ -145,7 +145,7 @@ describe('a call with a key', () => {
     expect((await give(here, player, 2, 'k')).xp).toBe(3n)
   })
 
-  it('keeps nobody else waiting when it comes again', async () => {
+  it('needs only one more group when it is repeated among calls of other players', async () => {
     const players = await Promise.all(times(9, () => remembered(here)))
     const [again, ...others] = players as [Subject, ...Subject[]]
     const answer = await give(here, again, 1, 'k')

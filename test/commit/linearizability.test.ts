@@ -35,31 +35,31 @@ import { SEED } from '../support/seed.ts'
 import { buildService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** How long random rounds are played. */
+/** The duration of the random rounds. */
 const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? atScale(30, 10))
 const CALLS = 180
 const PLAYERS = 4
 const RESTORES = Math.max(atScale(3, 2), Math.round(SECONDS / 12))
-/** Within this many rounds the removed part must be missed. About every third round misses it. */
+/** The rounds within which a violation must be found. About every third round has one. */
 const ROUNDS_TO_FIND = 30
 const ROUND_MS = 60_000
 
-/** What a proxy may change in statements. `LINEARIZABILITY_SABOTEUR='find=>by=>within'` tries another one. */
+/** The changes that a proxy makes in statements. `LINEARIZABILITY_SABOTEUR='find=>by=>within'` adds one. */
 const SABOTAGES: { readonly what: string; readonly saboteur: Saboteur; readonly edits?: number }[] = [
   {
     what: 'the proof of players',
-    // Definitions are found in the same words.
+    // Statements that find definitions contain the same text.
     saboteur: { find: 'v.version = k.version', by: 'v.version = v.version', within: 'player_versions' },
   },
   {
     what: 'the proof of scenarios',
-    // None ever differs.
+    // No revision ever differs.
     saboteur: { find: 'p.revision IS DISTINCT FROM (', by: 'false AND p.revision = (     ' },
     edits: 0.1,
   },
   {
     what: 'the proof that keys are new',
-    // None is ever found. Those who were not proven look in the same words.
+    // No key is ever found. Statements for groups that do not prove contain the same text.
     saboteur: { find: 't.key = r.key', by: 't.key = NULL ', within: 'player_versions' },
   },
 ]
@@ -95,7 +95,7 @@ interface Result {
 }
 
 const newRound = (cluster: Cluster, clients: readonly Client[], random: Random, name: string): Round =>
-  // Some of the players at a time.
+  // A random part of the players.
   new Round(cluster, random.shuffled(clients).slice(0, random.int(2, PLAYERS)), random, name)
 
 /** One round with one kind of fault. */
@@ -151,7 +151,7 @@ function expectExplained({ violations }: Result): void {
   }
 }
 
-/** On a slow machine calls overlap more. Nearly all histories can be judged all the same. */
+/** Expects that nearly all histories can be judged. Calls overlap more on a slow machine. */
 function expectJudged({ histories, undecided }: Pick<Result, 'histories' | 'undecided'>): void {
   expect(undecided / histories, `histories that took too long to judge, SEED=${SEED}`).toBeLessThan(0.1)
 }
@@ -161,7 +161,7 @@ async function audit({ world }: Cluster): Promise<void> {
   await auditSupport(world.pool)
 }
 
-describe('every call takes effect at one moment, on whichever instance', () => {
+describe('the history of all calls', () => {
   it(
     `is linearizable on two instances under dropped connections, lost answers, edits and restarts (architecture: remember, decide, prove)`,
     async () => {
@@ -190,7 +190,7 @@ describe('every call takes effect at one moment, on whichever instance', () => {
     SECONDS * 1000 + 3 * ROUND_MS,
   )
 
-  it('follows an edit that is made after a restore, though one that was lost had its number (architecture: remember, decide, prove)', async () => {
+  it('shows an edit after a restore that reuses the number of a lost edit (architecture: remember, decide, prove)', async () => {
     const { cluster, clients } = await start(new Random(SEED))
     const [client] = clients as [Client, ...Client[]]
     const levels = () =>
@@ -211,7 +211,7 @@ describe('every call takes effect at one moment, on whichever instance', () => {
   })
 
   it(
-    `is linearizable from what was restored, after a restore and after a failover to a standby that was behind, with the instances running (architecture: remember, decide, prove)`,
+    `is linearizable after restores and failovers to a standby that lags, while the instances run (architecture: remember, decide, prove)`,
     async () => {
       const random = new Random(SEED + 1)
       const { cluster, clients } = await start(random)
@@ -236,7 +236,7 @@ describe('every call takes effect at one moment, on whichever instance', () => {
   )
 })
 
-describe('what is taken out is missed', () => {
+describe('the checker with sabotaged statements', () => {
   async function expectMissed(saboteur: Saboteur, edits?: number): Promise<void> {
     const random = new Random(SEED + 2)
     const { cluster, clients } = await start(random, saboteur)
@@ -253,7 +253,7 @@ describe('what is taken out is missed', () => {
   }
 
   it.each(SABOTAGES.map(({ what, saboteur, edits }) => [what, saboteur, edits] as const))(
-    'finds a violation when %s is taken out (architecture: remember, decide, prove)',
+    'finds a violation without %s (architecture: remember, decide, prove)',
     (_what, saboteur, edits) => expectMissed(saboteur, edits),
     ROUNDS_TO_FIND * ROUND_MS,
   )
@@ -316,14 +316,14 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a banned player reads on',
+      'a banned player still reads',
       history([
         [0, 10, ban, done],
         [11, 20, progress, progressAnswer(0)],
       ]),
     ],
     [
-      'a banned player earns on',
+      'a banned player still earns xp',
       history([
         [0, 10, ban, done],
         [11, 20, xp(10), xpAnswer(10)],
@@ -337,7 +337,7 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a key that came back is done twice',
+      'a repeated key takes effect twice',
       history([
         [0, 10, xp(10, 'k'), xpAnswer(10)],
         [11, 20, xp(10, 'k'), xpAnswer(10)],
@@ -345,14 +345,14 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a call whose outcome was unknown is done twice',
+      'a call with an unknown outcome takes effect twice',
       history([
         [0, 0, xp(10)],
         [11, 20, progress, progressAnswer(20)],
       ]),
     ],
     [
-      'a call whose outcome was unknown is seen and then gone',
+      'a call with an unknown outcome is seen and then lost',
       history([
         [0, 0, xp(10)],
         [11, 20, progress, progressAnswer(10)],
@@ -376,8 +376,8 @@ describe('the checker', () => {
         { start: { ...BEGINNER, runs: {} } },
       ),
     ],
-    ['an edit counts before it is published', history([[0, 10, xp(7), reachedAnswer(7)]], { versions: edited })],
-    ['an edit does not count after it was answered', history([[31, 40, xp(7), xpAnswer(7)]], { versions: edited })],
+    ['an edit takes effect before it is published', history([[0, 10, xp(7), reachedAnswer(7)]], { versions: edited })],
+    ['an edit has no effect after it was answered', history([[31, 40, xp(7), xpAnswer(7)]], { versions: edited })],
     [
       'a level is crossed twice in the stream',
       history(
@@ -390,7 +390,7 @@ describe('the checker', () => {
     ],
     ['a level is missing in the stream', history([[0, 10, xp(100), reachedAnswer(100)]], { stream: [] })],
     [
-      'a restored player keeps what was lost',
+      'a restored player keeps lost changes',
       history([
         [0, 10, xp(10), xpAnswer(10)],
         [20, 30, { kind: 'restore', state: BEGINNER }, done],
@@ -398,7 +398,7 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a restored player is written over with what was lost',
+      'a restored player is overwritten with lost changes',
       history([
         [0, 10, xp(10), xpAnswer(10)],
         [20, 30, { kind: 'restore', state: BEGINNER }, done],
@@ -420,7 +420,7 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'calls overlap, and the later one is first',
+      'calls overlap, and the later one takes effect first',
       history([
         [0, 30, xp(10), xpAnswer(15)],
         [1, 30, xp(5), xpAnswer(5)],
@@ -441,7 +441,7 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a call whose outcome was unknown takes effect late',
+      'a call with an unknown outcome takes effect late',
       history([
         [0, 0, xp(10)],
         [11, 20, progress, progressAnswer(0)],
@@ -449,14 +449,14 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a call whose outcome was unknown never takes effect',
+      'a call with an unknown outcome never takes effect',
       history([
         [0, 0, xp(10)],
         [11, 20, xp(1), xpAnswer(1)],
       ]),
     ],
     [
-      'a key comes back after an unknown outcome',
+      'a key is repeated after an unknown outcome',
       history([
         [0, 0, xp(10, 'k')],
         [11, 20, xp(10, 'k'), xpAnswer(10)],
@@ -464,7 +464,7 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a ban overlaps what it refuses and what it does not',
+      'a ban overlaps a call that it refuses and one that it does not',
       history([
         [0, 30, ban, done],
         [1, 5, xp(10), xpAnswer(10)],
@@ -483,7 +483,7 @@ describe('the checker', () => {
       ),
     ],
     [
-      'a run that was begun by an unknown call is told later',
+      'a run that a call with an unknown outcome began is answered later',
       history(
         [
           [0, 0, startCall],
@@ -493,11 +493,11 @@ describe('the checker', () => {
       ),
     ],
     [
-      'levels stand in the stream once, in their order',
+      'levels are in the stream once, in order',
       history([[0, 10, xp(100), reachedAnswer(100)]], { stream: levelUp(100) }),
     ],
     [
-      'a refusal is written down after a write that began later',
+      'a refusal is recorded after a write that began later',
       history([
         [0, 10, { kind: 'store', values: { a: '1' } }, done],
         [0, 100, gift, refusedGift, 90],
@@ -505,7 +505,7 @@ describe('the checker', () => {
       ]),
     ],
     [
-      'a restored player goes on from what was restored',
+      'a restored player goes on from the restored state',
       history([
         [0, 10, xp(10), xpAnswer(10)],
         [20, 30, { kind: 'restore', state: BEGINNER }, done],

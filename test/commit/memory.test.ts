@@ -15,8 +15,8 @@ import { resetModules } from '../support/fresh-modules.ts'
 import { times } from '../support/game.ts'
 import type { World } from '../support/service.ts'
 
-// Rows of players who are playing stay in memory (architecture: remember, decide, prove). Changes by others count at
-// once, a bug stays with its command, and memory stays within bounds.
+// Rows of active players stay in memory (architecture: remember, decide, prove). Changes by others count at once, an
+// exception fails only its own command, and memory is bounded.
 
 type Subject = PlayerRef & { readonly runId: string }
 
@@ -51,11 +51,11 @@ const give = ({ writes }: Engines, { runId, ...player }: Subject, amount: number
   writes.run(addXp(player, { ...PASS, runId, amount: BigInt(amount), source: 'match' }))
 const xpOf = async ({ reads }: Engines, { runId: _, ...player }: Subject) =>
   (await reads.run(readProgress(player, PASS))).xp
-/** What a person does in psql. */
+/** A statement that a person runs in psql. */
 const byHand = (text: string, { playerId }: PlayerRef) => world.pool.query(text, [playerId])
 
-describe('a change by others counts on the next call of a player who is remembered', () => {
-  it('by an edit between the first look at a scenario and the write', async () => {
+describe('the next call of a remembered player', () => {
+  it('sees an edit between its first read of the scenario and its write', async () => {
     const ladder = (first: number) => scenario([passNode('pass', { levels: [0, first] })], [])
     await world.publish('unseen', ladder(100))
     const { runId, ...player } = await world.player('unseen')
@@ -89,7 +89,7 @@ describe('a change by others counts on the next call of a player who is remember
     await own.end()
   })
 
-  it('by a person in psql', async () => {
+  it('sees changes that a person makes in psql', async () => {
     const player = await world.player('season')
     expect((await give(here, player, 10)).xp).toBe(10n)
     expect(await xpOf(here, player)).toBe(10n)
@@ -107,7 +107,7 @@ describe('a change by others counts on the next call of a player who is remember
     await expect(give(here, player, 1)).rejects.toMatchObject({ kind: 'runNotActive' })
   })
 
-  it('by another instance, call by call and all at once', async () => {
+  it('sees changes by another instance, one by one and concurrently', async () => {
     const player = await world.player('season')
     for (const index of times(20, (number) => number))
       expect((await give(index % 2 === 0 ? here : there, player, 1)).xp).toBe(BigInt(index + 1))
@@ -116,7 +116,7 @@ describe('a change by others counts on the next call of a player who is remember
     expect(await xpOf(there, player)).toBe(120n)
   })
 
-  it('by an edit of the scenario', async () => {
+  it('sees an edit of the scenario', async () => {
     const player = await world.player('season')
     await give(here, player, 10)
     await world.publish('season', season(7))
@@ -124,7 +124,7 @@ describe('a change by others counts on the next call of a player who is remember
     expect(plan?.granted[0]).toEqual({ amount: 7n, currency: 'gems', itemId: null })
   })
 
-  it('and an instance of an earlier version may not make one', async () => {
+  it('sees no change by an instance of an earlier version, whose write is refused', async () => {
     const player = await world.player('season')
     await give(here, player, 10)
     const earlier = new pg.Client({ connectionString: instances.databaseUrl, application_name: 'tierway' })
@@ -136,8 +136,8 @@ describe('a change by others counts on the next call of a player who is remember
   })
 })
 
-describe('a command on a player who is remembered', () => {
-  it('keeps its bug to itself, and its neighbours are answered', async () => {
+describe('a command on a remembered player', () => {
+  it('that throws fails alone, and the other commands of its group succeed', async () => {
     const players = await Promise.all(times(5, () => world.player('season')))
     for (const player of players) await give(here, player, 1)
     const [first] = players
@@ -154,7 +154,7 @@ describe('a command on a player who is remembered', () => {
     for (const result of results.slice(1)) expect(result).toMatchObject({ status: 'fulfilled', value: { xp: 2n } })
   })
 
-  it('leaves a turn to players who are not remembered, however many calls there are', async () => {
+  it('does not starve commands on other players under constant load', async () => {
     const players = await Promise.all(times(200, () => world.player('season')))
     await Promise.all(players.map((player) => give(here, player, 1)))
     let isDone = false
@@ -174,7 +174,7 @@ describe('a command on a player who is remembered', () => {
     expect(calls).toBeGreaterThan(0)
   })
 
-  it('has rows read that it does not remember, in one group with others, and rests on memory still', async () => {
+  it('reads rows that memory does not have, and its group still uses remembered rows', async () => {
     const players = await Promise.all(times(20, () => world.player('season', { gems: 950n })))
     await Promise.all(players.map((player) => give(here, player, 1)))
     const before = here.modes.length
@@ -185,7 +185,7 @@ describe('a command on a player who is remembered', () => {
     expect(new Set(here.modes.slice(before))).toEqual(new Set(['proves']))
   })
 
-  it('goes in one group with all that wait for it, and in their order', async () => {
+  it('shares few groups with 150 waiting commands, in their order', async () => {
     const player = await world.player('season')
     await give(here, player, 1)
     const before = here.groups
@@ -198,7 +198,7 @@ describe('a command on a player who is remembered', () => {
 describe('memory', () => {
   const refs = times(1_000, (index) => ({ environmentId: 'environment', playerId: `player ${index}` }))
 
-  it('is bounded by weight: players who are asked for stay, others are forgotten', () => {
+  it('is bounded by weight: a player in use stays, others are forgotten', () => {
     const memory = createMemory({ maxBytes: 100_000 })
     const [often] = refs
     const kept = memory.player(often as PlayerRef)
@@ -215,13 +215,13 @@ describe('memory', () => {
     expect(memory.size).toBeLessThanOrEqual(2)
   })
 
-  it('tells players of two environments apart', () => {
+  it('keeps players of two environments apart', () => {
     const memory = createMemory()
     const id = { playerId: 'player' }
     expect(memory.player({ environmentId: 'a', ...id })).not.toBe(memory.player({ environmentId: 'b', ...id }))
   })
 
-  it('does not grow with what one player asks for', async () => {
+  it('is bounded for a player who names many unknown runs', async () => {
     const player = await world.player('season')
     const { memory } = here
     await give(here, player, 1)

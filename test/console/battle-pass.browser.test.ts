@@ -35,7 +35,7 @@ async function figures(): Promise<Figures['battlePassInsight']> {
 }
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a battle pass`, () => {
-  it('are those of the service, and say where most players stop', async () => {
+  it('equal those of the service, and name the level where most players stop', async () => {
     const opened = await stage.open('/env/production/battle-pass?range=90d')
     const { page } = opened
     const { completion, levels } = await figures()
@@ -48,7 +48,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await opened.close()
   })
 
-  it('are in a table and in a file beside each chart', async () => {
+  it('are available as a table and as a CSV file beside each chart', async () => {
     const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
     const { levels } = await figures()
     const title = 'Players who have reached a level'
@@ -69,7 +69,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await close()
   })
 
-  it('are read by keyboard, place by place', async () => {
+  it('can be read by keyboard, point by point', async () => {
     const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
     const { levels } = await figures()
     const chart = page.getByRole('application', { name: 'Players at each level' })
@@ -81,7 +81,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await close()
   })
 
-  it('are compared with an earlier time, and the address keeps the choice', async () => {
+  it('can be compared with an earlier period, which the URL keeps', async () => {
     const opened = await stage.open('/env/production/battle-pass')
     const { page } = opened
     await page.getByLabel('Compare with').selectOption('the same time before')
@@ -100,7 +100,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await opened.close()
   })
 
-  it('say what is missing where nobody has played, and where there is no scenario', async () => {
+  it('are replaced by a message when nobody has played, or there is no scenario', async () => {
     const { game } = stage
     const empty = await stage.open('/env/staging/battle-pass')
     await empty.page.getByText('There is no scenario in staging yet').waitFor()
@@ -125,7 +125,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await fresh.close()
   })
 
-  it('can be read at 390 pixels in the dark, by a viewer', async () => {
+  it('fit a screen of 390 pixels in dark mode, for a viewer', async () => {
     const opened = await stage.open('/env/production/battle-pass/season-1/pass?range=30d', {
       width: 390,
       dark: true,
@@ -139,8 +139,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
   })
 })
 
-describe('where players stop', () => {
-  it('is the level with the largest share that has not gone on, of levels with enough players', () => {
+describe('the level where most players stop', () => {
+  it('is the one with the largest share of players that stop, among levels with enough players', () => {
     const levels = [100, 90, 45, 40, 1, 0].map((reached, index) => ({ level: index + 1, reached }))
     expect(findStall(levels)).toEqual({ level: 4, players: 39, share: 39 / 40 })
     expect(findStall(levels.slice(0, 4))).toEqual({ level: 2, players: 45, share: 0.5 })
@@ -149,8 +149,8 @@ describe('where players stop', () => {
   })
 })
 
-describe('a file for spreadsheets', () => {
-  it('quotes what must be quoted, and runs no formula', () => {
+describe('a CSV file', () => {
+  it('quotes fields where needed, and escapes formulas', () => {
     expect(
       toCsv(
         ['a', 'b'],

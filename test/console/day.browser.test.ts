@@ -10,8 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}a person of live operations`, () => {
-  it('sees the season, helps a player, finds the row of it, sees where levels stall, changes a tier and undoes it', async () => {
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}an operator of the game`, () => {
+  it('sees the season, credits a player, finds the audit row, and changes a tier and undoes it', async () => {
     const { game } = stage
     const { data } = await game.graphql(
       game.platformKey,
@@ -52,12 +52,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a person of live oper
     await page.getByRole('cell', { name: 'lost after a crash, ticket 4711' }).waitFor()
     await page.getByRole('cell', { name: 'ada@studio.example' }).waitFor()
 
-    // Where levels stall.
+    // Where players stop.
     await pages.getByRole('link', { name: 'Battle pass' }).click()
     await page.getByLabel('Time', { exact: true }).selectOption('Last 30 days')
     await page.getByText(/^Most players stop at level \d+\.$/).waitFor()
 
-    // A tier, what it does, its publication, and the way back.
+    // A change of a tier: its effect, its publication, and the return to the old version.
     await pages.getByRole('link', { name: 'Designer' }).click()
     await page.getByRole('link', { name: 'season-1' }).click()
     await view(page, 'Table')

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => stage?.stop())
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => {
-  it('is usable at 390 pixels, and in the dark', async () => {
+  it('is usable at 390 pixels, and in dark mode', async () => {
     await publish(stage, 'small', SUMMER)
     for (const [width, dark] of [
       [390, false],

@@ -38,7 +38,7 @@ import { demoSeason } from '../../src/dev/season.ts'
 import { definitionSchema } from '../../src/scenario/definition-schema.ts'
 import { validateDefinition } from '../../src/scenario/parse-definition.ts'
 
-/** A definition with members of its own, a number beyond 2^53, and a layout of its own. */
+/** A definition with custom members, a number beyond 2^53 and a custom layout. */
 const TEXT = `{
   "name": "Summer", "start": "start", "editor": { "zoom": 1.50, "big": 9007199254740993 },
   "nodes": [
@@ -101,7 +101,7 @@ describe('the table of a pass', () => {
     ])
   })
 
-  it('changes one value of the text for one cell', () => {
+  it('changes only one value of the text for one cell', () => {
     expect(set(TEXT, '2', 'xp', '150')).toBe(TEXT.replace('"xp": 100,', '"xp": 150,'))
     expect(set(TEXT, '3', 'xp', '9223372036854775807')).toBe(
       TEXT.replace('"xp": 9007199254740993 }', '"xp": 9223372036854775807 }'),
@@ -114,13 +114,13 @@ describe('the table of a pass', () => {
     expect(table(set(TEXT, '1', 'free', 'nothing'))[0]).toEqual(['1', '0', 'nothing', ''])
   })
 
-  it('leaves the text as it is for what is no number and no reward', () => {
+  it('leaves the text unchanged for a cell that is not a number or a reward', () => {
     for (const cell of ['', '1.5', '-1', '1e3', 'x']) expect(set(TEXT, '2', 'xp', cell)).toBe(TEXT)
     for (const cell of ['gold', '50', '50 gold,', '1.5 gold', ', 5 gold'])
       expect(set(TEXT, '2', 'free', cell)).toBe(TEXT)
   })
 
-  it('takes tiers and level nodes along when a level gets another number', () => {
+  it('renumbers tiers and level nodes together with their level', () => {
     const after = set(TEXT, '2', 'level', '7')
     expect(after).toBe(
       TEXT.replace('"level": 2,   "xp"', '"level": 7,   "xp"')
@@ -129,7 +129,7 @@ describe('the table of a pass', () => {
     )
   })
 
-  it('shows and changes the rewards that a level node sets, as they count instead of those of the pass', () => {
+  it('shows and changes the rewards of a level node, which replace those of the pass', () => {
     const own = setRewards(
       ['nodes', 2, 'data', 'rewards', 'free'],
       [{ kind: 'item', name: 'hat', amount: '2' }],
@@ -140,7 +140,7 @@ describe('the table of a pass', () => {
     expect(after).toBe(own.replace('"itemId": "hat", "amount": 2', '"itemId": "hat", "amount": 3'))
   })
 
-  it('adds a level behind the last, and removes a level with its tiers', () => {
+  it('adds a level after the last, and removes a level with its tiers', () => {
     const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
     const next = nextCells(rows)
     expect(next).toMatchObject({ level: '4', xp: '18014398509481886' })
@@ -151,7 +151,7 @@ describe('the table of a pass', () => {
     expect(less).not.toContain('"icon"')
   })
 
-  it('goes out as CSV and comes back without a difference, for any table', () => {
+  it('is the same after an export to CSV and an import, for any table', () => {
     const name = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' }).filter((text) => text.isWellFormed())
     const rewards = fc.array(
       fc.record({
@@ -191,7 +191,7 @@ describe('the table of a pass', () => {
         expect(faults).toEqual([])
         const after = setRows('pass', back)(read(TEXT))
         expect(table(after)).toEqual(wanted.map((row) => COLUMNS.map((column) => row[column])))
-        // What the table does not show has not changed.
+        // The parts that the table does not show have not changed.
         expect(after).toContain('"editor": { "zoom": 1.50, "big": 9007199254740993 }')
         expect(after).toContain('"sizes": [1.0, 2e3]')
         expect(setRows('pass', back)(read(after))).toBe(after)
@@ -200,7 +200,7 @@ describe('the table of a pass', () => {
     )
   })
 
-  it('takes over a block of a spreadsheet, with groups of digits, quoted cells and new rows', () => {
+  it('accepts a pasted block of a spreadsheet, with groups of digits, quoted cells and new rows', () => {
     const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
     const { table: pasted, faults } = pasteAt(
       rows,
@@ -218,7 +218,7 @@ describe('the table of a pass', () => {
     expect(table(setRows('pass', pasted)(read(TEXT)))[2]).toEqual(['3', '2200', '', '1 "big, red"'])
   })
 
-  it('takes nothing over from a block with a fault, and names each fault', () => {
+  it('reports each fault of a pasted block', () => {
     const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
     expect(pasteAt(rows, 0, 'level', '1\tmany\n1\t5\tgold').faults).toEqual([
       expect.stringContaining('Row 1, xp “many”'),
@@ -227,7 +227,7 @@ describe('the table of a pass', () => {
     ])
   })
 
-  it('names the faults of a CSV file with their lines', () => {
+  it('reports the faults of a CSV file with their lines', () => {
     expect(readCsv('xp,free\n1,2').faults).toEqual(['The first line must name the columns. It lacks level.'])
     expect(readCsv('level;xp\n1;0\n1;x\n').faults).toEqual([
       expect.stringContaining('Line 3, xp “x”'),
@@ -238,7 +238,7 @@ describe('the table of a pass', () => {
 })
 
 describe('rewards in one field', () => {
-  it('are read as they are written, whatever their names are', () => {
+  it('are read as they are written, with any names', () => {
     expect(readRewards('50 gold; 1 x item:sword of fire')).toEqual([
       { kind: 'currency', name: 'gold', amount: '50' },
       { kind: 'item', name: 'sword of fire', amount: '1' },
@@ -253,7 +253,7 @@ describe('rewards in one field', () => {
 })
 
 describe('edits of the graph', () => {
-  it('rename a node wherever it is named, and change nothing else', () => {
+  it('rename a node and all references to it, and change nothing else', () => {
     expect(renameNode('pass', 'p2')(read(TEXT))).toBe(
       TEXT.replace('"id": "pass"', '"id": "p2"')
         .replace('"to": "pass"', '"to": "p2"')
@@ -280,13 +280,13 @@ describe('edits of the graph', () => {
     expect(validateDefinition(begun).faults).toEqual([])
   })
 
-  it('give a node another type with data to begin with, and keep data that is there', () => {
+  it('give a node another type, and keep its data', () => {
     const [, , , , , hello] = read(TEXT).nodes
     if (!hello) throw new Error('there is no node')
     expect(setType(hello, 'cutscene')(read(TEXT))).toBe(TEXT.replace('"popup"', '"cutscene"'))
   })
 
-  it('set a value at any depth, and add the objects that lead to it', () => {
+  it('set a value at any depth, and add the missing objects above it', () => {
     const after = setValue(['nodes', 3, 'data', 'more', 'deep'], new RawText('1.0'))(read(TEXT))
     expect(after).toBe(
       TEXT.replace(
@@ -297,7 +297,7 @@ describe('edits of the graph', () => {
     expect(setValue(['nodes', 3, 'data', 'more'], undefined)(read(after))).toBe(TEXT)
   })
 
-  it('never offer an edge that the service refuses, and refuse none that it takes', () => {
+  it('allow exactly the edges that the service accepts', () => {
     const definition = read(TEXT)
     const ids = [...definition.byId.keys()]
     const handles = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete', 'closed', '1st', 'a b']
@@ -314,10 +314,10 @@ describe('edits of the graph', () => {
   })
 })
 
-describe('differences in words', () => {
+describe('the descriptions of changes', () => {
   const changes = (after: string) => describeChanges(TEXT, after)?.flatMap(({ lines }) => lines.map(({ text }) => text))
 
-  it('name levels, tiers, the price, dates, nodes, edges and members of your own', () => {
+  it('cover levels, tiers, the price, dates, nodes, edges and custom members', () => {
     const after = inTurn(
       (d) => set(d.text, '2', 'xp', '150'),
       (d) => set(d.text, '2', 'free', '60 gold'),
@@ -347,7 +347,7 @@ describe('differences in words', () => {
     ])
   })
 
-  it('find none where only spaces and the order of nodes differ, and one where the order of edges does', () => {
+  it('ignore white space and the order of nodes, but not the order of edges', () => {
     const start = '{ "id": "start", "type": "start" },'
     const moved = formatJson(TEXT, read(TEXT).root).replace(start, '').replace('"nodes": [', `"nodes": [ ${start}`)
     expect(changes(moved)).toEqual([])
@@ -360,8 +360,8 @@ describe('differences in words', () => {
   })
 })
 
-describe('two designers', () => {
-  it('whose changes do not touch each other lose neither', () => {
+describe('the merge of two drafts', () => {
+  it('keeps the changes of both when they do not overlap', () => {
     const mine = inTurn((d) => set(d.text, '2', 'xp', '150'), removeNode('hello'))(read(TEXT))
     const theirs = inTurn((d) => set(d.text, '2', 'free', '60 gold'), addNode('r9', 'reward'))(read(TEXT))
     const merge = mergeDefinitions(TEXT, mine, theirs, 'mine')
@@ -370,7 +370,7 @@ describe('two designers', () => {
     expect(describeChanges(mine, merge?.text ?? '')).toEqual(describeChanges(TEXT, theirs))
   })
 
-  it('who changed the same value choose whose counts', () => {
+  it('reports a conflict when both change the same value, and takes the chosen one', () => {
     const mine = set(TEXT, '2', 'xp', '150')
     const theirs = set(TEXT, '2', 'xp', '160')
     expect(mergeDefinitions(TEXT, mine, theirs, 'mine')?.conflicts).toHaveLength(1)
@@ -379,7 +379,7 @@ describe('two designers', () => {
     expect(mergeDefinitions(TEXT, mine, mine, 'mine')).toMatchObject({ conflicts: [], text: mine })
   })
 
-  it('of whom one removed what the other changed are told', () => {
+  it('reports a conflict when one removes what the other changes', () => {
     const mine = set(TEXT, '2', 'xp', '150')
     const theirs = removeNode('pass')(read(TEXT))
     expect(mergeDefinitions(TEXT, mine, theirs, 'mine')?.conflicts).toHaveLength(1)
@@ -392,7 +392,7 @@ describe('two designers', () => {
 })
 
 describe('the history', () => {
-  it('goes back to each text and forth again, for any texts', () => {
+  it('undoes and redoes every step, for any texts', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (texts) => {
         let history = historyOf('begin')
@@ -414,7 +414,7 @@ describe('the history', () => {
     )
   })
 
-  it('takes the letters of a word as one step, and words after a pause as two', () => {
+  it('joins letters in quick succession into one step, and begins another after a pause', () => {
     let history = historyOf('')
     for (const [text, at] of [
       ['a', 0],
@@ -428,8 +428,8 @@ describe('the history', () => {
   })
 })
 
-describe('faults of the service', () => {
-  it('stand at their places, with words for them', () => {
+describe('the faults of a definition', () => {
+  it('have a readable place, a node or cell, and a range of the text', () => {
     const faulty = TEXT.replace('"xp": 100,', '"xp": 0,').replace('"to": "r2"', '"to": "gone"')
     const problems = problemsOf(faulty, validateDefinition(faulty))
     expect(problems.map(({ place, nodeId, cell, from, to }) => [place, nodeId, cell, faulty.slice(from, to)])).toEqual([
@@ -446,14 +446,14 @@ describe('faults of the service', () => {
     )
   })
 
-  it('of a text that is no JSON are at their line', () => {
+  it('have a line and a column when the text is not JSON', () => {
     const broken = '{\n  "name": \n}'
     expect(syntaxProblem(broken, readDefinition(broken))).toMatchObject([{ place: 'line 3, column 1', from: 13 }])
   })
 })
 
-describe('templates and the demo', () => {
-  it('can be published as they are', () => {
+describe('the templates', () => {
+  it('are valid definitions', () => {
     for (const template of ['season', 'empty'] as const)
       expect(validateDefinition(textOfTemplate(template, 'X')).faults).toEqual([])
   })
@@ -464,7 +464,7 @@ describe('the schema of definitions', () => {
   const data = (type: string) =>
     ['nodes', 'item', 'data'].map((member) => (member === 'item' ? 'item' : { member, type }) as never)
 
-  it('says what may stand at a place, by the type of the node', () => {
+  it('lists the members and values that a place allows, by the type of the node', () => {
     expect([...membersAt(schema, [], undefined).keys()]).toEqual(['name', 'start', 'nodes', 'edges'])
     expect([...membersAt(schema, data('battle-pass'), undefined).keys()]).toEqual([
       'levels',
@@ -484,8 +484,8 @@ describe('the schema of definitions', () => {
   })
 })
 
-describe('moments', () => {
-  it('are shown in UTC and written with an offset; a text that a field would change is left alone', () => {
+describe('the fields of a time', () => {
+  it('show UTC, write an offset, and leave alone a text that they would change', () => {
     expect(momentValue('2026-12-01T02:00:00+02:00')).toBe('2026-12-01T00:00:00')
     expect(momentText('2026-12-01T00:00')).toBe('2026-12-01T00:00:00Z')
     expect(momentText('2026-12-01T00:00:30')).toBe('2026-12-01T00:00:30Z')
@@ -495,7 +495,7 @@ describe('moments', () => {
 })
 
 describe('the layout', () => {
-  it('places each box once, without overlaps, for few boxes and for a thousand', () => {
+  it('places each box once, without overlaps, for 20 boxes and for 1,000', () => {
     for (const count of [20, 1_000]) {
       const boxes = Array.from({ length: count }, (_, at) => ({ id: String(at), width: 240, height: 100 }))
       const links = boxes.slice(1).map((box, at) => ({ from: String(Math.floor(at / 3)), to: box.id }))
@@ -510,8 +510,8 @@ describe('the layout', () => {
   })
 })
 
-describe('a large definition', () => {
-  it('of the demo survives each edit with its other values', () => {
+describe('the definition of the demo', () => {
+  it('has one change after one edit, and stays valid', () => {
     const season = demoSeason()
     const after = set(season, '50', 'free', '1 gold')
     expect(describeChanges(season, after)?.flatMap(({ lines }) => lines)).toHaveLength(1)

@@ -49,7 +49,7 @@ describe('the syntax tree of a JSON text', () => {
     )
   })
 
-  it('has each value at its place, with its number as it stands', () => {
+  it('has the range of each value in the text, and numbers as they are written', () => {
     const check = (text: string, node: JsonNode): void => {
       const slice = text.slice(node.from, node.to)
       if (node.kind !== 'object' && node.kind !== 'array') expect(node.raw).toBe(slice)
@@ -68,7 +68,7 @@ describe('the syntax tree of a JSON text', () => {
     expect(printPath(pathAt(rootOf(text), node?.from ?? 0))).toBe('nodes[1].data.levels[0].xp')
   })
 
-  it('names the place of a fault', () => {
+  it('reports a fault with its place', () => {
     expect(parseJson('{ "a": 1, }').fault).toEqual({ at: 8, message: 'There is a comma, and nothing behind it.' })
     expect(parseJson('{ "a" 1 }').fault?.at).toBe(6)
     expect(parseJson('[1').fault?.message).toBe('The text ends too early.')
@@ -76,7 +76,7 @@ describe('the syntax tree of a JSON text', () => {
   })
 })
 
-describe('an edit by the tree', () => {
+describe('an edit of the tree', () => {
   /** Removes the range of a change from both texts: what is left must be equal, byte for byte. */
   function expectOnly(before: string, after: string, from: number, to: number): void {
     expect(after.startsWith(before.slice(0, from))).toBe(true)
@@ -104,7 +104,7 @@ describe('an edit by the tree', () => {
     )
   })
 
-  it('that adds and removes entries keeps the others, and what is added and removed again leaves the text as it was', () => {
+  it('that adds an entry and one that removes it again leave the text as it was', () => {
     fc.assert(
       fc.property(anyText, fc.nat(3), fc.string(), (text, index, added) => {
         const list = findNode(rootOf(text), ['list'])
@@ -137,7 +137,7 @@ describe('an edit by the tree', () => {
     )
   })
 
-  it('writes new values as their neighbours are written', () => {
+  it('writes new values in the style of their neighbours', () => {
     const set = (text: string) => {
       const root = rootOf(text)
       return root.kind === 'object'
@@ -150,7 +150,7 @@ describe('an edit by the tree', () => {
     expect(set('{}')).toBe('{"b":[{"c":1.50}]}')
   })
 
-  it('formats a text without changing a value, a number or the order of members, and twice is once', () => {
+  it('formats a text without changing a value, a number or the order of members, and is idempotent', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const once = formatJson(text, rootOf(text))
@@ -166,7 +166,7 @@ describe('an edit by the tree', () => {
     ).toBe('{\n  "a": 9007199254740993,\n  "a": 1.0,\n  "b": "\\u00e9"\n}\n')
   })
 
-  it('finds the one range in which two texts differ', () => {
+  it('turns one text into another by replacing one range', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), fc.string(), (head, one, two, tail) => {
         const [before, after] = [head + one + tail, head + two + tail]

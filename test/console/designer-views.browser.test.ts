@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-/** Pastes a text as a spreadsheet copies it. */
+/** Pastes a text as if it was copied from a spreadsheet. */
 const paste = (into: Locator, text: string): Promise<void> =>
   into.evaluate((element, data) => {
     const clipboardData = new DataTransfer()
@@ -38,7 +38,7 @@ async function open(scenarioId: string, tab: string, text = SUMMER) {
 }
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`, () => {
-  it('edit one text, by ranges: numbers beyond 2^53, members of your own and spaces stay to the byte', async () => {
+  it('edit one text, and keep numbers beyond 2^53, custom members and spaces byte for byte', async () => {
     const opened = await open('one', 'table')
     const { page } = opened
     let text = SUMMER
@@ -89,7 +89,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('take rows of a spreadsheet, name every faulty cell, and take a block as one step', async () => {
+  it('accept pasted rows of a spreadsheet as one step, and report faulty cells', async () => {
     const opened = await open('paste', 'table')
     const { page } = opened
     await paste(cell(page, 2, 'xp'), '200\tlots\n300\t70 gold\n')
@@ -107,7 +107,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('go out as CSV and come back, and show what a file would change before it does', async () => {
+  it('export and import CSV, and show the changes of a file before the import', async () => {
     const opened = await open('csv', 'table')
     const { page } = opened
     const saving = page.waitForEvent('download')
@@ -135,7 +135,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('have faults at their places, and a list that goes there', async () => {
+  it('show faults at their places, and a list that leads there', async () => {
     const faulty = SUMMER.replace('"id": "second", "type": "reward"', '"id": "second", "type": "popup"')
     const opened = await open('faults', 'table', faulty)
     const { page } = opened
@@ -176,7 +176,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('let nobody draw an edge that the service refuses, such as a circle of rewards, and say why', async () => {
+  it('do not draw an edge that the service refuses, such as a cycle of rewards, and say why', async () => {
     const opened = await open('circle', 'graph')
     const { page } = opened
     const [first, second] = [page.getByLabel('reward node first'), page.getByLabel('reward node second')]
@@ -234,7 +234,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('edit the pass, level and reward nodes by fields, and keep what no field shows', async () => {
+  it('edit pass and reward nodes by fields, and keep all other members', async () => {
     const opened = await open('fields', 'graph')
     const { page } = opened
     await page.getByLabel('battle-pass node pass').click()
@@ -264,7 +264,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('stand beside each other: a node that is selected in the graph is shown in the JSON, and an edit of the JSON in the graph', async () => {
+  it('can be side by side: the JSON shows the selected node, and the graph shows an edit of the JSON', async () => {
     const opened = await open('beside', 'graph')
     const { page } = opened
     await page.getByRole('button', { name: 'Show JSON' }).click()
@@ -288,7 +288,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('complete names and ids in the JSON, by the schema and the draft', async () => {
+  it('complete a handle in the JSON', async () => {
     const opened = await open('complete', 'json')
     const { page } = opened
     await page.getByText('"onLevelUp"', { exact: true }).click()

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the publication`, () => {
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => {
   it('changes a tier, previews its effect on players, publishes it and goes back', async () => {
     const before = await published(stage, 'season-1')
     const opened = await stage.open('/env/production/scenarios')
@@ -57,7 +57,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the 
     await opened.close()
   })
 
-  it('tells who published meanwhile, overwrites nothing, and carries the changes over', async () => {
+  it('names the person who published meanwhile, overwrites nothing, and carries the changes over', async () => {
     await publish(stage, 'two', SUMMER)
     const ada = await stage.open('/env/production/scenarios/two/table')
     const grace = await stage.open('/env/production/scenarios/two/table', { role: 'admin' })
@@ -96,7 +96,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the 
     await grace.close()
   })
 
-  it('keeps the draft over a reload and the end of a session, and says what was published meanwhile', async () => {
+  it('keeps the draft through a reload and a sign-out, and reports a version published meanwhile', async () => {
     await publish(stage, 'kept', SUMMER)
     const opened = await stage.open('/env/production/scenarios/kept/table')
     const { page } = opened
@@ -121,7 +121,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the 
     await opened.close()
   })
 
-  it('lets a viewer look, try and preview, and says why it cannot publish', async () => {
+  it('lets a viewer edit and preview, and says why a viewer cannot publish', async () => {
     await publish(stage, 'seen', SUMMER)
     const opened = await stage.open('/env/production/scenarios/seen/table', { role: 'viewer' })
     const { page } = opened
@@ -138,7 +138,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the 
     await opened.close()
   })
 
-  it('begins a scenario from a template, and publishes it as version 1', async () => {
+  it('creates a scenario from a template, and publishes it as version 1', async () => {
     const opened = await stage.open('/env/production/scenarios')
     const { page } = opened
     await page.getByRole('button', { name: 'New scenario' }).click()
@@ -163,7 +163,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the 
     await opened.close()
   })
 
-  it('clones a scenario to another environment, and tells which version is there', async () => {
+  it('clones a scenario to another environment, and shows the version there', async () => {
     const opened = await stage.open('/env/production/scenarios')
     const { page } = opened
     const { definitionText } = (await published(stage, 'season-1')) ?? {}
@@ -183,7 +183,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer, to the 
     await opened.close()
   })
 
-  it('says what is not there, and what could not be read', async () => {
+  it('reports a scenario that does not exist, and one that could not be read', async () => {
     const opened = await stage.open('/env/production/scenarios/nothing')
     const { page } = opened
     await page.getByText('There is no scenario nothing in production').waitFor()

@@ -57,7 +57,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await database?.drop()
   })
 
-  /** The live page of level-ups, signed in by a key of its own. */
+  /** The live page of level-ups, signed in with a new key. */
   async function open(script = ''): Promise<{ page: Page; keyId: string }> {
     const { key, id } = await createPlatformKey(world.pool, projectId, 'admin')
     const context = await browser.newContext()
@@ -77,7 +77,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
 
   const isLive = (page: Page) => page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()
 
-  /** Takes each player one level further. Answers the text that these events have in the page. */
+  /** Raises each player by one level. Returns the text that these events have in the page. */
   async function levelUp(players: readonly WorldPlayer[], at: Service = service): Promise<string> {
     round += 1
     for (const { token, runId } of players) {
@@ -89,7 +89,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
 
   const newPlayers = () => Promise.all(times(4, () => world.player('season-1')))
 
-  it('shows every event once through a service that is killed, and says how long it was away and what it caught up', {
+  it('shows every event once when the service is killed, and names the outage and the number of missed events', {
     timeout: SLOW_MS,
   }, async () => {
     const { page } = await open()
@@ -101,13 +101,13 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
       .waitFor()
     await stopService(service)
     await page.getByText('The connection was lost at').waitFor()
-    // What happens while the page is away, on an instance that it cannot reach.
+    // These events happen while the page is disconnected, on an instance that it cannot reach.
     const other = await startService(world.env)
     texts.push(await levelUp(players, other))
     await stopService(other)
     service = await startService(world.env)
     await page.getByText(/^Back after \d+ s, without a gap: 4 events were caught up\./).waitFor()
-    // These are live: they were not missed.
+    // These events are live: they were not missed.
     texts.push(await levelUp(players))
     await page
       .getByText(texts[2] as string)
@@ -125,7 +125,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     expect(await page.getByText('Back after').count()).toBe(0)
   })
 
-  it('shows no event twice after a proxy closed its socket as if all were well (1000)', {
+  it('shows no event twice after a proxy has closed its socket normally (1000)', {
     timeout: SLOW_MS,
   }, async () => {
     const { page } = await open()
@@ -139,8 +139,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     for (const text of [first, second]) expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('finds out at once, when its computer wakes up, that its connection is dead', { timeout: SLOW_MS }, async () => {
-    // Without the pings in between, whose timer is that long.
+  it('detects a dead connection at once when the browser is online again', { timeout: SLOW_MS }, async () => {
+    // Disables the pings, whose timer has this delay.
     const { page } = await open(
       '{ const set = setTimeout; window.setTimeout = (f, ms) => (ms === 10_000 ? 0 : set(f, ms)) }',
     )
@@ -153,7 +153,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('finds out by its pings that its connection is dead', { timeout: SLOW_MS }, async () => {
+  it('detects a dead connection by its pings', { timeout: SLOW_MS }, async () => {
     const { page } = await open()
     const players = await newPlayers()
     proxy.freezeSockets()
@@ -163,7 +163,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('reads the list again when its last event is gone (CURSOR_EXPIRED), says so, and goes on', {
+  it('reads the list again when its last event has expired (CURSOR_EXPIRED), says so, and goes on', {
     timeout: SLOW_MS,
   }, async () => {
     const { page } = await open()
@@ -182,7 +182,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await levelUp(players, other)
     const kept = await levelUp(players, other)
     await stopService(other)
-    // As retention does.
+    // Deletes events as retention does.
     await world.pool.query(
       'DELETE FROM events WHERE position <= (SELECT position - 4 FROM streams WHERE environment_id = $1)',
       [world.environmentId],
@@ -191,23 +191,23 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await page.getByText('The service no longer has the last event that was shown').waitFor()
     await page.getByText(kept).nth(3).waitFor()
     expect(await rows(page).count()).toBe(4)
-    // Another attempt that still waited would begin now, beside the one that goes on.
+    // A second attempt that still waits would start now.
     await page.evaluate("dispatchEvent(new Event('online'))")
     const next = await levelUp(players)
     await page.getByText(next).nth(3).waitFor()
     await isLive(page)
     expect(await rows(page).count()).toBe(8)
-    // The one that was refused, and the one that goes on.
+    // The refused subscription, and the one that goes on.
     expect([...subscribes.values()].at(-1)).toBe(2)
-    // The browser complains of connections that failed.
+    // The browser reports the failed connections.
     opened?.complaints.splice(0)
     await opened?.check('live-gap')
   })
 
-  it('leads back to the page to sign in when its access has ended', { timeout: SLOW_MS }, async () => {
+  it('leads back to the sign-in page when its access has ended', { timeout: SLOW_MS }, async () => {
     const { page, keyId } = await open()
     const [player] = await newPlayers()
-    // A page that reads nothing else meanwhile.
+    // This page reads nothing else meanwhile.
     await page.goto(`${proxy.baseUrl}/console/env/production/players/${player?.playerId}/events`)
     await isLive(page)
     await world.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [keyId])
@@ -215,7 +215,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  it('begins once a service can be reached that could not be reached before', { timeout: SLOW_MS }, async () => {
+  it('starts once an unreachable service is back', { timeout: SLOW_MS }, async () => {
     const { page } = await open()
     await newPlayers()
     await stopService(service)
@@ -225,13 +225,13 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     service = await startService(world.env)
     await rows(page).filter({ hasText: 'Run started' }).nth(3).waitFor()
     await isLive(page)
-    // Nothing had been shown that it could be behind.
+    // No event had been shown, so none was missed.
     expect(await page.getByText('Back after').count()).toBe(0)
   })
 })
 
-describe('what a feed missed', () => {
-  it('are the events up to the last one when it was back, whichever answer comes first', () => {
+describe('the number of events that a feed missed', () => {
+  it('counts the events up to the end of the stream at its return, in either order of the answers', () => {
     const early = new CatchUp(2_000, 'b')
     early.endAt('d')
     for (const cursor of ['c', 'd', 'e']) early.add(cursor)
@@ -243,7 +243,7 @@ describe('what a feed missed', () => {
     expect(late.resumption).toEqual({ awayMs: 2_000, caughtUp: 2, isDone: true })
   })
 
-  it('is nothing when the last event is the one that was shown, or when there is none', () => {
+  it('is 0 when the last event was shown already, or when there is none', () => {
     for (const end of ['b', undefined]) {
       const catchUp = new CatchUp(1_000, 'b')
       catchUp.endAt(end)
@@ -253,7 +253,7 @@ describe('what a feed missed', () => {
   })
 })
 
-describe('an event in words', () => {
+describe('the text of an event', () => {
   const said = (event: Readonly<Record<string, unknown>>) =>
     describeEvent({ type: 'CROSSING', handle: null, nodeId: 'pass', data: {}, byClient: false, ...event } as GameEvent)
 
@@ -279,7 +279,7 @@ describe('an event in words', () => {
     expect(said({ handle: 'onStart', nodeId: 'start' })).toBe('Run started')
   })
 
-  it('says what no node of the service crossed, and survives data that it does not know', () => {
+  it('covers events of players, runs and the game client, and survives unknown data', () => {
     expect(said({ type: 'PLAYER_CREATED', data: { nickname: null } })).toBe('New player')
     expect(said({ type: 'PLAYER_CREATED', data: { nickname: 'Ada' } })).toBe('New player Ada')
     expect(said({ type: 'RUN_CANCELLED', data: { cause: 'definition_changed' } })).toBe(

@@ -7,7 +7,7 @@ import { type ConsoleStage, startConsole } from '../support/console.ts'
 import { times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
-/** The events that are in the page. */
+/** The events in the page. */
 const rows = (page: Page) => page.getByRole('region', { name: 'Events, the latest first' }).getByRole('listitem')
 
 const isLive = (page: Page) => page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()
@@ -59,7 +59,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await opened.close()
   })
 
-  it('is narrowed by kind, handle, scenario and player while it is live, in the address; a viewer may watch', async () => {
+  it('filters live events by kind, handle, scenario and player in the URL, also for a viewer', async () => {
     const [one, other] = [await newPlayer(), await newPlayer()]
     await one.addXp(10)
     await other.addXp(600)
@@ -94,7 +94,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await opened.close()
   })
 
-  it('says what is wrong with a filter, and goes on with the next one', async () => {
+  it('reports an invalid filter, and goes on with the next one', async () => {
     const opened = await stage.open('/env/production/live?player=nobody')
     const { page } = opened
     await page.getByRole('alert').filter({ hasText: 'playerId: must be an id.' }).waitFor()
@@ -106,7 +106,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await opened.close()
   })
 
-  it('says that an environment without events has none, and shows its first one', async () => {
+  it('says that an environment has no events, and shows the first one', async () => {
     const opened = await stage.open('/env/staging/live', { dark: true })
     const { page } = opened
     await page.getByText('No events in staging yet').waitFor()
@@ -116,7 +116,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await opened.close()
   })
 
-  it('waits while it is paused, says how many events wait, then shows them; another filter is not paused', async () => {
+  it('counts the events that arrive while it is paused, then shows them, and resumes with another filter', async () => {
     const player = await newPlayer()
     await player.addXp(600)
     const { page, close } = await stage.open(`/env/production/live?handle=onLevelUp&player=${player.playerId}`)
@@ -135,7 +135,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await close()
   })
 
-  it('moves from event to event by keyboard, and stands still for who reads there', async () => {
+  it('moves from event to event by keyboard, and pauses while the focus is in the list', async () => {
     const player = await newPlayer()
     const opened = await stage.open('/env/production/live')
     const { page } = opened
@@ -145,20 +145,20 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowUp', 'Home', 'ArrowDown']) await page.keyboard.press(key)
     await page.locator('li[aria-posinset="2"] button:focus').waitFor()
     const name = await page.locator('button:focus').textContent()
-    // The browser tells of scrolling in its next frame, which may come after the next key.
+    // The browser reports scrolling in its next frame, which can come after the next key.
     await page.getByRole('region', { name: 'Events, the latest first' }).dispatchEvent('scroll')
     await player.addXp(600)
     await page.getByRole('button', { name: /^Resume: \d+ waiting/ }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: name ?? '' }).waitFor()
     await page.keyboard.press('Escape')
-    // The top of the list is what is live.
+    // At the top, the list is live again.
     await page.getByRole('button', { name: 'Pause' }).waitFor()
     await rows(page).filter({ hasText: 'Level 1 → 2 (match)' }).first().waitFor()
     await opened.close()
   })
 
-  it('counts rates from the totals of the service', async () => {
+  it('computes rates from the totals of the service', async () => {
     const opened = await stage.open('/env/production/live')
     const { page } = opened
     const players = await Promise.all(times(4, newPlayer))
@@ -177,7 +177,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await opened.close()
   })
 
-  it('has few rows in the page, however many events there are, and keeps its place for a reader', async () => {
+  it('has few rows in the document for any number of events, and keeps the scroll position', async () => {
     const opened = await stage.open('/env/production/live?handle=onLevelUp', { width: 390, dark: true })
     const { page } = opened
     await rows(page).first().waitFor()
@@ -189,7 +189,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await page.mouse.wheel(0, 2_000)
     await page.getByRole('button', { name: 'Resume' }).waitFor()
     const before = await rows(page).nth(10).textContent()
-    // More come than are kept: what is being read stays.
+    // More events arrive than are kept: the visible rows stay.
     await stage.game.app.pool.query(FILL, [stage.game.environmentId, 5_100])
     await page.getByRole('button', { name: 'Resume: 5,100 waiting' }).waitFor()
     await page.getByText('100 of those waiting will not be shown either').waitFor()
@@ -202,7 +202,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
   })
 })
 
-/** Level-ups, written past the service. */
+/** Inserts level-ups into the database, without the service. */
 const FILL = `WITH moved AS (
     INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
     ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
@@ -212,10 +212,10 @@ const FILL = `WITH moved AS (
     format('{"fromLevel":%s,"toLevel":%s,"xp":"600","source":"match"}', n, n + 1)
   FROM moved, generate_series(1, $2::int) n`
 
-describe('what the address asks for', () => {
+describe('the parameters of the URL', () => {
   const search = (text: string) => new URLSearchParams(text)
 
-  it('is a choice by its name, or handles that are typed', () => {
+  it('select a choice by its name, or typed handles', () => {
     expect(choiceOf(search(''))).toBe('all')
     expect(choiceOf(search('handle=onLevelUp'))).toBe('levelUps')
     expect(choiceOf(search('type=RUN_CANCELLED'))).toBe('cancelledRuns')
@@ -227,7 +227,7 @@ describe('what the address asks for', () => {
     expect(parametersOf('handles')).toEqual({ type: null, handle: '' })
   })
 
-  it('becomes the filter of the stream', () => {
+  it('become the filter of the stream', () => {
     expect(filterOf('staging', search('handle= onWin,,onLose&player=p&scenario=s'))).toEqual({
       environment: 'staging',
       handles: ['onWin', 'onLose'],
@@ -239,10 +239,10 @@ describe('what the address asks for', () => {
   })
 })
 
-describe('rates a minute', () => {
+describe('rates per minute', () => {
   const sample = (at: number, total: number) => ({ at: at * 1000, calls: total, logins: 0, levelUps: 0 })
 
-  it('are those of the last minute, and nothing before a second sample', () => {
+  it('cover the last minute, and are null before a second sample', () => {
     const one = addSample([], sample(0, 100))
     expect(perMinute(one, 'calls')).toBeNull()
     const samples = [5, 10, 60, 65, 120].reduce((list, at) => addSample(list, sample(at, 100 + at)), one)
@@ -250,7 +250,7 @@ describe('rates a minute', () => {
     expect(ratesOf(samples, 'calls').map(Math.round)).toEqual([60, 60, 60, 60, 60])
   })
 
-  it('begin anew with a new day, whose totals begin at nothing', () => {
+  it('start again on a new day, when the totals start at 0', () => {
     const samples = addSample([sample(0, 100), sample(5, 110)], sample(10, 2))
     expect(perMinute(samples, 'calls')).toBeNull()
     expect(addSample(samples, sample(15, 4)).length).toBe(2)

@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 describe('documents of the console', () => {
-  it('fit the schema and the limits of documents', async () => {
+  it('are valid by the schema and within the limits of documents', async () => {
     const path = new URL('operations.json', findConsole())
     const file = join(home, 'console.json')
     await writeFile(file, await readFile(path))
@@ -40,7 +40,7 @@ describe('documents of the console', () => {
   })
 
   it.skipIf(withoutChromium !== '')(
-    `${withoutChromium}run where PERSISTED_OPERATIONS_ONLY admits no document that is not known`,
+    `${withoutChromium}run with PERSISTED_OPERATIONS_ONLY, which refuses unknown documents`,
     async () => {
       const { game } = stage
       const refused = await game.graphql(game.platformKey, '{ project { name } }')

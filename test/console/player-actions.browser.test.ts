@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-/** A player with a run of the season, and with so much xp. */
+/** A player with a run of the season and this much xp. */
 async function newPlayer(amount = 600): Promise<TestPlayer> {
   const player = await stage.game.player({ wallet: { gems: 120n } })
   const runId = await player.start('season-1')
@@ -54,7 +54,7 @@ async function credited(player: { playerId: string }): Promise<string[]> {
 const open = (player: { playerId: string }, tab = '', options = {}) =>
   stage.open(`/env/production/players/${player.playerId}${tab}`, { role: 'operator', ...options })
 
-/** Loses the answers of an operation while `isLost` says so. The service carries the requests out. */
+/** Loses the answers of an operation while `isLost` is true. The service executes the requests. */
 async function lose(page: Page, operation: string, isLost: () => boolean): Promise<void> {
   await page.route('**/graphql', async (route: Route) => {
     if (!route.request().postData()?.includes(operation) || !isLost()) return route.continue()
@@ -71,8 +71,8 @@ async function credit(page: Page, amount: string, currency = 'gems'): Promise<vo
   await dialog.getByLabel('Reason').fill('ticket 12')
 }
 
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`, () => {
-  it('acts once though its answer is lost and the fields change before the next press', async () => {
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, () => {
+  it('takes effect once when its answer is lost and the fields change before the next press', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     let losses = 1
@@ -86,7 +86,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await press.click()
     await dialog.getByText(/Your first press took effect/).waitFor()
     expect(await credited(player)).toEqual(['5'])
-    // The service has answered: other fields are another action now.
+    // The service has answered, so other fields are another action now.
     await dialog.getByLabel('Amount').fill('7')
     await press.click()
     await dialog.getByText('7 gems credited.').waitFor()
@@ -94,7 +94,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('acts once though its answer is lost and only the reason changes before the next press', async () => {
+  it('takes effect once when its answer is lost and only the reason changes before the next press', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     let losses = 1
@@ -110,7 +110,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('that was refused is tried again with the same fields, once its cause is gone', async () => {
+  it('that was refused can be repeated with the same fields, once its cause is gone', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     await credit(page, '5', 'shells')
@@ -125,7 +125,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('debits a wallet, and tells the credit limit of an operator before it refuses', async () => {
+  it('debits a wallet, and shows the credit limit of an operator before it refuses', async () => {
     const { game } = stage
     const player = await newPlayer()
     const limit = 'mutation L($input: SetCreditLimitInput!) { setCreditLimit(input: $input) { auditEntry { id } } }'
@@ -155,7 +155,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('leads an operator to its row of the audit log, with the state before and after', async () => {
+  it('links to its row of the audit log, with the state before and after', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     await credit(page, '5')
@@ -167,7 +167,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await entry.getByText('ticket 12').waitFor()
     await entry.getByRole('row', { name: /balance/ }).waitFor()
     expect(new URL(page.url()).searchParams.get('entry')).toBe((await read(player)).auditLog.nodes[0].id)
-    // The address leads there again.
+    // The URL leads to the same entry.
     await page.reload()
     await entry.getByText('player.credit_wallet').waitFor()
     await page.keyboard.press('Escape')
@@ -178,7 +178,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('tells why a premium tier was not granted, before and after', async () => {
+  it('says why a premium tier is not granted, before and after the press', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player, '/passes')
     await page.getByRole('button', { name: /^premium tier of level 2 .*needs premium$/ }).click()
@@ -191,7 +191,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('on a pass that the player has not begun begins it', async () => {
+  it('grants xp on a pass that the player has not begun', async () => {
     const player = await newPlayer(0)
     expect((await read(player)).passes).toEqual([])
     const opened = await open(player, '/passes')
@@ -211,7 +211,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await opened.close()
   })
 
-  it('on a pass without an active run is told to be refused, and is', async () => {
+  it('is refused on a pass without an active run, as the dialog says before', async () => {
     const player = await newPlayer()
     const { game } = stage
     const { data } = await game.graphql(
@@ -237,7 +237,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('cannot be begun from a tier by a viewer, who is told why', async () => {
+  it('does not start from a tier for a viewer, and the page says why', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player, '/passes', { role: 'viewer' })
     await page.getByRole('button', { name: /^free tier of level 2 / }).press('Enter')
@@ -246,7 +246,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('gives the focus back: to its button, and to the title when the button is gone', async () => {
+  it('returns the focus to its button, or to the title when the button is gone', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     const focused = () => page.evaluate('document.activeElement.textContent')
@@ -271,7 +271,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
     await close()
   })
 
-  it('does not stay open over the page of another player', async () => {
+  it('closes its dialog when the page changes to another player', async () => {
     const [one, other] = [await newPlayer(), await newPlayer()]
     const { page, close } = await open(one)
     await page.getByRole('heading', { name: one.playerId }).waitFor()
@@ -286,8 +286,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an action of support`
   })
 })
 
-describe('the key of a dialog', () => {
-  it('stays until the service has answered, and changes with other fields afterwards', () => {
+describe('the idempotency key of a dialog', () => {
+  it('stays the same until the service has answered, and changes with other fields afterwards', () => {
     const key = new ActionKey()
     const first = key.keyOf('5 gems')
     expect([key.keyOf('5 gems'), key.keyOf('7 gems')]).toEqual([first, first])
@@ -315,7 +315,7 @@ describe('the forecast of an action', () => {
   }
   const state = { xp: '250', premiumOwned: false, claims: [{ level: 1, track: 'FREE' as const }] }
 
-  it('has the tiers that are reached, owned and not claimed', () => {
+  it('lists the tiers that are reached, owned and not claimed', () => {
     expect(tiersText(claimableTiers(view, state))).toBe('free 2')
     expect(tiersText(newlyClaimable(view, state, { ...state, xp: '300' }))).toBe('free 3')
     expect(tiersText(newlyClaimable(view, state, { ...state, premiumOwned: true }))).toBe('premium 1, premium 2')
@@ -323,7 +323,7 @@ describe('the forecast of an action', () => {
     expect(tiersText(view.tiers, 2)).toBe('free 1, premium 1 and 4 more')
   })
 
-  it('knows when the season takes no xp, and when tiers cannot be claimed', () => {
+  it('says when the season accepts no xp, and when tiers cannot be claimed', () => {
     const at = (time: string) => Date.parse(`2026-${time}T00:00:00Z`)
     expect(closedSeason(view, at('01-01'))).toBeUndefined()
     expect(closedSeason(view, at('02-01'))).toBe('The season ended 2026-02-01 00:00 UTC.')

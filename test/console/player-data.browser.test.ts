@@ -35,8 +35,8 @@ async function storageOf({ playerId }: { playerId: string }): Promise<{ key: str
   return data.player.storage
 }
 
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, () => {
-  it('is said to be nothing, on every tab of a player who has nothing', async () => {
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of a player`, () => {
+  it('explains on every tab that there is nothing to show', async () => {
     const player = await newPlayer()
     const opened = await open(player)
     const { page } = opened
@@ -60,7 +60,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
-  it('is a ledger of 2,000 rows, of which only those that can be seen are in the document', async () => {
+  it('shows a ledger of 2,000 rows, with only the visible rows in the document', async () => {
     const player = await newPlayer()
     for (let first = 0; first < 2_000; first += 100)
       await Promise.all(
@@ -89,7 +89,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
-  it('is a storage of many keys and long values, of which one is read at a time', async () => {
+  it('shows a storage of many keys and long values, and reads one value at a time', async () => {
     const player = await newPlayer()
     const long = `{"items":[${times(3_000, (at) => `{"id":${at},"n":1.0}`).join(',')}]}`
     await player.post('/sdk/v1/storage/set', `{"values":{"long":${long}}}`)
@@ -118,7 +118,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
-  it('is a list that, while it is read again, takes no press of Show more that it would lose', async () => {
+  it('disables Show more while a list is read again, so that no press is lost', async () => {
     const player = await newPlayer()
     const values = times(150, (at) => `"key-${String(at).padStart(3, '0')}":${at}`).join(',')
     await player.post('/sdk/v1/storage/set', `{"values":{${values}}}`)
@@ -146,7 +146,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
-  it('is changed key by key: a fault of the value is told with its line, what is stored is what was typed', async () => {
+  it('changes the storage key by key, reports a faulty value with its line, and stores the typed text', async () => {
     const player = await newPlayer()
     await player.post('/sdk/v1/storage/set', '{"values":{"a":{"10":1.0,"9":12345678901234567890},"b":1,"c":2,"d":3}}')
     const opened = await open(player, '/storage?key=a')
@@ -182,7 +182,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
-  it('is a run as a graph and as a list: what is active, what was crossed, what was not reached', async () => {
+  it('shows a run as a graph and as a list of active, crossed and unreached nodes', async () => {
     const player = await newPlayer()
     const runId = await player.start('season-1')
     const grant = { scenarioId: 'season-1', runId, nodeId: 'pass', amount: 600, source: 'match' }
@@ -206,7 +206,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
-  it('is a login with each attempt: status, time, error and what the webhook said', async () => {
+  it('shows a login with the status and the time of each attempt of the webhook', async () => {
     const { game } = stage
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
     operator.answer(({ number }, response) => {
@@ -233,7 +233,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
     await opened.close()
   })
 
-  it('is said to be unreadable where the service fails, and is read again on request', async () => {
+  it('reports a tab that could not be read, and reads it again on request', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     await page.getByText('The wallet is empty').waitFor()
@@ -250,7 +250,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
   })
 
   it.each(['/passes', '/wallet', '/runs', '/storage?key=settings', '/events', ''])(
-    'fits into 390 pixels, in the dark: %s',
+    'fits a screen of 390 pixels in dark mode: %s',
     async (tab) => {
       const player = await stage.game.player({ wallet: { gems: 120n } })
       const runId = await player.start('season-1')
@@ -272,7 +272,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}what a player has`, (
   )
 })
 
-describe('what a run did', () => {
+describe('the state of a run', () => {
   const definition = {
     nodes: ['a', 'b', 'c', 'd'].map((id) => ({ id, type: 't' })),
     edges: [
@@ -283,7 +283,7 @@ describe('what a run did', () => {
   }
   const event = (nodeId: string, handle: string, runId = 'r') => ({ runId, nodeId, handle })
 
-  it('is told by its own events, its active nodes and the edges behind what it crossed', () => {
+  it('is read from its own events, its active nodes and the edges that it crossed', () => {
     const { nodes, isCrossed } = readRun(definition, { runId: 'r', activeNodes: ['b'] }, [
       event('a', 'onStart'),
       event('a', 'onStart'),
@@ -296,7 +296,7 @@ describe('what a run did', () => {
 })
 
 describe('JSON on several lines', () => {
-  it('keeps numbers, the order of members and twice-given names as they are', () => {
+  it('keeps numbers, the order of members and duplicate names as they are', () => {
     expect(indentedJson('{"10":1.0,"9":12345678901234567890,"9":"\\u00e9"}')).toBe(
       '{\n  "10": 1.0,\n  "9": 12345678901234567890,\n  "9": "\\u00e9"\n}',
     )

@@ -45,7 +45,7 @@ async function read({ playerId }: { playerId: string }) {
 const open = (player: { playerId: string }, tab = '', options = {}) =>
   stage.open(`/env/production/players/${player.playerId}${tab}`, { role: 'operator', ...options })
 
-/** Fills in the reason, presses the button, and closes the dialog that tells the result. */
+/** Fills in the reason, presses the button, and closes the dialog that shows the result. */
 async function confirm(page: Page, button: string, reason = 'ticket 12'): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Reason').fill(reason)
@@ -55,7 +55,7 @@ async function confirm(page: Page, button: string, reason = 'ticket 12'): Promis
 }
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
-  it('are found by a part of a nickname, by id, and by filters that the address keeps', async () => {
+  it('are found by a part of a nickname, by id, and by filters that the URL keeps', async () => {
     const { game } = stage
     const { data } = await game.graphql(
       game.platformKey,
@@ -92,7 +92,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await opened.close()
   })
 
-  it('are read on by pages, of which only the rows that can be seen are in the document', async () => {
+  it('are read page by page', async () => {
     const { page, close } = await stage.open('/env/production/players?sort=oldest')
     const table = page.getByRole('table', { name: 'Players' })
     await page.getByRole('button', { name: 'Show more' }).click()
@@ -100,7 +100,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await close()
   })
 
-  it('are exported by an operator, with the filters of the page and a reason, and a viewer is told why not', async () => {
+  it('are exported by an operator with the filters of the page and a reason, and not by a viewer', async () => {
     const { game } = stage
     const { page, close } = await stage.open('/env/production/players?status=ACTIVE&language=en', { role: 'operator' })
     await page.getByRole('button', { name: 'Export all' }).click()
@@ -133,7 +133,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await viewer.close()
   })
 
-  it('are not saved as a file when the export breaks off', async () => {
+  it('are not saved as a file when the export fails', async () => {
     const { page, close } = await stage.open('/env/production/players', { role: 'operator' })
     await page.route('**/players.ndjson*', (route) => route.abort())
     let saved = 0
@@ -148,7 +148,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await close()
   })
 
-  it('are narrowed by a pass that is chosen from a list, and by its levels', async () => {
+  it('are filtered by a pass that is chosen from a list, and by its levels', async () => {
     const opened = await stage.open('/env/production/players')
     const { page } = opened
     await page.getByText('By time, battle pass and provider').click()
@@ -168,7 +168,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await opened.close()
   })
 
-  it('are said to be missing, or to be in another environment', async () => {
+  it('are reported as missing, or as being in another environment', async () => {
     const player = await newPlayer()
     const opened = await stage.open('/env/production/players/01890000-0000-7000-8000-000000000000')
     await opened.page.getByText('There is no such player').waitFor()
@@ -180,7 +180,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
 })
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
-  it('shows everything of it: balances, passes as a track, runs as a graph, logins, storage, events', async () => {
+  it('has a page with balances, passes, runs, logins, storage, events and the wallet ledger', async () => {
     const player = await newPlayer()
     await player.post('/sdk/v1/storage/set', { values: { settings: { volume: 7 } } })
     const opened = await open(player)
@@ -207,7 +207,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await opened.close()
   })
 
-  it('is credited with a reason: what it will do is told before, the row of the audit log after', async () => {
+  it('is credited with a reason, with a preview before and a link to the audit log after', async () => {
     const player = await newPlayer()
     const opened = await open(player, '', { role: 'admin' })
     const { page } = opened
@@ -235,7 +235,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await opened.close()
   })
 
-  it('is credited once, though the answer is lost and the button is pressed again', async () => {
+  it('is credited once when the answer is lost and the button is pressed again', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     const { wallet } = await read(player)
@@ -260,7 +260,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await close()
   })
 
-  it('is refused in words: more than it has, a currency that nobody knows', async () => {
+  it('cannot be debited more than the balance, or credited in an unknown currency', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
     await page.getByRole('button', { name: 'Debit' }).click()
@@ -372,7 +372,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await opened.close()
   })
 
-  it('is only looked at by a viewer, who is told why', async () => {
+  it('cannot be changed by a viewer, and the page says why', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player, '', { role: 'viewer' })
     await page.getByRole('button', { name: 'Ban' }).press('Enter')
@@ -382,7 +382,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await close()
   })
 
-  it('is usable at 390 pixels, in the dark', async () => {
+  it('has a page that is usable at 390 pixels in dark mode', async () => {
     const player = await newPlayer()
     const opened = await open(player, '/passes', { width: 390, dark: true })
     const { page } = opened
@@ -393,8 +393,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
   })
 })
 
-describe('what the pages read', () => {
-  it('of an address are filters, and those of a pass only with its scenario and node', () => {
+describe('the pages of players', () => {
+  it('read filters from the URL, and those of a pass only with its scenario and node', () => {
     const read = (query: string) =>
       Object.fromEntries(
         Object.entries(readFilters(new URLSearchParams(query))).filter(([, value]) => value !== undefined),
@@ -418,7 +418,7 @@ describe('what the pages read', () => {
     })
   })
 
-  it('of an address is told in words, and sent to the export in the words of REST', () => {
+  it('describe filters in words, and send them to the export by their names over REST', () => {
     const filters = readFilters(
       new URLSearchParams('status=BANNED&scenario=s&pass=p&premium=no&to=7&seenTo=2026-02-01'),
     )
@@ -431,7 +431,7 @@ describe('what the pages read', () => {
     expect(filtersText({})).toBe('')
   })
 
-  it('of a definition are its passes, with the rewards of level nodes before their own', () => {
+  it('read the passes of a definition, where rewards of level nodes replace those of the pass', () => {
     const [pass] = readDefinition({
       nodes: [
         {

@@ -27,7 +27,7 @@ async function rotations(): Promise<number> {
 }
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () => {
-  it('are set, tested against the real webhook, rotated without a failed login, edited and removed', async () => {
+  it('are created, tested against the real webhook, rotated, edited and removed', async () => {
     const { game } = stage
     const opened = await stage.open('/env/production/providers')
     const { page } = opened
@@ -91,7 +91,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await opened.close()
   })
 
-  it('that check X-Signature get their secret before it signs', async () => {
+  it('that check X-Signature get the new secret before it signs', async () => {
     await stage.game.setProviders({ default: provider() })
     const opened = await stage.open('/env/production/providers')
     const { page } = opened
@@ -108,7 +108,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await opened.close()
   })
 
-  it('are rotated once, when the answer is lost and the button is pressed again', async () => {
+  it('are rotated once when the answer is lost and the button is pressed again', async () => {
     await stage.game.setProviders({ default: provider() })
     const before = await rotations()
     const { page, close } = await stage.open('/env/production/providers')
@@ -125,7 +125,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await close()
   })
 
-  it('keep what somebody else has changed meanwhile: the change is told, the others stay', async () => {
+  it('keep the changes that another person made meanwhile, and report a conflict', async () => {
     const { game } = stage
     await game.setProviders({ default: provider(), other: provider() })
     const { page, close } = await stage.open('/env/production/providers')
@@ -158,7 +158,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await close()
   })
 
-  it('name every fault of a refused setting at its field, and change nothing', async () => {
+  it('report faults of a refused setting at its fields, and stay unchanged', async () => {
     const { page, close } = await stage.open('/env/staging/providers')
     await page.getByRole('button', { name: 'New provider' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('no spaces!')
@@ -173,7 +173,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await close()
   })
 
-  it('have samples of customData, which the browser keeps until they are forgotten', async () => {
+  it('have samples of customData, which the browser keeps until they are deleted', async () => {
     await stage.game.setProviders({ default: provider() })
     const opened = await stage.open('/env/production/providers')
     const { page } = opened
@@ -193,7 +193,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await opened.close()
   })
 
-  it('show how logins went, each with its attempts, and are only looked at by a viewer', async () => {
+  it('show the log and the figures of logins, and cannot be tested by a viewer', async () => {
     const { game } = stage
     operator.answer((hit, response) => {
       const isFirst = hit.number % 2 === 1

@@ -14,7 +14,7 @@ const get = (path: string, headers: Record<string, string> = {}, baseUrl = game.
   fetch(`${baseUrl}${path}`, { headers, redirect: 'manual' })
 
 describe('the files of the console', () => {
-  it('are one document at every path, with a strict policy and a nonce that no other answer has', async () => {
+  it('are one document at every path, with a strict content security policy and a unique nonce', async () => {
     const nonces = await Promise.all(
       ['/console', '/console/', '/console/env/production/players'].map(async (path) => {
         const answer = await get(path)
@@ -36,7 +36,7 @@ describe('the files of the console', () => {
     expect(new Set(nonces).size).toBe(3)
   })
 
-  it('are compressed, kept for good by their names, and below 300 KB for the first page', async () => {
+  it('are compressed, cached for a year, and below 300 KB for the first page', async () => {
     const html = await (await get('/console')).text()
     const names = [...html.matchAll(/ (?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, name]) => name ?? '')
     expect(names.length).toBeGreaterThanOrEqual(2)
@@ -51,13 +51,13 @@ describe('the files of the console', () => {
     expect((await get('/console/assets/..%2f..%2fserver.js')).status).toBe(404)
   })
 
-  it('are where a browser is led from the first page, and a program is not', async () => {
+  it('are the target of a redirect from / for browsers, and not for programs', async () => {
     const browser = await get('/', { accept: 'text/html,application/xhtml+xml' })
     expect([browser.status, browser.headers.get('location')]).toEqual([302, 'console'])
     expect((await get('/', { accept: 'application/json' })).status).toBe(404)
   })
 
-  it('are off with CONSOLE=false', async () => {
+  it('are not served with CONSOLE=false', async () => {
     const other = await startInstance(game.databaseUrl, { CONSOLE: 'false' })
     try {
       for (const path of ['/', '/console', '/console/env'])

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage?.stop())
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
-  it('are made, shown once, used and revoked', async () => {
+  it('are created, shown once, used and revoked', async () => {
     const { game } = stage
     const opened = await stage.open('/project/keys')
     const { page } = opened
@@ -53,7 +53,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     await opened.close()
   })
 
-  it('whose answer was lost are listed, so that they can be revoked: no press makes a second one unseen', async () => {
+  it('are listed when the answer to their creation is lost, so that they can be revoked', async () => {
     const { page, close } = await stage.open('/project/keys')
     await page.getByRole('button', { name: 'New SDK key' }).click()
     await page.getByLabel('Purpose').fill('Android client')
@@ -69,7 +69,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     await close()
   })
 
-  it('mark the key of the own session, and warn before it is revoked', async () => {
+  it('show which one the session was made with, and a warning before it is revoked', async () => {
     const opened = await stage.open('/project/keys', { width: 390, dark: true })
     const { page } = opened
     const row = page.getByRole('row').filter({ hasText: 'your session' })
@@ -82,7 +82,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     await opened.close()
   })
 
-  it('are not shown to an operator, who is told why', async () => {
+  it('are not shown to an operator, and the page says why', async () => {
     const opened = await stage.open('/project/keys', { role: 'operator' })
     await opened.page.getByText('This needs the role admin. You are signed in as operator.').waitFor()
     await opened.check('keys-denied')
@@ -91,7 +91,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
 })
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments`, () => {
-  it('are created with the next steps that they need, and the project is renamed', async () => {
+  it('are created with a list of next steps, and the project is renamed', async () => {
     const opened = await stage.open('/project/environments')
     const { page } = opened
     await page.getByRole('button', { name: 'New environment' }).click()
@@ -116,7 +116,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments`, () => 
   })
 })
 
-describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments, when an answer is lost`, () => {
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments whose answer is lost`, () => {
   it('are created once, and the second press says so', async () => {
     const { page, close } = await stage.open('/project/environments')
     await page.getByRole('button', { name: 'New environment' }).click()
@@ -132,7 +132,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments, when an
 })
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () => {
-  it('says who did what and why, by filters that the address keeps, and before beside after', async () => {
+  it('shows an action with its reason and the state before and after, at a URL that keeps the filters', async () => {
     const { game } = stage
     const player = await game.player({ wallet: { gems: 5n } })
     await game.graphql(
@@ -164,7 +164,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
     await opened.close()
   })
 
-  it('marks denied attempts, and is for admins', async () => {
+  it('marks denied attempts, and is closed to viewers', async () => {
     const { game } = stage
     const denied = await game.graphql(
       await game.key('viewer'),
@@ -185,7 +185,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
 })
 
 describe('actions of the audit log', () => {
-  it('have a title each, those that docs/access.md lists', async () => {
+  it('have a title each when docs/access.md lists them', async () => {
     const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8')
     const list = page.slice(
       page.indexOf('- of a player, its id'),
@@ -198,7 +198,7 @@ describe('actions of the audit log', () => {
   })
 })
 
-describe('before and after', () => {
+describe('the states before and after', () => {
   it('are compared member by member, and no number is rounded', () => {
     expect(
       changesOf('{"a":1,"big":9007199254740993,"list":[1]}', '{"a":1,"big":9007199254740995,"list":[1,2],"s":"1e5"}'),

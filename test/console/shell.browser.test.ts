@@ -37,7 +37,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await context.close()
   })
 
-  it('says why it cannot sign somebody in, and marks each field', async () => {
+  it('says why it refuses a sign-in', async () => {
     const context = await stage.browser.newContext()
     const page = await context.newPage()
     await page.goto(`${stage.game.baseUrl}/console`)
@@ -51,7 +51,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await context.close()
   })
 
-  it('is signed in by a link, which leaves no token in the history', async () => {
+  it('is signed in by a link, and removes the token from the URL', async () => {
     const { page, close } = await stage.open('/env/production/players')
     await page.getByRole('heading', { name: 'Players' }).waitFor()
     expect(page.url()).toBe(`${stage.game.baseUrl}/console/env/production/players`)
@@ -69,7 +69,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await opened.close()
   })
 
-  it('finds a player, a page and a command by keyboard', async () => {
+  it('finds a player and a page by keyboard', async () => {
     const opened = await stage.open('/env/production/players')
     const { page } = opened
     const { data } = await stage.game.graphql(
@@ -90,7 +90,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await opened.close()
   })
 
-  it('is usable at 390 pixels, dark and light', async () => {
+  it('is usable at 390 pixels, in dark and in light mode', async () => {
     for (const dark of [false, true]) {
       const opened = await stage.open('/env/production/players', { width: 390, height: 800, dark })
       const { page } = opened
@@ -103,7 +103,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     }
   })
 
-  it('ends when the token does, and goes on where it was', async () => {
+  it('asks for a new sign-in when the token is invalid, and goes on at the same page', async () => {
     const { page, close } = await stage.open('/env/production/players')
     await page.evaluate("sessionStorage.setItem('tierway.operator-token', 'nonsense')")
     await page.reload()

@@ -9,7 +9,7 @@ import { nicknameSearchOf, searchPlayers } from '../../src/listing/search-player
 import { createMigrations, type Migrations } from '../support/migrations.ts'
 import { openPool } from '../support/sql.ts'
 
-// Migrations that have to do with rows that were there before them.
+// Migrations that change or use rows that existed before them.
 
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
@@ -19,7 +19,7 @@ const PLAYER = '00000000-0000-7000-8000-000000000003'
 const KEYS = ['00000000-0000-7000-8000-00000000000a', '00000000-0000-7000-8000-00000000000b'] as const
 const ACTOR = `platform_key:${KEYS[1]}`
 
-/** A role without any right beyond its own tables, and its connections. */
+/** A role with rights to its own tables only, and a pool of its connections. */
 interface Role {
   readonly name: string
   readonly pool: pg.Pool
@@ -38,7 +38,7 @@ async function createRole(): Promise<Role> {
     pool: own,
     async remove() {
       await own.end()
-      // What depends on it goes with the database.
+      // Its tables are dropped with the database.
       await pool.query(`REASSIGN OWNED BY ${name} TO CURRENT_USER`)
       await pool.query(`DROP ROLE ${name}`)
     },
@@ -55,9 +55,7 @@ beforeEach(async () => {
 })
 afterEach(() => migrations.remove())
 
-/**
- * The database as it was before a migration, which all was made in by a role: the superuser unless another is given.
- */
+/** Makes the database what it was before a migration. Everything is created by a role, by default the superuser. */
 async function before(name: string, role?: Role): Promise<void> {
   await pool.query('DROP SCHEMA public CASCADE')
   await pool.query(`CREATE SCHEMA public ${role ? `AUTHORIZATION ${role.name}` : ''}`)
@@ -72,7 +70,7 @@ async function before(name: string, role?: Role): Promise<void> {
   )
 }
 
-test('players that were there before are found by their nickname in any letter case of any script', async () => {
+test('existing players are found by their nickname in any letter case of any script', async () => {
   await before('20261122110000_access')
   await pool.query('INSERT INTO players (environment_id, id, nickname) VALUES ($1, $2, $3)', [
     ENVIRONMENT,
@@ -86,7 +84,7 @@ test('players that were there before are found by their nickname in any letter c
     ).toEqual({ positions: [{ id: PLAYER, at: null }], stoppedAt: null })
 })
 
-test('keys that were there before tell who made and who revoked them, as far as the audit log knows', async () => {
+test('existing keys show who created and who revoked them, as far as the audit log has it', async () => {
   await before('20261122110000_access')
   for (const [index, id] of KEYS.entries()) {
     await pool.query('INSERT INTO sdk_keys (id, environment_id, prefix, hash) VALUES ($1, $2, $3, $4)', [
@@ -118,7 +116,7 @@ test('keys that were there before tell who made and who revoked them, as far as 
   }
 })
 
-test('what reward nodes had paid before counts: a node that pays once pays no more', async () => {
+test('earlier payments of reward nodes are recorded, so that a node that pays once does not pay again', async () => {
   await before('20261122180000_reward_payments')
   await pool.query('INSERT INTO players (environment_id, id) VALUES ($1, $2)', [ENVIRONMENT, PLAYER])
   const run = KEYS[0]
@@ -142,7 +140,7 @@ test('what reward nodes had paid before counts: a node that pays once pays no mo
 
 const LIST_PLAYERS = '20261122240000_list_players'
 
-test('players that were there before have the last login that is known of them', async () => {
+test('existing players have their last known login', async () => {
   await before(LIST_PLAYERS)
   const day = (day: number) => `2026-11-${String(day).padStart(2, '0')}T12:00:00.000Z`
   const player = (n: number) => PLAYER.replace(/.$/, String(n))
@@ -171,8 +169,8 @@ test('players that were there before have the last login that is known of them',
        VALUES ($1, $2, $3, $4, $5, '2027-01-01')`,
       [ENVIRONMENT, randomBytes(32).toString('base64url'), player(n), family, at],
     )
-  // 1 is in the log, 2 has tokens of two logins of which one was refreshed, 3 has an identity alone; 4 was made by a
-  // studio, and 6 came by what is no login or did not succeed.
+  // 1 is in the log, 2 has tokens of two logins of which one was refreshed, 3 has only an identity. 4 was created by a
+  // studio, 5 is deleted, and 6 has only a failed login and a link.
   for (const n of [1, 2, 3, 5]) await identify(n)
   await log(1, day(10))
   await log(1, day(12))
@@ -191,7 +189,7 @@ test('players that were there before have the last login that is known of them',
   )
 })
 
-test('nicknames are found by their beginning where the role may not create extensions, and anywhere once they are there', async () => {
+test('nicknames are found by prefix where the role cannot create extensions, and by any part once these exist', async () => {
   const role = await createRole()
   try {
     await before(LIST_PLAYERS, role)

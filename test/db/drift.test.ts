@@ -10,7 +10,7 @@ import { openPool } from '../support/sql.ts'
 
 const NO_DIFFERENCE = '-- This is an empty migration.'
 
-/** What the migrations hold and `schema.prisma` cannot say, beside the checks. */
+/** What the migrations have and `schema.prisma` cannot express, beside the checks. */
 const PARTIAL_INDEXES = [
   'audit_log_denied_key',
   'passes_premium_idx',
@@ -43,7 +43,7 @@ const HASH = Buffer.alloc(32)
 
 type Row = Readonly<Record<string, unknown>>
 
-/** For every check: a table, a row that it takes, and what makes the same row one that must never be. */
+/** For every check: a table, a row that it accepts, and changes that make the row invalid. */
 const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
   ['projects_name_check', 'projects', { id: ID, name: 'n' }, { name: '' }, { name: 'n'.repeat(129) }],
   ['environments_name_check', 'environments', { id: ID, project_id: PROJECT, name: 'staging' }, { name: 'A' }],
@@ -212,7 +212,7 @@ describe('schema.prisma and the migrations', () => {
     }
   })
 
-  test('leave to the migrations what Prisma cannot say', async () => {
+  test('differ in the partial indexes and storage options listed here, which Prisma cannot express', async () => {
     const indexes = await pool.query(
       'SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indpred IS NOT NULL AND indrelid >= 16384 ORDER BY 1',
     )
@@ -224,15 +224,15 @@ describe('schema.prisma and the migrations', () => {
   })
 })
 
-describe('the database refuses what must never be', () => {
-  test('every check has its row below', async () => {
+describe('the constraints of the database', () => {
+  test('have a row in this test for every check', async () => {
     const { rows } = await pool.query(
       "SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace",
     )
     expect(CHECKS.map(([check]) => check).sort()).toEqual(rows.map(({ conname }) => conname).sort())
   })
 
-  test.each(CHECKS)('%s', async (check, table, row, ...faults) => {
+  test.each(CHECKS)('refuse invalid rows: %s', async (check, table, row, ...faults) => {
     await rolledBack((client) => insert(client, table, row))
     expect(faults.length).toBeGreaterThan(0)
     for (const fault of faults) {
@@ -247,7 +247,7 @@ describe('the database refuses what must never be', () => {
     ['wallets', { ...OWNER, currency: 'gold', balance: 5 }, 'balance = balance - 6'],
     ['passes', { ...PASS, xp: 5 }, 'xp = xp - 6'],
     ['inventory', { ...OWNER, item_id: 'hat', amount: 5 }, 'amount = amount - 6'],
-  ])('a change of %s that takes more than is there', async (table, row, change) => {
+  ])('refuse to take more from %s than there is', async (table, row, change) => {
     const taken = rolledBack(async (client) => {
       await insert(client, table, row)
       await client.query(`UPDATE ${table} SET ${change}`)
@@ -255,7 +255,7 @@ describe('the database refuses what must never be', () => {
     await expect(taken).rejects.toMatchObject({ code: '23514' })
   })
 
-  test('a second active run of a player and scenario, but not one beside completed ones', async () => {
+  test('refuse a second active run of a player and scenario, but allow one beside completed ones', async () => {
     const run = { ...OWNER, scenario_id: 'season' }
     await rolledBack(async (client) => {
       await insert(client, 'runs', { ...run, id: ID, status: 'active' })
@@ -271,7 +271,7 @@ describe('the database refuses what must never be', () => {
     })
   })
 
-  test('a second claim of a tier', async () => {
+  test('refuse a second claim of a tier', async () => {
     const claim = { ...PASS, level: 1, track: 'free', granted: '[]' }
     await rolledBack(async (client) => {
       await insert(client, 'tier_claims', { ...claim, run_id: ID })
@@ -348,7 +348,7 @@ async function loadEngine(): Promise<typeof SchemaEngine> {
   const start = instance.exports.__wbindgen_start as () => void
   glue.__wbg_set_wasm(instance.exports)
   start()
-  // Where the engine leaves word before it gives up.
+  // The engine reports a panic here before it ends.
   const PRISMA_WASM_PANIC_REGISTRY = {
     set_message(message: string) {
       throw new Error(message)
@@ -358,13 +358,13 @@ async function loadEngine(): Promise<typeof SchemaEngine> {
   return glue.SchemaEngine
 }
 
-/** Postgres's type of one byte, which its own catalogue is written in. */
+/** Postgres's type "char", of one byte, which its catalogue uses. */
 const CHAR = 18
 const MARK = 'char:'
 
 /**
- * Prisma's adapter cannot read "char", and its schema engine asks for it. Such columns pass the adapter as text under a
- * marked name, and get their type back behind it.
+ * Prisma's adapter cannot read "char", and its schema engine needs it. Such columns pass the adapter as text under a
+ * marked name, and get their type back afterwards.
  */
 class CatalogueReader extends PrismaPg {
   override async connect(): ReturnType<PrismaPg['connect']> {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** What a statement, or the way to it, fails with. */
+/** The error of a statement, or of its connection. */
 async function failureOf(url: string, sql: string, options: pg.PoolConfig = {}): Promise<unknown> {
   const pool = openPool(url, options)
   try {
@@ -25,10 +25,10 @@ async function failureOf(url: string, sql: string, options: pg.PoolConfig = {}):
   }
 }
 
-describe('what a failure of the database is to a caller', () => {
+describe('a failure of the database', () => {
   const away: [what: string, sql: string, state: string | undefined][] = [
     ['a statement that took too long', "SET statement_timeout = '5ms'; SELECT pg_sleep(1)", '57014'],
-    ['a lock that was not to be had', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '55P03'; END $$", '55P03'],
+    ['a lock that was not available', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '55P03'; END $$", '55P03'],
     ['a full disk', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '53100'; END $$", '53100'],
     ['a deadlock', "DO $$ BEGIN RAISE EXCEPTION 'no' USING errcode = '40P01'; END $$", '40P01'],
     ['a server that takes no writes', 'BEGIN READ ONLY; CREATE TABLE refused ()', '25006'],
@@ -53,13 +53,13 @@ describe('what a failure of the database is to a caller', () => {
     expect(toRefusal(await failureOf(`postgres://nobody@127.0.0.1:${port}/none`, 'SELECT'))?.kind).toBe('unavailable')
   })
 
-  it('is unavailable: a name that is not known', () => {
+  it('is unavailable: an unknown name, or another error of the network', () => {
     for (const code of ['EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH', 'EHOSTUNREACH', 'ECONNRESET']) {
       expect(toRefusal(Object.assign(new Error('getaddrinfo'), { code }))?.kind).toBe('unavailable')
     }
   })
 
-  it('is unavailable: a session that the server ended, in whatever language it says so', () => {
+  it('is unavailable: a session that the server ended, with a message in any language', () => {
     for (const code of ['57P01', '25P03', '25P04']) {
       const error = Object.assign(new Error('сеанс завершён'), { code, severity: 'ВАЖНО' })
       expect(sqlState(error)).toBeUndefined()
@@ -67,7 +67,7 @@ describe('what a failure of the database is to a caller', () => {
     }
   })
 
-  it('is unavailable, within its limit, when a frozen server does not answer a statement of the pool', async () => {
+  it('is unavailable: a statement of the pool that a frozen server does not answer', async () => {
     const proxy = await startProxy(database.url)
     const pool = createPool({ url: proxy.url, connections: 1, onError: () => undefined })
     await pool.query('SELECT')
@@ -79,14 +79,14 @@ describe('what a failure of the database is to a caller', () => {
     await proxy.close()
   })
 
-  it('is a bug: a statement that is wrong, and anything that is no failure of the database', async () => {
+  it('is a bug: an invalid statement, and any error outside the database', async () => {
     const wrong = await failureOf(database.url, 'SELECT nothing FROM nowhere')
     expect(sqlState(wrong)).toBe('42P01')
     for (const error of [wrong, new TypeError('a bug'), 'text', undefined, null])
       expect(toRefusal(error)).toBeUndefined()
   })
 
-  it('stays the refusal that it is', () => {
+  it('is unchanged when it is a refusal', () => {
     const refusal = new Refusal('seasonClosed')
     expect(toRefusal(refusal)).toBe(refusal)
   })

@@ -32,7 +32,7 @@ async function readRecords(): Promise<Record<string, unknown>[]> {
   return rows
 }
 
-test('applies each migration once, in order, when eight processes start at once', async () => {
+test('applies each migration once, in order, when eight migrators start at once', async () => {
   await write(SECOND, 'INSERT INTO marks VALUES (2)')
   await write(FIRST, 'CREATE TABLE marks (mark int); INSERT INTO marks VALUES (1); SELECT pg_sleep(0.1)')
 
@@ -65,7 +65,7 @@ test("records a migration as Prisma's own migrator does", async () => {
   ])
 })
 
-test('leaves nothing of a migration that fails, keeps those before it, and applies it once it is mended', async () => {
+test('leaves nothing of a migration that fails, keeps those before it, and applies it once it is fixed', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
   await write(SECOND, "INSERT INTO marks VALUES (1); DO $$ BEGIN RAISE EXCEPTION 'no more'; END $$")
 
@@ -90,7 +90,7 @@ test('refuses a migration that was changed after it had been applied', async () 
   expect(await pendingMigrations(pool, directory)).toEqual([SECOND])
 })
 
-test('lets an older version run beside the database of a newer one', async () => {
+test('lets an older version run on the database of a newer one', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
   await write(SECOND, 'ALTER TABLE marks ADD COLUMN colour text')
   await migrate(pool, { directory })

@@ -46,7 +46,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts a PgBouncer before the database; answers the URL through it. */
+/** Starts a PgBouncer in front of the database. Returns the URL through it. */
 async function startPgbouncer(settings: readonly string[]): Promise<string> {
   const { hostname, port, username, password, pathname } = new URL(database.url)
   const own = await freePort()
@@ -73,7 +73,7 @@ test.skipIf(withoutPgbouncer !== '').each([
   ['transaction', 'refuses', []],
   ['transaction', 'drops', [DROPPED]],
 ])(
-  `a start behind PgBouncer in %s mode that %s settings ends with a sentence${withoutPgbouncer}`,
+  `a start behind PgBouncer in %s mode that %s settings ends with code 1 and the reason${withoutPgbouncer}`,
   async (mode, _which, settings) => {
     const url = await startPgbouncer([`pool_mode=${mode}`, ...settings])
     const started = spawnService({ ...world.env, DATABASE_URL: url })

@@ -23,7 +23,7 @@ const connect = (url: string) => {
   return createPrisma(pool)
 }
 
-test('what was written is read in whatever schema the tables were made', async () => {
+test('Prisma reads the tables in the schema in which they were created', async () => {
   const admin = new pg.Client({ connectionString: database.url })
   await admin.connect()
   await admin.query('DROP SCHEMA public CASCADE; CREATE SCHEMA "Live games"')
@@ -36,7 +36,7 @@ test('what was written is read in whatever schema the tables were made', async (
   expect(await prisma.project.findMany({ select: { name: true } })).toEqual([{ name: 'Elsewhere' }])
 })
 
-test('a database that is away at the first look is unavailable, and read as soon as it is back', async () => {
+test('a database that is unreachable at the first query is unavailable, and is read once it is back', async () => {
   const proxy = await startProxy(database.url)
   const prisma = connect(proxy.url)
   proxy.cut({ refuse: true })

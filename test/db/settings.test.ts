@@ -6,7 +6,7 @@ import { setOnDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'
 
-// A database or its role may have other settings than those of a fresh Postgres.
+// A database or its role can have settings that differ from the defaults of Postgres.
 
 describe.each([
   ['datestyle', 'German, DMY'],
@@ -24,7 +24,7 @@ describe.each([
     game = await startGame(keys)
     await game.publish('season-1', season())
     await setOnDatabase(game.databaseUrl, name, `'${value}'`)
-    // Its sessions are new ones.
+    // Its sessions start with the setting.
     instance = await startInstance(game.databaseUrl, keys)
   })
   afterAll(async () => {
@@ -39,7 +39,7 @@ describe.each([
       body,
     })
 
-  it('a season is played, and told to dashboards', async () => {
+  it('a season can be played, and dashboards show it', async () => {
     const player = await instance.app.service.run(createPlayer(game.environmentId, null))
     const token = await instance.app.tokens.issueAccessToken({ ...player, projectId: game.projectId })
     const call = async (path: string, body: object) => {
@@ -63,7 +63,7 @@ describe.each([
     expect(data.battlePassInsight.days.at(-1).players).toBe(1)
   })
 
-  it('whoever comes at once takes turns', async () => {
+  it('concurrent publications have consecutive versions, and concurrent seeds succeed', async () => {
     const path = `/platform/v1/projects/${game.projectId}/scenarios/season-2?environment=production`
     const versions = await Promise.all(
       times(8, async (index) => {
@@ -82,7 +82,7 @@ describe.each([
 })
 
 describe('on a Postgres whose synchronous_commit is off', () => {
-  it('every commit of the service waits for the disk: what was acknowledged survives a crash', async () => {
+  it('every pool of the service turns synchronous_commit on, so that commits wait for the disk', async () => {
     const keys = await generateKeys()
     const game = await startGame(keys)
     await setOnDatabase(game.databaseUrl, 'synchronous_commit', 'off')

@@ -7,7 +7,7 @@ import { type Instance, startInstance } from '../support/game.ts'
 
 // A server's Postgres, or an embedded one on a laptop, can have a local time zone.
 
-/** Sets it for a database, and tells the URL to go there by. */
+/** Sets the time zone for a database, and returns the URL to connect with. */
 type Setting = (url: string) => Promise<string>
 
 const byDatabase: Setting = async (url) => {
@@ -50,7 +50,7 @@ describe.each([
     return data
   }
 
-  it('moments are told, and searched for, as they were', async () => {
+  it('times are shown and searched for correctly', async () => {
     const before = Date.now()
     await ask(`mutation { createEnvironment(input: { name: "staging", reason: "a test" }) { environment { id } } }`)
     const after = Date.now()
@@ -73,7 +73,7 @@ describe.each([
   })
 })
 
-it('keeps the other settings of DATABASE_URL', async () => {
+it('a pool keeps the other settings of DATABASE_URL', async () => {
   const database = await createDatabase()
   const pool = createPool({ url: await byUrl(database.url), connections: 1, onError: () => undefined })
   try {

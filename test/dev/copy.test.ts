@@ -17,8 +17,8 @@ afterAll(async () => {
   await database?.drop()
 })
 
-describe('rows that are copied in', () => {
-  test('arrive as they are, whatever stands in their text', async () => {
+describe('copied rows', () => {
+  test('arrive unchanged, with any text', async () => {
     const texts = [
       '',
       '\\N',
@@ -40,7 +40,7 @@ describe('rows that are copied in', () => {
     expect(found).toEqual(rows.map((row) => ({ ...row, big: String(row.big) })))
   })
 
-  test('are all there when they are many, and none is no statement at all', async () => {
+  test('all arrive when they are many, and an empty list sends no statement', async () => {
     await client.query('TRUNCATE copied')
     const many = Array.from({ length: 25_001 }, (_, n) => copyLine([n, true, n, `row ${n}`]))
     await copyInto(client, 'copied', 'n, flag, big, text', many)
@@ -50,7 +50,7 @@ describe('rows that are copied in', () => {
     expect(rows).toEqual([{ count: 25_001, sum: (25_000 * 25_001) / 2 }])
   })
 
-  test('are refused whole with what is wrong, and the connection goes on', async () => {
+  test('are all refused with the cause when one is wrong, and the connection stays usable', async () => {
     await client.query('TRUNCATE copied')
     const bad = [copyLine([1, true, 1, 'good']), copyLine(['not a number', true, 1, 'bad'])]
     await expect(copyInto(client, 'copied', 'n, flag, big, text', bad)).rejects.toThrow(/invalid input syntax/)

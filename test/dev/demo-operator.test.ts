@@ -10,7 +10,7 @@ import { signStandardWebhook } from '../../src/sdk/webhook.ts'
 import { type Game, startGame } from '../support/game.ts'
 import { startOperator } from '../support/operator.ts'
 
-// The studio of the demo, which `npm start` runs: a small endpoint of its own, set up and called like any other.
+// The studio of the demo, which `npm start` runs: a small webhook that is set up and called like any other.
 
 const secretsKey = generateSecretsKey()
 let game: Game
@@ -45,24 +45,24 @@ async function playerOf(customData: Demo['customData']) {
 }
 
 describe('the studio of the demo', () => {
-  it('logs a player in by its name, through the real path (spec 4.2, spec 4.4)', async () => {
+  it('logs a player in by name, through the real login (spec 4.2, spec 4.4)', async () => {
     expect(await playerOf({ player: 'ada' })).toMatchObject({
       nickname: 'Ada',
       identities: [{ provider: 'custom', subject: 'demo:ada' }],
       storage: { studio: { rank: 'founder' } },
     })
-    // What a newcomer copies from demo.json.
+    // A new user copies this from demo.json.
     expect((await playerOf(demo.customData)).identities).toEqual([{ provider: 'custom', subject: 'demo:demo' }])
   })
 
-  it('denies whoever is no player of it (spec 7.1)', async () => {
+  it('denies an invalid name of a player (spec 7.1)', async () => {
     for (const player of ['', 'a b', 'a/b', 'x'.repeat(65), null, 5, ['ada'], { name: 'ada' }]) {
       const { status, body } = await game.login({ player }, { sdkKey: demo.sdkKey })
       expect([status, body.error]).toEqual([401, 'custom auth rejected'])
     }
   })
 
-  it('verifies the signature before it reads anything (spec 4.4)', async () => {
+  it('denies a request whose signature is missing, wrong or too old (spec 4.4)', async () => {
     const body = print({ customData: { player: 'ada' } })
     const now = { id: 'msg_1', timestamp: Math.floor(Date.now() / 1000) }
     const call = async (secret: string | null, signed = body, at = now) => {
@@ -77,7 +77,7 @@ describe('the studio of the demo', () => {
     expect(await call(operator.secret, body, { ...now, timestamp: now.timestamp - 3_600 })).toBe(401)
   })
 
-  it('is found again after a restart, on another port and with another secret: the same project, the same players', async () => {
+  it('keeps its project and its players after a restart on another port with another secret', async () => {
     const before = await playerOf({ player: 'ada' })
     const { projectId, sdkKey, platformKey } = demo
     await operator.close()
@@ -87,7 +87,7 @@ describe('the studio of the demo', () => {
     expect(await playerOf({ player: 'ada' })).toEqual(before)
   })
 
-  it('leaves in place what somebody has set instead of it', async () => {
+  it('does not replace a provider that was set instead of it', async () => {
     const own = await startOperator()
     const body = print({
       environment: demo.environment,

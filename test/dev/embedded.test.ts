@@ -36,7 +36,7 @@ afterEach(async () => {
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
-  // A server that crashes after the answer breaks the connection, which nobody waits for then.
+  // A server that crashes after the answer breaks the connection. This error must not end the process.
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -75,7 +75,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 const lockFile = () => join(dataDir, 'postgres', 'postmaster.pid')
 
-test('keeps its data and its url from one start to the next', async () => {
+test('an embedded Postgres keeps its data and its URL from one start to the next', async () => {
   const first = await startEmbeddedPostgres({ dataDir })
   expect(first).toMatchObject({ initialised: true, reused: false })
   expect(first.url).toMatch(/^postgres:\/\/tierway:[\w-]{32}@127\.0\.0\.1:\d+\/tierway\?sslmode=disable$/)
@@ -89,7 +89,7 @@ test('keeps its data and its url from one start to the next', async () => {
   await second.stop()
 })
 
-test('is there for a user whose own Postgres is another, and encrypted', async () => {
+test('an embedded Postgres ignores the PG* variables of the user', async () => {
   const others = { PGHOST: 'db.example.com', PGPORT: '1', PGUSER: 'me', PGDATABASE: 'mine', PGSSLMODE: 'require' }
   for (const [name, value] of Object.entries(others)) vi.stubEnv(name, value)
   try {
@@ -101,7 +101,7 @@ test('is there for a user whose own Postgres is another, and encrypted', async (
   }
 })
 
-test('keeps the process alive until the server has stopped', async () => {
+test('stop() keeps the process alive until the server has stopped', async () => {
   const source = `
     import { startEmbeddedPostgres } from ${embedded}
     const { stop } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} })
@@ -114,7 +114,7 @@ test('keeps the process alive until the server has stopped', async () => {
   await expect(readFile(lockFile())).rejects.toThrow('ENOENT')
 })
 
-test('starts one server when four processes start at once in an empty directory', async () => {
+test('four processes that start at once in an empty directory share one server', async () => {
   const started = await Promise.all([startElsewhere(), startElsewhere(), startElsewhere(), startElsewhere()])
 
   expect(new Set(started.map(({ url }) => url)).size).toBe(1)
@@ -122,7 +122,7 @@ test('starts one server when four processes start at once in an empty directory'
   expect(started.filter(({ reused }) => !reused)).toHaveLength(1)
 })
 
-test('leaves a server to another process that uses it', async () => {
+test('a stop leaves the server to another process that uses it', async () => {
   const owner = await startElsewhere()
 
   const guest = await startEmbeddedPostgres({ dataDir })
@@ -132,7 +132,7 @@ test('leaves a server to another process that uses it', async () => {
   expect(await query(owner.url, 'SELECT')).toHaveLength(1)
 })
 
-test('stops the server with the last of those who use it, whoever has started it', async () => {
+test('the server stops with its last user, also when another user has started it', async () => {
   const first = await startEmbeddedPostgres({ dataDir })
   const second = await startEmbeddedPostgres({ dataDir })
   expect(await first.stop()).toEqual({ inUse: true })
@@ -142,7 +142,7 @@ test('stops the server with the last of those who use it, whoever has started it
   await expect(query(second.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('leaves no server behind when all who use it stop at once', async () => {
+test('no server is left when all its users stop at once', async () => {
   const users = [await startEmbeddedPostgres({ dataDir })]
   for (let more = 0; more < 4; more += 1) users.push(await startEmbeddedPostgres({ dataDir }))
 
@@ -151,7 +151,7 @@ test('leaves no server behind when all who use it stop at once', async () => {
   await expect(query(users[0]?.url ?? '', 'SELECT')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('gives a server that stays up to one who comes while the last is leaving', async () => {
+test('a start during the stop of the last user gets a server that stays up', async () => {
   let last = await startEmbeddedPostgres({ dataDir })
   for (let round = 0; round < 5; round += 1) {
     const [next] = await Promise.all([startEmbeddedPostgres({ dataDir }), last.stop()])
@@ -161,7 +161,7 @@ test('gives a server that stays up to one who comes while the last is leaving', 
   await last.stop()
 })
 
-test('counts one who was there before the server crashed', async () => {
+test('a user from before a crash of the server still counts', async () => {
   const first = await startEmbeddedPostgres({ dataDir })
   const [backend] = (await query(
     first.url,
@@ -183,7 +183,7 @@ test('counts one who was there before the server crashed', async () => {
   await first.stop()
 })
 
-test('stops the server of a process that was killed in its place', async () => {
+test('the next user stops the server of a killed process', async () => {
   const killed = await startElsewhere()
   await query(killed.url, 'CREATE TABLE kept ()')
   await kill(killed.child)
@@ -196,13 +196,13 @@ test('stops the server of a process that was killed in its place', async () => {
   await expect(query(heir.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('is started again at its place when the server itself was killed, and stops with its last user', async () => {
+test('a killed server is started again at its URL, and stops with its last user', async () => {
   const said: string[] = []
   const first = await startEmbeddedPostgres({ dataDir, onProgress: (message) => said.push(message) })
   await query(first.url, 'CREATE TABLE kept ()')
   for (const round of [1, 2]) {
     process.kill(Number.parseInt(await readFile(lockFile(), 'utf8'), 10), 'SIGKILL')
-    // The server answers before its user has taken the lock that says so.
+    // The server answers before its user has taken its lock again.
     await until(`it answers and is used again, round ${round}`, () =>
       query(first.url, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted").then(
         (locks) => locks.length === 1 && said.filter((message) => message.includes('started again')).length >= round,
@@ -219,7 +219,7 @@ test('is started again at its place when the server itself was killed, and stops
   await expect(query(first.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('starts over what interrupted starts leave: a lock file with the id of another program, half a cluster', async () => {
+test('a start cleans up after interrupted starts: a foreign lock file, and half a cluster', async () => {
   const first = await startEmbeddedPostgres({ dataDir })
   const lock = await readFile(lockFile(), 'utf8')
   await first.stop()
@@ -232,19 +232,19 @@ test('starts over what interrupted starts leave: a lock file with the id of anot
   expect((await readdir(dataDir)).filter((name) => name.startsWith('postgres.new'))).toEqual([])
 })
 
-test.runIf(isRoot)('runs for a data directory that only root may enter', async () => {
+test.runIf(isRoot)('an embedded Postgres runs for a data directory that only root can enter', async () => {
   await chmod(dataDir, 0o700)
   const first = await startEmbeddedPostgres({ dataDir })
   await query(first.url, 'CREATE TABLE kept ()')
   await first.stop()
-  // Once chosen, the place of the cluster stands.
+  // The place of the cluster does not change once it is chosen.
   await chmod(dataDir, 0o711)
   const second = await startEmbeddedPostgres({ dataDir })
   expect(await query(second.url, 'TABLE kept')).toEqual([])
   await second.stop()
 })
 
-test('says why it cannot start', async () => {
+test('a start that fails says why', async () => {
   const file = join(dataDir, 'file')
   await writeFile(file, '')
   await expect(startEmbeddedPostgres({ dataDir: file })).rejects.toThrow(`${file} cannot be used as the data directory`)

@@ -18,8 +18,8 @@ const PLAYERS = 300
 const SCENARIO = 'season-1'
 const DAY_MS = 86_400_000
 /**
- * The same hour of the same weekday whenever the tests run: what players do depends on it, and so a seed makes the same
- * season. The command's own tests are of now.
+ * The same hour of the same weekday in every run. The actions of players depend on it: so a seed makes the same season.
+ * The tests of the command use the present time.
  */
 const UNTIL = new Date(Math.floor(Date.now() / (7 * DAY_MS)) * 7 * DAY_MS)
 const PLACE = { scenarioId: SCENARIO, nodeId: 'pass' }
@@ -67,7 +67,7 @@ async function bearerOf({ app, environmentId, projectId }: Game, playerId: strin
   return { authorization: `Bearer ${await app.tokens.issueAccessToken({ environmentId, playerId, projectId })}` }
 }
 
-/** What must hold of a stream besides: it is in the order of time. */
+/** Expects every stream to be in the order of time. */
 async function auditTime({ app: { pool } }: Game): Promise<void> {
   const { rows } = await pool.query(
     `SELECT * FROM (
@@ -120,7 +120,7 @@ describe('a seeded season', () => {
     for (const { completed, at_top, done, top, halfway, claimed_halfway, told } of ends) {
       expect([completed, told, at_top, halfway]).toEqual([done, done, top, claimed_halfway])
     }
-    // What a player has was granted: by tiers, by nodes and by the store.
+    // The ledger rows of claims equal the rewards of the claims.
     const { rows: ungranted } = await pool.query(
       `SELECT player_id, currency, sum(amount) FROM (
          SELECT player_id, currency, amount FROM wallet_ledger WHERE reason = 'tier_claim'
@@ -131,7 +131,7 @@ describe('a seeded season', () => {
     expect(ungranted).toEqual([])
   })
 
-  test('happened within its days, each thing after what it follows from', async () => {
+  test('lies within its days, and xp comes after the creation of its player', async () => {
     const { rows } = await game.app.pool.query(
       `SELECT min(p.created_at) >= $1::timestamptz - interval '60 days 5 minutes' AS begins, max(l.last) <= $1 AS ends,
          bool_and(l.first IS NULL OR l.first > p.created_at) AS in_order, max(p.created_at) - min(p.created_at) > interval '50 days' AS spread
@@ -143,7 +143,7 @@ describe('a seeded season', () => {
     expect(rows).toEqual([{ begins: true, ends: true, in_order: true, spread: true }])
   })
 
-  test('has those who stay away, those who forget to claim, buyers, the banned and names of many scripts', async () => {
+  test('has idle players, players who forget to claim, buyers, banned players and names in many scripts', async () => {
     const { rows } = await game.app.pool.query(
       `SELECT count(*) FILTER (WHERE s.xp IS NULL)::int AS idle, count(*) FILTER (WHERE s.premium_owned)::int AS buyers,
          count(*) FILTER (WHERE s.level >= 10)::int AS far, count(*) FILTER (WHERE p.status = 'banned')::int AS banned,
@@ -161,7 +161,7 @@ describe('a seeded season', () => {
     )
   })
 
-  test('tells when each player logged in last, as its log of logins does', async () => {
+  test('has the last login of each player, in agreement with the login log', async () => {
     const { rows } = await game.app.pool.query(
       `SELECT count(*)::int AS players, count(l.logged_in_at)::int AS known,
          count(*) FILTER (WHERE l.logged_in_at < p.created_at OR l.logged_in_at > now())::int AS outside,
@@ -173,7 +173,7 @@ describe('a seeded season', () => {
     expect(rows[0].logged).toBeGreaterThan(0)
   })
 
-  test('tells dashboards what the books say', async () => {
+  test('gives dashboards the figures that follow from the books', async () => {
     const to = new Date()
     const { data, errors } = await game.graphql(
       game.platformKey,
@@ -230,12 +230,12 @@ describe('a seeded season', () => {
     )
     const { outcomes } = statistics.loginStatistics.total
     const ok = Number(outcomes.find(({ outcome }: { outcome: string }) => outcome === 'OK')?.logins)
-    // The log begins within an hour, and hours count whole.
+    // The log begins within an hour, and the figures count whole hours.
     expect(ok).toBeGreaterThanOrEqual(logins.ok)
     expect(ok).toBeLessThanOrEqual(logins.ok + PLAYERS)
   })
 
-  test("tells a player's story in its events, up to the level that it has", async () => {
+  test('has the events of each player, from its creation to its present level', async () => {
     const players = (await seededPlayers(game)).filter(({ level }) => level > 1).slice(-40)
     expect(players.length).toBeGreaterThan(0)
     for (const { id, level } of players) {
@@ -257,14 +257,14 @@ describe('a seeded season', () => {
   })
 })
 
-describe('whoever was seeded', () => {
+describe('a seeded player', () => {
   let game: Game
   beforeAll(async () => {
     game = await startSeeded(PLAYERS, { seed: 7 })
   })
   afterAll(() => game?.stop())
 
-  test('goes on playing through the service: run, xp, claims and premium; the banned do not', async () => {
+  test('goes on playing through the service with its run, xp, claims and premium, unless it is banned', async () => {
     const price = pass.premium?.amount ?? 0n
     const players = await seededPlayers(game)
     expect(new Set(players.map(({ status }) => status))).toEqual(new Set(['active', 'banned']))
@@ -327,7 +327,7 @@ describe('whoever was seeded', () => {
 })
 
 describe('seeding', () => {
-  test('plays the same season with the same seed, and another with another', async () => {
+  test('makes the same season with the same seed, and another season with another seed', async () => {
     const game = await startSeeded(0)
     try {
       const season = async (seedNumber: number) => {
@@ -350,7 +350,7 @@ describe('seeding', () => {
     }
   })
 
-  test('plays any battle pass, within its own season and for its own price', async () => {
+  test('works for any battle pass, within its season and for its price', async () => {
     const game = await startSeeded(0)
     try {
       const day = (days: number) => new Date(UNTIL.getTime() + days * DAY_MS).toISOString()
@@ -393,7 +393,7 @@ describe('seeding', () => {
     }
   })
 
-  test('leaves sound books when two run at once while others play', async () => {
+  test('leaves sound books when two seedings run at once while players play', async () => {
     const game = await startSeeded(0)
     try {
       const players = await Promise.all(times(4, () => game.player()))
@@ -407,7 +407,7 @@ describe('seeding', () => {
             amount: 400,
             source: 'match',
           })
-          // A call that waits for a long commit is refused in time, and the books are sound all the same.
+          // A call that waits too long for a commit is refused. The books are sound all the same.
           expect([200, 503]).toContain(status)
           const level = 1 + (call % 90)
           await player.post('/sdk/v1/battlepass/claim', { ...PLACE, runId, level, track: 'free' })
@@ -428,7 +428,7 @@ describe('seeding', () => {
     }
   })
 
-  test('writes no events that retention would remove, and none out of order behind those that are there', async () => {
+  test('writes no events past retention, and none older than the events that are there', async () => {
     const game = await startSeeded(0)
     try {
       await game.player()
@@ -442,7 +442,7 @@ describe('seeding', () => {
       )
       expect(rows[0]?.early).toBe(0)
       expect(rows[0]?.events).toBeGreaterThan(0)
-      // Those who joined earlier are no news.
+      // Players who joined earlier have no event.
       const { rows: joined } = await game.app.pool.query(
         "SELECT count(*)::int AS players FROM players WHERE created_at > $1::timestamptz - interval '10 days'",
         [from],
@@ -454,7 +454,7 @@ describe('seeding', () => {
   })
 })
 
-describe('the command', () => {
+describe('the seed command', () => {
   let game: Game
   let dataDir: string
   let keys: Keys
@@ -480,7 +480,7 @@ describe('the command', () => {
     return rows[0].players
   }
 
-  test('says what it made, as JSON when asked', async () => {
+  test('prints what it made as JSON with --json', async () => {
     const before = await seededSoFar()
     const { output, exited } = start(['--players', '40', '--json'])
     expect(await exited, output.error).toEqual([0, null])
@@ -503,7 +503,7 @@ describe('the command', () => {
     expect((await seededSoFar()) - before).toBe(made + 40)
   })
 
-  test('stops between two batches when it is interrupted, with the events of those who are there', async () => {
+  test('stops between two batches when it is interrupted, with the events of the players made so far', async () => {
     const before = await seededSoFar()
     const { child, output, exited } = start(['--players', '5000', '--json'], { EVENT_RETENTION_DAYS: '365' })
     child.stderr.once('data', () => child.kill('SIGINT'))
@@ -521,10 +521,10 @@ describe('the command', () => {
   })
 
   test.each([
-    ['in production, unless forced', [], { NODE_ENV: 'production' }, /needs --force/],
+    ['a run in production without --force', [], { NODE_ENV: 'production' }, /needs --force/],
     ['no players', ['--players', '0'], {}, /whole number from 1/],
-    ['an environment that is not there', ['--environment', 'nowhere'], {}, /environment not found/],
-    ['a project that is not there', ['--project', '00000000-0000-7000-8000-000000000000'], {}, /not found/],
+    ['an environment that does not exist', ['--environment', 'nowhere'], {}, /environment not found/],
+    ['a project that does not exist', ['--project', '00000000-0000-7000-8000-000000000000'], {}, /not found/],
   ])('refuses %s', async (_what, args, env, message) => {
     const before = await seededSoFar()
     const { output, exited } = start(args, env as Record<string, string>)

@@ -31,7 +31,7 @@ const WITHIN_MS = 3_000
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
 type Event = any
 
-describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how long, on every instance`, () => {
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two instances`, () => {
   let fleet: Fleet
   let a: Service
   let b: Service
@@ -44,7 +44,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
   })
   afterAll(() => fleet?.close())
 
-  describe('a caller hears its own alone, whatever it asks for (decisions 8)', () => {
+  describe('subscriptions and the history (decisions 8)', () => {
     const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'))
     const subscriptions = Object.values(schema.getSubscriptionType()?.getFields() ?? {})
     const histories = Object.values(schema.getQueryType()?.getFields() ?? {}).filter(({ name }) => name === 'events')
@@ -84,10 +84,10 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       return rows
     }
 
-    /** What may be tried with each argument; the first value stands beside the others of its neighbours. */
+    /** The values to try for each argument. The first is its default while another argument is varied. */
     type Bait = Readonly<Record<string, readonly unknown[]>>
 
-    /** Every value of every argument of these fields, one at a time. */
+    /** Varies one argument at a time: every value of every argument of these fields. */
     function* questions(fields: readonly GraphQLField<unknown, unknown>[], bait: Bait) {
       const valuesOf = (name: string): readonly unknown[] => {
         const values = bait[name]
@@ -115,8 +115,9 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
     const REFUSALS = ['FORBIDDEN', 'ENVIRONMENT_NOT_FOUND', 'INVALID_REQUEST', 'CURSOR_EXPIRED']
 
     /**
-     * Asks for all that can be asked for, on either instance, while more happens. Whatever is not refused must be
-     * exactly what the rows that are the caller's own make of it.
+     * Opens every subscription on both instances, and then causes events with `meanwhile`. Each subscription must be
+     * refused, or receive exactly the caller's own rows that match it. Returns all events that the caller saw, those of
+     * the history included.
      */
     async function walk(
       token: string,
@@ -174,7 +175,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
     const times = { from: [null, '2000-01-01T00:00:00Z'], to: [null, '2100-01-01T00:00:00Z'] }
     const pages = { first: [null, 100], last: [null, 100] }
 
-    it('a player never hears of another, by any argument of any subscription or of the history', async () => {
+    it('never show a player the events of another player, whatever the arguments', async () => {
       const [own, other] = [
         await fleet.world.player('climb', { gems: 5_000n }),
         await fleet.world.player('climb', { gems: 5_000n }),
@@ -198,7 +199,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         nodeId: [null, 'pass', 'start', '*', '%'],
         types: [null, ['CROSSING'], ['PLAYER_CREATED'], ['CROSSING', 'PLAYER_CREATED'], []],
         handles: [null, ['onLevelUp', 'onStart'], ['*'], []],
-        // Cursors of its own stream are places, and tell nothing of whose they were.
+        // Cursors of the player's own stream are positions only: they reveal nothing about other players.
         after: [fleet.cursorAt(0), fleet.cursorAt(await fleet.end()), cursorAt(other.playerId, 0n)],
         before: [null, fleet.cursorAt(await fleet.end())],
       }
@@ -211,12 +212,12 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
         },
       )
       expect(ids(heard)).toEqual(new Set([own.playerId]))
-      // The other player had events to hide.
+      // Both players caused events of every kind.
       const handles = new Set(heard.map(({ handle }) => handle))
       expect(handles).toEqual(new Set(['onStart', 'onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', null]))
     })
 
-    it('an operator never hears of another project', async () => {
+    it('never show an operator the events of another project, whatever the arguments', async () => {
       const { pool } = fleet.world
       const foreign = await createProject(pool, { name: 'Foreign', environments: ['production', 'elsewhere'] })
       const { key } = await createPlatformKey(pool, foreign.projectId, 'admin')
@@ -261,7 +262,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       expect(own.has(second.playerId)).toBe(true)
     })
 
-    it('nor by the id of an event with which a stream comes back', async () => {
+    it('refuse a Last-Event-ID of another stream with CURSOR_EXPIRED', async () => {
       const player = await fleet.climber()
       const foreign = cursorAt(player.playerId, 0n)
       for (const instance of [a, b]) {
@@ -273,8 +274,8 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
     })
   })
 
-  // Each waits a second or two for the look at all who have something open; so they wait together.
-  describe.concurrent('what a caller has open ends within two seconds, on every instance (decisions 1)', () => {
+  // Each test waits a second or two for the periodic check of open connections. So they run concurrently.
+  describe.concurrent('open sockets and streams of a caller (decisions 1)', () => {
     let operator: Operator
     let sdkKey: string
     let others: Listener[]
@@ -319,7 +320,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       readonly sdkKey?: string
     }
 
-    /** On either instance: a subscription over either way, and a socket that asks for nothing. */
+    /** Opens on both instances: a socket without an operation and, with a token, a subscription over each protocol. */
     async function open(caller: Caller): Promise<Listener[]> {
       const ask = { ...caller, variables: { environment: 'production', after: fleet.cursorAt(0) } }
       const followers =
@@ -337,7 +338,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
 
     const stillOpen = (listeners: readonly Listener[]) => listeners.filter(({ closed }) => closed === undefined).length
 
-    /** Waits until all that a caller has open has ended, and nothing else has; and is not let in again. */
+    /** Expects these listeners to end in time, those of others to stay open, and a new connection to be refused. */
     async function expectEnd(caller: Caller, listeners: readonly Listener[], reason: string): Promise<void> {
       const elapsed = startStopwatch()
       await until('all have ended', () => stillOpen(listeners) === 0)
@@ -361,7 +362,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       }
     }
 
-    it('with a ban', async () => {
+    it('end within two seconds of a ban, on every instance', async () => {
       const player = await login('banned')
       const listeners = await open(player)
       const ban = 'mutation ($input: BanPlayerInput!) { banPlayer(input: $input) { player { id } } }'
@@ -370,14 +371,14 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       await expectEnd(player, listeners, 'player banned')
     })
 
-    it('with a deletion', async () => {
+    it('end within two seconds of a deletion, on every instance', async () => {
       const player = await login('deleted')
       const listeners = await open(player)
       await fleet.world.pool.query("UPDATE players SET status = 'deleted' WHERE id = $1", [player.playerId])
       await expectEnd(player, listeners, 'player deleted')
     })
 
-    it('with a logout, and another login of the same player stays', async () => {
+    it('end within two seconds of a logout, while those of another login of the player stay open', async () => {
       const [gone, kept] = [await login('twice'), await login('twice')]
       expect(kept.playerId).toBe(gone.playerId)
       const [listeners, staying] = [await open(gone), await open(kept)]
@@ -387,14 +388,14 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}who hears what, and how lon
       for (const listener of staying) listener.terminate()
     })
 
-    it('with the revocation of a platform key', async () => {
+    it('end within two seconds of the revocation of their platform key, on every instance', async () => {
       const { id, key } = await createPlatformKey(fleet.world.pool, fleet.projectId, 'viewer')
       const listeners = await open({ token: key })
       await fleet.world.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [id])
       await expectEnd({ token: key }, listeners, 'key revoked')
     })
 
-    it('with the revocation of an SDK key, also beside a token that holds', async () => {
+    it('end within two seconds of the revocation of their SDK key, also when they have a valid token', async () => {
       const { id, key } = await createSdkKey(fleet.world.pool, fleet.environmentId)
       const { token } = await login('with a key')
       const alone = await open({ sdkKey: key })

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-/** Writes events past the service, and tells the bus of all of them, of some, in any order, or of none. */
+/** Writes events directly to the database, and publishes all, some or none of them on the bus, in any order. */
 async function write(bus: Bus, all: StreamEvent[]): Promise<void> {
   const count = 1 + below(chance(0.1) ? 900 : 8)
   const rows = times(count, () => ({
@@ -67,7 +67,7 @@ const anyFilter = (): EventFilter => ({
   byClient: chance(0.2) ? chance(0.5) : null,
 })
 
-/** A listener that takes what comes, and asks for a pause now and then. */
+/** A listener that takes every event, and pauses now and then. */
 function listen(subscription: Subscription, heard: bigint[]): void {
   subscription.flow({
     take(events) {
@@ -81,12 +81,12 @@ function listen(subscription: Subscription, heard: bigint[]): void {
   })
 }
 
-describe('subscriptions that come and go (decisions 8)', () => {
-  it('hear exactly what the plain filter lets through, in order, however they pause and return', async () => {
+describe('short subscriptions (decisions 8)', () => {
+  it('receive exactly the events after their cursor that match their filter, in order, however they pause', async () => {
     const { bus, count } = countingBus()
     const subscriptions = createSubscriptions({ pool: game.app.pool, bus })
     const all: StreamEvent[] = []
-    // What nobody heard at the time is in Postgres alone.
+    // No listener exists yet: these events are in Postgres only.
     for (let round = 0; round < ROUNDS; round += 1) await write(bus, all)
     const visits: { heard: bigint[]; isDue: (event: StreamEvent) => boolean }[] = []
     let isWriting = true
@@ -122,7 +122,7 @@ describe('subscriptions that come and go (decisions 8)', () => {
     isWriting = false
     await Promise.all(listeners)
     expect(visits.length).toBeGreaterThan(LISTENERS)
-    // Only now: a subscription can be ahead of the answer to the writer.
+    // Compared only now: a subscription can receive an event before the writer's query returns.
     for (const { heard, isDue } of visits) {
       const due = all.filter(isDue).slice(0, heard.length)
       expect(heard).toEqual(due.map(({ position }) => position))
@@ -132,7 +132,7 @@ describe('subscriptions that come and go (decisions 8)', () => {
     await subscriptions.close()
   })
 
-  it('leave nothing behind, after a hundred thousand', async () => {
+  it('leave nothing behind after 100,000 have come and gone', async () => {
     const { bus, count } = countingBus()
     const subscriptions: Subscriptions = createSubscriptions({ pool: game.app.pool, bus })
     const open = async (filter: EventFilter) => {

@@ -39,11 +39,11 @@ type Event = any
 let game: Game
 let tokenKey: TokenKey
 let home: string
-/** What the page's own programs export. */
+/** The exports of the programs in docs/listeners.md. */
 let programs: { listen(place: object): AsyncGenerator<Event>; apollo: { liveEvents(...args: unknown[]): Event } }
 
 beforeAll(async () => {
-  // On Node 20 there is none, and Apollo's link looks for it.
+  // Node 20 has no global WebSocket, and Apollo's link needs one.
   Object.assign(globalThis, { WebSocket })
   tokenKey = await generateTokenKey()
   game = await startGame({ TOKEN_KEYS: JSON.stringify([tokenKey]) })
@@ -64,7 +64,7 @@ afterAll(async () => {
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
-/** What the page shows in one language. */
+/** The code blocks of docs/listeners.md in one language. */
 function blocks(language: string): string[] {
   return [...read('docs/listeners.md').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, name, text]) =>
     name === language ? [text ?? ''] : [],
@@ -74,7 +74,7 @@ function blocks(language: string): string[] {
 const endOf = async ({ graphql, platformKey }: Game): Promise<string> =>
   (await graphql(platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor
 
-/** The events after a cursor, as their cursors. */
+/** The cursors of the events after a cursor. */
 async function storedAfter({ app, environmentId }: Game, cursor: string): Promise<string[]> {
   const { rows } = await app.pool.query(
     'SELECT position, occurred_at FROM events WHERE environment_id = $1 ORDER BY position',
@@ -84,7 +84,7 @@ async function storedAfter({ app, environmentId }: Game, cursor: string): Promis
   return all.slice(all.indexOf(cursor) + 1)
 }
 
-/** Players are created, some at a time and some hundred a second, until it is told to stop. */
+/** Creates some hundred players a second until the returned function is called. */
 function write({ app, environmentId }: Game): () => Promise<void> {
   let writing = true
   const writers = times(2, async () => {
@@ -99,7 +99,7 @@ function write({ app, environmentId }: Game): () => Promise<void> {
   }
 }
 
-/** Breaks the connection again and again, each time after some more was heard; now and then for a while. */
+/** Cuts the connection again and again, each time after more events. Every eighth cut lasts until more are written. */
 async function breakAgainAndAgain(proxy: PostgresProxy, heard: () => number, rounds = 15): Promise<void> {
   for (const round of times(rounds, Number)) {
     const before = heard()
@@ -113,7 +113,7 @@ async function breakAgainAndAgain(proxy: PostgresProxy, heard: () => number, rou
   }
 }
 
-describe('a client in one process, whose connection breaks again and again (decisions 8)', () => {
+describe('a listener in this process (decisions 8)', () => {
   async function withProxy(
     hear: (url: string, heard: string[], start: string) => () => Promise<void> | void,
   ): Promise<void> {
@@ -141,7 +141,7 @@ describe('a client in one process, whose connection breaks again and again (deci
     connectionParams: { authorization: `Bearer ${game.platformKey}` },
   })
 
-  it('graphql-ws hears every event once and in order when its own retries ask with the cursor of then', () =>
+  it('on graphql-ws receives every event once and in order through broken connections when its retries send the current cursor', () =>
     withProxy((url, heard, start) => {
       const client = createClient({
         ...options(url),
@@ -151,7 +151,7 @@ describe('a client in one process, whose connection breaks again and again (deci
       })
       const variables = {
         environment: 'production',
-        // The message is printed anew for every connection.
+        // The message is serialized again for every connection.
         get after() {
           return heard.at(-1) ?? start
         },
@@ -167,7 +167,7 @@ describe('a client in one process, whose connection breaks again and again (deci
       return () => client.dispose()
     }))
 
-  it('Apollo Client with GraphQLWsLink hears every event once and in order, by the function of the page', () =>
+  it('on Apollo Client receives every event once and in order through broken connections, with `liveEvents` of docs/listeners.md', () =>
     withProxy((url, heard, start) => {
       const connection = createClient({ ...options(url), retryAttempts: 0 })
       const apollo = new ApolloClient({ link: new GraphQLWsLink(connection), cache: new InMemoryCache() })
@@ -181,7 +181,7 @@ describe('a client in one process, whose connection breaks again and again (deci
       }
     }))
 
-  it('the listener of the page hears every event once and in order, and ends with the right to listen', () =>
+  it('on `listen` of docs/listeners.md receives every event once and in order, and ends when its key is revoked', () =>
     withProxy((url, heard, start) => {
       const made = createPlatformKey(game.app.pool, game.projectId, 'viewer')
       const token = async () => (await made).key
@@ -196,7 +196,7 @@ describe('a client in one process, whose connection breaks again and again (deci
       }
     }))
 
-  it('a player goes on with its next access token where the one before ended (decisions 1)', async () => {
+  it('of a player continues with the next access token when the previous one expires (decisions 1)', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     const after = await endOf(game)
@@ -226,7 +226,7 @@ describe('a client in one process, whose connection breaks again and again (deci
       await until('it has said who it is', () => ends.length >= logins || end !== undefined)
       for (const event of times(20, Number)) {
         await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 1, source: 'quest' })
-        // Others' events are none of its business.
+        // Events of other players must not arrive.
         await game.player()
         await until('it is heard', () => heard.length > (logins - 1) * 20 + event || end !== undefined)
       }
@@ -243,7 +243,7 @@ describe('a client in one process, whose connection breaks again and again (deci
     expect(end).toMatchObject({ code: 4403 })
   })
 
-  it('Apollo Client shows a history and goes on live from its end, in one list without a gap', async () => {
+  it('on Apollo Client shows a history and then the live events from its end, in one list without a gap', async () => {
     const connection = createClient(options(`${game.baseUrl.replace('http', 'ws')}/graphql`))
     const apollo = new ApolloClient({ link: new GraphQLWsLink(connection), cache: new InMemoryCache() })
     const stopWriting = write(game)
@@ -275,16 +275,16 @@ describe('a client in one process, whose connection breaks again and again (deci
   })
 })
 
-/** A listener as somebody would run it: a process of its own. */
+/** An example listener, run as a process. */
 interface Listener {
   /** The events that it has printed. */
   readonly events: readonly Event[]
-  /** Its other output. */
+  /** Its stderr. */
   readonly said: string
   readonly exitCode: number | null
   /** Stops reading its output, until it is killed. */
   pause(): void
-  /** Ends it where it stands. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>
 }
 
@@ -313,7 +313,7 @@ function startListener(args: readonly string[], options: ListenerOptions): Liste
   let said = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n')
-    // What a killed process leaves half printed is no event.
+    // The last line of a killed process can be incomplete.
     rest = lines.pop() ?? ''
     events.push(...lines.map((line) => JSON.parse(line)))
   })
@@ -342,14 +342,14 @@ function startListener(args: readonly string[], options: ListenerOptions): Liste
 const newCursorFile = (): string => join(home, `${randomUUID()}.cursor`)
 const cursorIn = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '')
 
-/** What every example listener does, in whatever way it listens. `program` gives how Node runs it. */
+/** The tests of every example listener. `program` returns the arguments of Node that run it. */
 function testListener(program: () => Promise<readonly string[]>): void {
   let args: readonly string[]
   beforeAll(async () => {
     args = await program()
   })
 
-  /** Runs a listener from its first start on, and ends it. */
+  /** Starts a listener without a cursor file, and kills it after use. */
   async function withListener(
     options: Partial<ListenerOptions>,
     use: (listener: Listener, start: string) => Promise<void>,
@@ -368,7 +368,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     }
   }
 
-  test('hears every event once and in order, however often its connection is cut (decisions 8)', async () => {
+  test('receives every event once and in order, however often its connection is cut (decisions 8)', async () => {
     const proxy = await startProxy(game.baseUrl)
     try {
       await withListener({ url: proxy.url }, async (listener, start) => {
@@ -388,7 +388,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     }
   })
 
-  test('goes on from its cursor file when it is killed and started again; only what it was just printing comes again', async () => {
+  test('continues from its cursor file when it is killed and started again, and repeats at most one event per kill', async () => {
     const cursorFile = newCursorFile()
     const heard: string[] = []
     let kills = 0
@@ -415,7 +415,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     expect(heard.length - once.length).toBeLessThanOrEqual(kills)
   })
 
-  test('remembers only what its reader has, also when it is killed while nobody reads', async () => {
+  test('stores only cursors of events that its reader has, also when it is killed while its reader is stalled', async () => {
     const cursorFile = newCursorFile()
     const listener = startListener(args, { url: game.baseUrl, cursorFile })
     await until('it has its first cursor', async () => (await cursorIn(cursorFile)) !== '')
@@ -444,7 +444,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     expect(heard).toEqual((await storedAfter(game, start)).slice(0, heard.length))
   })
 
-  test('outlives a database that is away, and hears what is written afterwards', async () => {
+  test('survives an unreachable database, and receives what is written afterwards', async () => {
     const database = await createDatabase()
     const proxy = await startProxy(database.url)
     const server = await startGame({ DATABASE_URL: proxy.url })
@@ -453,7 +453,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
       await withListener({ url: link.url, key: server.platformKey }, async (listener) => {
         proxy.cut({ refuse: true })
         link.cut()
-        // Twice, so that it was asked while the database was away.
+        // Twice, so that one attempt was made while the database was unreachable.
         await until('it was sent away', () => listener.said.split('again in').length > 2)
         proxy.restore()
         const { playerId } = await untilWritten(server)
@@ -477,7 +477,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     return player ?? { playerId: '' }
   }
 
-  test('ends with code 1 and says why when trying again would not help', async () => {
+  test('ends with code 1 and prints the reason when a retry would not help', async () => {
     const { id, key } = await createPlatformKey(game.app.pool, game.projectId, 'viewer')
     const ends = async (listener: Listener): Promise<string> => {
       await until('it ends', () => listener.exitCode !== null)
@@ -515,8 +515,8 @@ const examples = {
 }
 for (const [title, name] of Object.entries(examples)) describe(title, () => testListener(() => example(name)))
 
-describe('an instance that is killed', () => {
-  test('has its listeners go on at the next one, once and in order, through three kills (decisions 8)', async () => {
+describe('the listeners of a killed instance', () => {
+  test('receive every event once and in order from the next instance, through three kills (decisions 8)', async () => {
     await buildService()
     const database = await createDatabase()
     const world = await createWorld(database.url)
@@ -567,9 +567,9 @@ describe('an instance that is killed', () => {
   })
 })
 
-describe.concurrent('a connection that has died without a word is noticed, and another taken', () => {
+describe.concurrent('a dead connection', () => {
   for (const [title, name] of Object.entries(examples)) {
-    test(`by ${title}`, async () => {
+    test(`is noticed and replaced by ${title}`, async () => {
       const server = await startGame()
       const proxy = await startProxy(server.baseUrl)
       const cursorFile = newCursorFile()
@@ -595,8 +595,8 @@ describe.concurrent('a connection that has died without a word is noticed, and a
   }
 })
 
-describe('the page for listeners', () => {
-  test('shows the example over server-sent events to the letter', () => {
+describe('docs/listeners.md', () => {
+  test('contains examples/listener-sse.mjs unchanged', () => {
     expect(blocks('js')).toContain(read('examples/listener-sse.mjs'))
   })
 
@@ -615,7 +615,7 @@ describe('the page for listeners', () => {
     expect(stdout).toBe('')
   })
 
-  test('has documents that are valid, and that are answered', async () => {
+  test('has valid GraphQL documents, and a history that continues live', async () => {
     const schema = buildSchema(read('schema.graphql'))
     const documents = blocks('graphql')
     expect(documents).toHaveLength(3)
@@ -633,7 +633,7 @@ describe('the page for listeners', () => {
   })
 
   const withoutCurl = spawnSync('curl', ['--version']).error === undefined ? '' : ': SKIPPED, there is no curl here'
-  test.skipIf(withoutCurl !== '')(`has commands that work as they stand${withoutCurl}`, async () => {
+  test.skipIf(withoutCurl !== '')(`has curl commands that work${withoutCurl}`, async () => {
     const player = await game.player()
     const start = await endOf(game)
     const commands = blocks('sh').filter((block) => block.startsWith('curl'))
@@ -666,7 +666,7 @@ describe('the page for listeners', () => {
     expect(own).toContain('"fromLevel":1,"toLevel":2,"xp":"1"}}}')
   })
 
-  test('names the tests that stand behind its promises', () => {
+  test('names tests that exist for its promises', () => {
     const [, table = ''] = read('docs/listeners.md').split('## Tests of each promise')
     const rows = [...table.matchAll(/^\|[^|]*\| `(test\/[^`]+)`: (.+) \|$/gm)]
     expect(rows.length).toBeGreaterThan(15)

@@ -10,7 +10,7 @@ export const storedCursor = (
   { position, occurred_at }: { readonly position: string; readonly occurred_at: Date },
 ): string => printCursor(environmentId, { position: BigInt(position), at: occurred_at.getTime() })
 
-/** The position of a cursor, which clients do not take apart. */
+/** The position in a cursor, which is opaque to clients. */
 export const positionOf = (cursor: string): number => Number(Buffer.from(cursor, 'base64url').toString().split(':')[2])
 
 /** A cursor without the time of its event. */

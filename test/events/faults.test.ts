@@ -15,11 +15,11 @@ import { positionOf } from './cursors.ts'
 import { climb, createFleet, type Fleet, listen, metric, range, ready, stream, subscribed } from './fleet.ts'
 
 const AWAY_MS = 10_000
-/** Events while Redis is away, and their subscribers. */
+/** Events around the time in which Redis is down, and their subscribers. */
 const AWAY = { events: atScale(2_000, 600), subscribers: atScale(100, 40) }
 const KILLS = atScale(50, 12)
 const STALLED_EVENTS = atScale(20_000, 8_000)
-/** A follower is a second behind the database while Redis is away; the rest is for a busy machine. */
+/** Without Redis, events arrive up to a second late. The rest is for a busy machine. */
 const LATE_MS = 4_000
 const MB = 2 ** 20
 const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url))
@@ -39,11 +39,11 @@ const becomes = (status: string, instances: readonly Service[]): Promise<void> =
     return health.every(({ body }) => body.status === status)
   })
 
-// Most of these wait: for Redis to come back, for a reader to be given up. So they wait together.
-describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, and never lost`, () => {
+// Most of these tests wait, for Redis to return or for a slow reader to be disconnected. So they run concurrently.
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}subscriptions`, () => {
   beforeAll(buildService)
 
-  it.concurrent(`while Redis is killed for 10 s during ${AWAY.events} events: ${AWAY.subscribers} subscribers hear each once, in order, within 2 s of its return, and no mutation fails (decisions 8)`, () =>
+  it.concurrent(`deliver ${AWAY.events} events to ${AWAY.subscribers} subscribers once and in order while Redis is killed for 10 s, within 2 s of its return, and no mutation fails (decisions 8)`, () =>
     withFleet(async (fleet) => {
       const { events: count, subscribers } = AWAY
       const instances = await Promise.all([fleet.start(), fleet.start()])
@@ -56,7 +56,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       await Promise.all(instances.map((instance) => subscribed(instance, subscribers / 2)))
       await becomes('ready', instances)
 
-      // They are written evenly, a little longer than Redis is away: before, all the while, and after.
+      // The writes are spread evenly, from before Redis is killed until after it has returned.
       const began = performance.now()
       let written = 0
       const work = Promise.all(
@@ -69,7 +69,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
           }
         }),
       )
-      // A failure shows at the end; until then it must not be taken for unheard.
+      // A failure is reported when `work` is awaited. Until then it must not count as an unhandled rejection.
       work.catch(() => undefined)
       await until('the first are written', () => written > count / 20)
       await fleet.redis.kill()
@@ -92,7 +92,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       expect(instances.map(({ exit }) => exit)).toEqual([undefined, undefined])
     }))
 
-  it.concurrent('while Redis is frozen: no call waits for it, /readyz says so, and nothing comes twice when it thaws (decisions 8)', () =>
+  it.concurrent('deliver events once and in order while Redis is frozen and after it: no call waits, and /readyz is degraded meanwhile (decisions 8)', () =>
     withFleet(async (fleet) => {
       const { redis, platformKey } = fleet
       const [a, b] = await Promise.all([fleet.start(), fleet.start()])
@@ -114,7 +114,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       expect(sinceLast()).toBeLessThan(LATE_MS)
       await becomes('degraded', [a, b])
 
-      // Who begins to follow now, and an instance that starts now.
+      // A new subscription, and a new instance.
       const c = await fleet.start()
       followers.push(...[b, c].map((instance) => listen(instance, { token: platformKey, variables })))
       await until('they hear it, too', heard)
@@ -127,7 +127,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       for (const { positions } of followers) expect(positions).toEqual(range(start + 1, start + 120))
     }))
 
-  it.concurrent('while Redis lets nobody publish or subscribe: /readyz says so, and it is used again once it does (decisions 8)', () =>
+  it.concurrent('deliver events once and in order while Redis forbids to publish and subscribe: /readyz is degraded, and Redis is used again once it allows them (decisions 8)', () =>
     withFleet(async (fleet) => {
       const { redis, platformKey } = fleet
       const instances = await Promise.all([fleet.start(), fleet.start()])
@@ -156,7 +156,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       expect(listener.positions).toEqual(range(start + 1, start + 40))
     }))
 
-  it.concurrent('while nothing listens at REDIS_URL: instances start, and use it once it is there (decisions 8)', () =>
+  it.concurrent('deliver events once and in order while nothing listens at REDIS_URL: instances start, and use Redis once it is up (decisions 8)', () =>
     withFleet(async (fleet) => {
       await fleet.redis.kill()
       const instances = await Promise.all([fleet.start(), fleet.start()])
@@ -187,7 +187,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       expect(listener.positions).toEqual(range(start + 1, start + 70))
     }))
 
-  it.concurrent('when an instance stands still for longer than anybody may be silent: its listeners stay, and are told what they missed (decisions 8)', () =>
+  it.concurrent('survive a freeze of their instance that is longer than the ping timeout, and then deliver the missed events (decisions 8)', () =>
     withFleet(async (fleet) => {
       const [frozen, writer] = await Promise.all([fleet.start(), fleet.start()])
       const player = await fleet.climber()
@@ -210,7 +210,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
         expect([positions, closed]).toEqual([range(start + 1, start + 100), undefined])
     }))
 
-  it.concurrent(`when a writer is killed ${KILLS} times between COMMIT and the signal: every committed event is told once, in order (decisions 8)`, () =>
+  it.concurrent(`deliver every committed event once and in order when a writer is killed ${KILLS} times between COMMIT and the signal (decisions 8)`, () =>
     withFleet(async (fleet) => {
       const readers = await Promise.all([fleet.start(), fleet.start()])
       const start = await fleet.end()
@@ -225,21 +225,21 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       const killOften = async (): Promise<void> => {
         for (const _ of times(KILLS / 2, String)) acknowledged += await writeUntilKilled(fleet)
       }
-      // Two at a time: what one leaves untold stands between the events of the other.
+      // Two writers at a time: the unsignalled events of one lie between the events of the other.
       await Promise.all([killOften(), killOften()])
       const stored = await fleet.stored(start)
       expect(stored).toEqual(range(start + 1, start + stored.length))
-      // Each left at least the group behind that it was killed over.
+      // Each killed writer had committed at least one group that it did not acknowledge.
       expect(stored.length - acknowledged).toBeGreaterThanOrEqual(KILLS)
       await until('all is heard', () => followers.every(({ positions }) => positions.length >= stored.length))
       for (const { positions } of followers) expect(positions).toEqual(stored)
     }))
 
-  it.concurrent(`when readers stall during ${STALLED_EVENTS} events: 48 others lose nothing, memory is bounded, and the slow are closed (1013) and go on from their cursor (decisions 8)`, () =>
+  it.concurrent(`disconnect stalled readers (1013) during ${STALLED_EVENTS} events: 48 others lose nothing, memory is bounded, and the stalled ones continue from their cursor (decisions 8)`, () =>
     withFleet(async (fleet) => {
       const count = STALLED_EVENTS
       const perRun = 100
-      // Long names, so that what waits for one slow reader would be tens of megabytes.
+      // Long names, so that the backlog of one slow reader would be tens of megabytes.
       const gift = (index: number) => `gift-${index}-${'x'.repeat(100)}`
       const gifts = times(perRun - 1, (index) => ({
         id: gift(index),
@@ -255,7 +255,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
       const ask = { token: fleet.platformKey, variables: after }
 
       const all = times(8, () => listen(reader, ask))
-      // A small machine could not receive a million messages beside it: these hear of one node each.
+      // Each of these receives the events of one node only: a small machine could not receive a million messages.
       const query = `subscription ($environment: String, $after: String, $nodeId: String) {
         events(environment: $environment, after: $after, nodeId: $nodeId) { cursor } }`
       const some = times(40, (index) => listen(reader, { ...ask, query, variables: { ...after, nodeId: gift(index) } }))
@@ -298,7 +298,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
         'the streams are let go',
         async () => (await metric(reader, 'tierway_subscriptions')) === readers + slow.length,
       )
-      // A socket's close cannot be seen before it reads: ten seconds, and a look each second.
+      // A paused socket does not see its close, which is due after ten seconds, plus a check each second.
       await pause(written + 13_000 - performance.now())
       watching = false
       await watch
@@ -310,8 +310,8 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
         `memory grew by ${((highest - before) / MB).toFixed(0)} MB from ${(before / MB).toFixed(0)} MB; the slow had ${Math.min(...had)} to ${Math.max(...had)} events when they were closed`,
       )
       expect(Math.max(...had)).toBeLessThan(count)
-      // All that the slow did not take would be half as much again, and more. Others that fall behind for a while hold
-      // a page each.
+      // The whole backlog of the slow readers would take at least half as much again. Others that fall behind for a
+      // while hold a page each.
       expect(highest - before).toBeLessThan((count / 50) * MB)
 
       for (const { positions } of [...slow.slice(0, 1), ...slowStreams.slice(0, 1)]) {
@@ -328,7 +328,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}events are late at most, an
     }))
 })
 
-/** Runs a process that writes until it is killed in the midst of it; says how many events it was told are written. */
+/** Runs a process that writes until it kills itself. Returns how many of its events were acknowledged. */
 async function writeUntilKilled({ world, redis, environmentId }: Fleet): Promise<number> {
   const child = spawn(process.execPath, [WRITER], {
     env: {
@@ -352,7 +352,7 @@ async function writeUntilKilled({ world, redis, environmentId }: Fleet): Promise
   return output.length
 }
 
-/** A stream of server-sent events whose answer is not read until it is told to. */
+/** A stream of server-sent events whose response is not read before `resume`. */
 function stallingStream(
   { baseUrl }: Service,
   { token, query, variables }: { token: string; query: string; variables: Record<string, unknown> },

@@ -24,7 +24,7 @@ const LEVELS = 1_000
 const CASCADE = 100
 const DEADLINE_MS = 30_000
 
-/** Many instances of the service as it is shipped, on one database and one Redis of the test's own. */
+/** Instances of the built service, on one database and one Redis that belong to the test. */
 export interface Fleet {
   readonly world: World
   readonly redis: RedisServer
@@ -43,12 +43,12 @@ export interface Fleet {
   cursorAt(position: number): string
   /** The last position of the stream. */
   end(): Promise<number>
-  /** Every position of the stream after one, as the database has it. */
+  /** The positions in the database after this one. */
   stored(after?: number): Promise<number[]>
   close(): Promise<void>
 }
 
-/** Builds the service, and makes what its instances share. None runs yet. */
+/** Builds the service, and creates what its instances share. Starts none. */
 export async function createFleet(): Promise<Fleet> {
   await buildService()
   const database = await createDatabase()
@@ -181,43 +181,43 @@ export interface Ask {
   /** A player's access token or a platform key. */
   readonly token?: string
   readonly sdkKey?: string
-  /** A subscription whose events have a `cursor`; cursors alone unless given. Null opens a socket and asks nothing. */
+  /** A subscription whose events have a `cursor`, by default nothing else. Null opens a socket without an operation. */
   readonly query?: string | null
   readonly variables?: Record<string, unknown>
-  /** Over server-sent events: where a stream that broke goes on. */
+  /** Over server-sent events: the cursor from which a broken stream continues. */
   readonly lastEventId?: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
   readonly onEvent?: (event: any) => void
 }
 
-/** Somebody who subscribes, over either way. */
+/** A subscriber over either protocol. */
 export interface Listener {
-  /** The positions of the events heard, in the order in which they came. */
+  /** The positions of the received events, in order of arrival. */
   readonly positions: readonly number[]
-  /** Waits until so many were heard. */
+  /** Waits until this many events have arrived. */
   heard(count: number): Promise<void>
   /** The errors that came instead of events. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into errors of every shape.
   readonly errors: readonly any[]
-  /** How it ended; a stream of server-sent events has neither code nor reason. */
+  /** How it ended. A stream of server-sent events has code 0 and no reason. */
   readonly closed: { readonly code: number; readonly reason: string } | undefined
-  /** Breaks the connection without a word. */
+  /** Breaks the connection without a closing handshake. */
   terminate(): void
 }
 
 export interface SocketListener extends Listener {
   /** Whether its credentials were accepted. */
   readonly acknowledged: boolean
-  /** Takes nothing more from the network, so that it waits on the other side. */
+  /** Stops reading from the network, so that the data waits in the service. */
   pause(): void
   resume(): void
-  /** Ends its subscription and its socket in good order. */
+  /** Completes its subscription and closes its socket. */
   close(): void
 }
 
 /**
- * Subscribes over a WebSocket, as `graphql-transport-ws` says. It looks no further into a message than it must, so that
- * many of these fit beside the service on a small machine.
+ * Subscribes with the protocol `graphql-transport-ws`. Parses as little of each message as it can, so that many of
+ * these fit beside the service on a small machine.
  */
 export function listen({ baseUrl }: Service, ask: Ask): SocketListener {
   const { token, sdkKey, query = CURSORS, variables = {} } = ask
@@ -309,7 +309,7 @@ export function stream({ baseUrl }: Service, ask: Ask): Listener {
   }
 }
 
-/** What a listener has heard. */
+/** The events and errors that a listener has received. */
 function createRecord({ onEvent }: Ask) {
   const positions: number[] = []
   const errors: unknown[] = []

@@ -24,7 +24,7 @@ import {
 
 const production = { environment: 'production' }
 
-describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one stream`, () => {
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`, () => {
   let fleet: Fleet
   let a: Service
   let b: Service
@@ -57,7 +57,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
     return listener
   }
 
-  it('hears on one what is written on another, well before the look at Postgres each second (decisions 8)', async () => {
+  it('delivers on one instance what another writes, well before the check of Postgres each second (decisions 8)', async () => {
     const player = await fleet.climber()
     const listener = follow(b, await fleet.end())
     await subscribed(b, 1)
@@ -73,7 +73,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
     expect(median).toBeLessThan(200)
   })
 
-  it('keeps one subscription per environment and instance in Redis, by name, while somebody follows (decisions 8)', async () => {
+  it('has one subscription to one Redis channel per environment and instance, while it has subscribers (decisions 8)', async () => {
     const { pool } = fleet.world
     const second = await createProject(pool, { name: 'Second', environments: ['production'] })
     const { key } = await createPlatformKey(pool, second.projectId, 'viewer')
@@ -98,7 +98,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
     await until('nobody is subscribed', async () => (await ask('CHANNELS')).length === 0)
   })
 
-  it('resolves an event once for 200 who ask in the same words, wherever they have been (decisions 8)', async () => {
+  it('resolves an event once for 200 subscribers with the same document, whatever their cursors (decisions 8)', async () => {
     const player = await fleet.climber()
     const start = await fleet.end()
     for (const _ of range(1, 10)) await climb(a, player)
@@ -118,12 +118,12 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
     for (const { after, listener } of followers) expect(listener.positions).toEqual(range(after + 1, start + 110))
   })
 
-  it('hears each of 200 events that are caused on another right after a cursor was given there (decisions 8)', async () => {
+  it('delivers each of 200 events that another instance writes right after it issued the cursor (decisions 8)', async () => {
     const player = await fleet.climber()
     const query = 'subscription ($after: String) { onLevelUp(after: $after) { cursor toLevel } }'
     let other: Listener | undefined
     for (const round of range(1, 200)) {
-      // In the first half the listener is each time the first on its instance, which begins to follow the stream with it.
+      // In the first half, each listener is the only one on its instance, which starts to follow the stream with it.
       if (round === 101) other = follow(b, await fleet.end())
       const { data } = await graphql(a, fleet.platformKey, '{ streamCursor(environment: "production") }')
       const levels: number[] = []
@@ -137,7 +137,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
     await other?.heard(100)
   })
 
-  it('numbers the events of 32 writers 1 to N in commit order, whatever is refused, rolled back, broken or idle beside them (decisions 8)', async () => {
+  it('numbers the events of 32 writers 1 to N in commit order, beside refused, rolled back, broken and idle transactions (decisions 8)', async () => {
     const { pool, env } = fleet.world
     const steps = 20
     const players = await Promise.all(times(32, fleet.climber))
@@ -184,7 +184,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
     let writing = true
     let rolledBack = 0
     let broken = 0
-    /** Takes positions, writes events there, and takes it all back. */
+    /** Takes positions, writes events at them, and rolls back. */
     async function rollBack(client: pg.Client): Promise<void> {
       for (; writing; rolledBack += 1) {
         await client.query('BEGIN')
@@ -237,14 +237,14 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
     for (const { player_id: playerId, level, at } of rows) {
       const call = calls.get(`${playerId} ${level}`)
       if (!call) throw new Error('an event that nobody caused')
-      // None was sent after one that stands behind it had been answered.
+      // No call was sent after the call of a later event had been answered.
       expect(call.sent).toBeLessThan(next.answered)
       expect(at).toBeLessThanOrEqual(next.at)
       next = { at, answered: Math.min(next.answered, call.answered) }
     }
   })
 
-  it('joins 500 reconnects at random places, to random instances, while events are written (decisions 8)', async () => {
+  it('has no gap and no duplicate over 500 reconnects at random cursors to random instances while events are written (decisions 8)', async () => {
     const perPlayer = 100
     const players = await Promise.all(times(8, fleet.climber))
     const count = players.length * perPlayer
@@ -262,7 +262,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}many instances tell one str
         const some = Math.min(1 + random(24), count - heard.length)
         await listener.heard(some)
         leave(listener)
-        // Whatever else has come is taken for lost on its way, and comes again.
+        // Further events count as lost in transit, and arrive again.
         heard.push(...listener.positions.slice(0, some))
         reconnects += 1
       }

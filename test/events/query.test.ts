@@ -60,7 +60,7 @@ const nodesOf = ({ edges }: Connection): Event[] => edges.map(({ node }) => node
 const cursorsOf = ({ edges }: Connection): string[] => edges.map(({ cursor }) => cursor)
 const cursorAt = ({ environmentId }: Game, position: number | bigint): string => cursorOf(environmentId, position)
 
-/** Every event of a page and of all that follow it in its direction, in ascending order. */
+/** The events of a page and of all further pages in its direction, in ascending order. */
 async function readAll(server: Game, args: Args, key = server.platformKey): Promise<Event[]> {
   const backwards = typeof args.last === 'number'
   const pages: Event[][] = []
@@ -83,9 +83,7 @@ async function stored({ app, environmentId }: Game): Promise<string[]> {
   return rows.map((row) => storedCursor(environmentId, row))
 }
 
-/**
- * Writes events past the service, as it would have written them at these times: one each, from the next position on.
- */
+/** Writes one event for each of these times directly to the database, as the service would have. */
 async function write({ app, environmentId }: Game, moments: readonly Date[]): Promise<void> {
   await app.pool.query(
     `WITH moved AS (
@@ -131,7 +129,7 @@ beforeAll(async () => {
       await player.post('/sdk/v1/battlepass/claim', { ...two, nodeId, level: 1, track: 'free' })
     }
   }
-  // Known times, some events at one and the same: at a microsecond past a whole millisecond, as Postgres has them.
+  // Known times, with microseconds as in Postgres. Some events share a time.
   await game.app.pool.query(
     "UPDATE events SET occurred_at = now() - interval '1 day' + (position / 3) * interval '7 minutes 1 microsecond'",
   )
@@ -144,7 +142,7 @@ beforeAll(async () => {
 afterAll(() => game?.stop())
 
 describe('the history of a stream (decisions 8)', () => {
-  it('is every event in the order of the stream, each once, with the stream’s own cursors', async () => {
+  it('has every event once, in the order of the stream, with the cursors of the stream', async () => {
     const page = await read(game, { first: 200 })
     expect(played.length).toBeGreaterThan(30)
     expect(cursorsOf(page)).toEqual(await stored(game))
@@ -160,7 +158,7 @@ describe('the history of a stream (decisions 8)', () => {
     )
   })
 
-  it('tells each event as the subscription tells it, to the last member', async () => {
+  it('has each event exactly as a subscription sends it', async () => {
     const live = game.subscribe(game.platformKey, LIVE, { ...production, after: cursorAt(game, 0) })
     expect(await live.take(played.length)).toEqual(played)
     await live.close()
@@ -175,7 +173,7 @@ describe('the history of a stream (decisions 8)', () => {
     ])
   })
 
-  it('comes twenty at a time unless asked, up to 200, from either end and always in ascending order', async () => {
+  it('has pages of 20 events by default and of up to 200, from either end, always in ascending order', async () => {
     const at = (from: number, to?: number) => played.slice(from, to)
     expect(nodesOf(await read(game))).toEqual(at(0, 20))
     expect(nodesOf(await read(game, { first: 1 }))).toEqual(at(0, 1))
@@ -194,7 +192,7 @@ describe('the history of a stream (decisions 8)', () => {
     expect(nodesOf(await read(game, { after: played[4].cursor, before: played[3].cursor }))).toEqual([])
   })
 
-  it('of a stream without events is empty and ends at a cursor to go on from', async () => {
+  it('of a stream without events is empty, and has an endCursor to continue from', async () => {
     for (const size of [{}, { first: 5 }, { last: 5 }]) {
       const { edges, pageInfo } = await read(game, { environment: 'staging', ...size })
       expect(edges).toEqual([])
@@ -204,7 +202,7 @@ describe('the history of a stream (decisions 8)', () => {
   })
 })
 
-describe('paging through a history while events are written (decisions 8)', () => {
+describe('paging through a history (decisions 8)', () => {
   /** Runs beside four writers that create some hundred players a second. */
   async function whileWriting<T>(server: Game, use: () => Promise<T>): Promise<T> {
     let writing = true
@@ -219,14 +217,14 @@ describe('paging through a history while events are written (decisions 8)', () =
     }
   }
 
-  it('gives every event once and in order, forwards to an end that moves', () =>
+  it('returns every event once and in order while events are written, forwards to a moving end', () =>
     withGame(async (server) => {
       const seen = await whileWriting(server, async () => {
         const cursors: string[] = []
         for (let after: string | null = null; cursors.length < 1_000; ) {
           const page = await read(server, { first: 7, after })
           cursors.push(...cursorsOf(page))
-          // An empty page, too, ends at a cursor to go on from.
+          // An empty page, too, has a cursor to continue from.
           after = page.pageInfo.endCursor
         }
         return cursors
@@ -234,7 +232,7 @@ describe('paging through a history while events are written (decisions 8)', () =
       expect(seen).toEqual((await stored(server)).slice(0, seen.length))
     }))
 
-  it('gives every event once and in order, backwards from the latest to the first', () =>
+  it('returns every event once and in order while events are written, backwards from the latest to the first', () =>
     withGame(async (server) => {
       await write(server, Array<Date>(1_000).fill(new Date()))
       const seen = await whileWriting(server, () => readAll(server, { last: 7 }))
@@ -243,7 +241,7 @@ describe('paging through a history while events are written (decisions 8)', () =
       expect(cursors).toEqual((await stored(server)).slice(0, cursors.length))
     }))
 
-  it('tells truly whether there is more in its direction, at every size of page', async () => {
+  it('says correctly whether there are more pages in its direction, at every page size', async () => {
     const few = played.slice(0, 12)
     const before = played[12].cursor
     for (const size of times(13, (index) => index + 1)) {
@@ -261,7 +259,7 @@ describe('the filters of a history', () => {
   const handles = ['onStart', 'onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', 'onNothing']
   const time = ({ occurredAt }: Event) => Date.parse(occurredAt)
 
-  /** What a filter must keep, said in JavaScript. */
+  /** The filter, written in JavaScript. */
   function keeps(args: Args): (event: Event) => boolean {
     const { types, handles: named, scenarioId, nodeId, playerId, from, to } = args as Record<string, Event>
     return (event) =>
@@ -274,7 +272,7 @@ describe('the filters of a history', () => {
       (!to || time(event) < Date.parse(to))
   }
 
-  it('each alone keep what a filter over all events keeps', async () => {
+  it('each alone select what the same filter in JavaScript selects', async () => {
     const filters: Args[] = [
       { types: ['PLAYER_CREATED'] },
       { types: ['CROSSING'] },
@@ -299,7 +297,7 @@ describe('the filters of a history', () => {
     }
   })
 
-  it('combined in any way keep what a filter over all events keeps, from either end', async () => {
+  it('combined in any way select what the same filter in JavaScript selects, from either end', async () => {
     const some = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined, freq: 1 })
     const moments = played.flatMap((event) => [-1, 0, 1].map((offset) => new Date(time(event) + offset).toISOString()))
     const anyFilter = fc.record({
@@ -325,7 +323,7 @@ describe('the filters of a history', () => {
     )
   })
 
-  it('take the first moment in and leave the last one out, to the millisecond', async () => {
+  it('include `from` and exclude `to`, to the millisecond', async () => {
     for (const { occurredAt } of played) {
       const later = new Date(Date.parse(occurredAt) + 1).toISOString()
       const same = played.filter((event) => event.occurredAt === occurredAt)
@@ -333,7 +331,7 @@ describe('the filters of a history', () => {
       expect(await readAll(game, { from: occurredAt, first: 200 })).toEqual(played.filter(keeps({ from: occurredAt })))
       expect(await readAll(game, { to: occurredAt, last: 200 })).toEqual(played.filter(keeps({ to: occurredAt })))
     }
-    // One moment in other words.
+    // The same moment with another offset.
     const [, middle] = [played[0], played[20]]
     const expected = nodesOf(await read(game, { from: middle.occurredAt }))
     const inBerlin = new Date(Date.parse(middle.occurredAt) + 3_600_000).toISOString().replace('Z', '+01:00')
@@ -347,14 +345,14 @@ describe('the filters of a history', () => {
   })
 })
 
-describe('a history refuses clearly', () => {
+describe('a request for a history', () => {
   async function faultsOf(args: Args): Promise<unknown> {
     const { errors } = await query(game, args)
     return [errors?.[0]?.extensions.code ?? 'none', errors?.[0]?.extensions.details]
   }
   const invalid = (path: string) => ['INVALID_REQUEST', [{ path, message: expect.any(String) }]]
 
-  it('sizes of pages that make no sense or are over 200, and both ends at once', async () => {
+  it('is refused with page sizes outside 1 to 200, and with both `first` and `last`', async () => {
     for (const size of [201, 1_000_000, 2 ** 31 - 1, 0, -1, -(2 ** 31)]) {
       expect([size, await faultsOf({ first: size })]).toEqual([size, invalid('first')])
       expect([size, await faultsOf({ last: size })]).toEqual([size, invalid('last')])
@@ -363,14 +361,14 @@ describe('a history refuses clearly', () => {
     for (const size of ['20', 1.5, 2 ** 31]) expect(codeOf(await query(game, { first: size }))).toBe('INVALID_REQUEST')
   })
 
-  it('a range of time that ends before it begins, or as it does', async () => {
+  it('is refused with a range of time whose end is not after its start', async () => {
     const [from, to] = ['2026-12-01T00:00:00Z', '2026-11-30T23:59:59.999Z']
     expect(await faultsOf({ from, to })).toEqual(invalid('to'))
     expect(await faultsOf({ from, to: from })).toEqual(invalid('to'))
     expect(await faultsOf({ from, to: '2026-12-01T01:00:00+01:00' })).toEqual(invalid('to'))
   })
 
-  it('what is no date and time of RFC 3339: a day alone, no offset, a day that is not in the calendar', async () => {
+  it('is refused with a time that is not a date and time of RFC 3339', async () => {
     const junk = [
       '',
       'yesterday',
@@ -392,7 +390,7 @@ describe('a history refuses clearly', () => {
     }
   })
 
-  it('what is no cursor, whichever argument it is in, by the name of that argument', async () => {
+  it('is refused with an invalid cursor, and the error names its argument', async () => {
     const env = game.environmentId
     const junk = [
       '',
@@ -411,7 +409,7 @@ describe('a history refuses clearly', () => {
     }
   })
 
-  it('cursors of another stream and of the future with CURSOR_EXPIRED', async () => {
+  it('is refused with cursors of another stream and of the future as CURSOR_EXPIRED', async () => {
     expect(codeOf(await query(game, { after: cursorOf(game.stagingId, 1n) }))).toBe('CURSOR_EXPIRED')
     expect(codeOf(await query(game, { before: cursorOf(game.stagingId, 1n) }))).toBe('CURSOR_EXPIRED')
     expect(codeOf(await query(game, { after: cursorAt(game, 10n ** 12n) }))).toBe('CURSOR_EXPIRED')
@@ -419,7 +417,7 @@ describe('a history refuses clearly', () => {
     expect(nodesOf(await read(game, { after: cursorAt(game, played.length) }))).toEqual([])
   })
 
-  it('names, handles and ids that could not be in any event', async () => {
+  it('is refused with ids that no event can have, and never fails for a handle', async () => {
     const bad: [Args, string][] = [
       [{ scenarioId: '\0' }, 'scenarioId'],
       [{ scenarioId: '' }, 'scenarioId'],
@@ -437,8 +435,8 @@ describe('a history refuses clearly', () => {
   })
 })
 
-describe('who may read a history (decisions 1, 8)', () => {
-  it('a player reads its own events only, and is refused another’s', async () => {
+describe('access to a history (decisions 1, 8)', () => {
+  it('lets a player read its own events only, and refuses those of another player', async () => {
     for (const player of [a, b]) {
       const own = played.filter(({ playerId }) => playerId === player.playerId)
       expect(own.length).toBeGreaterThan(5)
@@ -456,7 +454,7 @@ describe('who may read a history (decisions 1, 8)', () => {
     }
   })
 
-  it('a platform key of any role reads its own project, and must name the environment', async () => {
+  it('lets a platform key of any role read its own project, and requires the environment', async () => {
     for (const role of ['viewer', 'operator', 'admin'] as const) {
       expect(await readAll(game, { first: 200 }, await game.key(role))).toEqual(played)
     }
@@ -472,7 +470,7 @@ describe('who may read a history (decisions 1, 8)', () => {
     expect(codeOf(await ask(otherKey, { ...production, after: played[0].cursor }))).toBe('CURSOR_EXPIRED')
   })
 
-  it('nobody reads without credentials, or while banned', async () => {
+  it('is refused without valid credentials, and to a banned player', async () => {
     expect(codeOf(await game.graphql(null, HISTORY, production))).toBe('INVALID_TOKEN')
     expect(codeOf(await game.graphql('twplat_junk', HISTORY, production))).toBe('INVALID_TOKEN')
     const banned = await game.player()
@@ -481,8 +479,8 @@ describe('who may read a history (decisions 1, 8)', () => {
   })
 })
 
-describe('a history and the live stream are joined by a cursor', () => {
-  it('with nothing lost or repeated in two hundred rounds of concurrent writes (decisions 8)', () =>
+describe('a subscription from the end of a history', () => {
+  it('loses and repeats nothing in two hundred rounds of concurrent writes (decisions 8)', () =>
     withGame(async (server) => {
       let writing = true
       const writers = times(4, async () => {
@@ -506,13 +504,13 @@ describe('a history and the live stream are joined by a cursor', () => {
       expect(new Set(rounds.map((seen) => seen.at(-1))).size).toBeGreaterThan(150)
     }))
 
-  it('also when the history is empty: its end is the end of the stream, and what follows is heard', async () => {
+  it('receives all later events when the history is empty', async () => {
     for (const _ of times(20, String)) {
       const player = await game.player()
       const narrowed = { ...production, playerId: player.playerId, handles: ['onStart', 'onLevelUp'] }
       const { edges, pageInfo } = await read(game, { ...narrowed, last: 50 })
       expect(edges).toEqual([])
-      // Before the subscription is asked for: it has to be replayed.
+      // Before the subscription is opened, so that the event has to be replayed.
       const runId = await player.start('season')
       const live = game.subscribe(game.platformKey, LIVE, { ...narrowed, after: pageInfo.endCursor })
       expect(await live.next()).toMatchObject({ handle: 'onStart', runId })
@@ -527,7 +525,7 @@ describe('a history and the live stream are joined by a cursor', () => {
 describe('retention (decisions 8)', () => {
   const long = (count: number, days: number): Date[] => Array<Date>(count).fill(new Date(Date.now() - days * DAY_MS))
 
-  it('removes what is older, the oldest first, and tells how many; what is left is one piece', () =>
+  it('removes the older events only, and returns how many', () =>
     withGame(async (server) => {
       await write(server, [...long(30, 31), ...long(20, 29)])
       expect(await purgeOldEvents(server.app.pool, 32)).toBe(0)
@@ -538,7 +536,7 @@ describe('retention (decisions 8)', () => {
       expect(await purgeOldEvents(server.app.pool, 28)).toBe(20)
     }))
 
-  it('takes a bounded number at a time, of every stream its own', () =>
+  it('removes a bounded number of events of each stream at a time', () =>
     withGame(async (server) => {
       await write(server, long(12_000, 40))
       await write({ ...server, environmentId: server.stagingId }, [...long(3, 40), ...long(2, 1)])
@@ -553,7 +551,7 @@ describe('retention (decisions 8)', () => {
       ])
     }))
 
-  it('refuses a cursor whose next events are gone, in a history as in a subscription, and takes the next one', () =>
+  it('expires a cursor whose next event was removed, in a history and in a subscription, but not the next cursor', () =>
     withGame(async (server) => {
       await write(server, [...long(10, 31), ...long(10, 1)])
       await purgeOldEvents(server.app.pool, 30)
@@ -585,7 +583,7 @@ describe('retention (decisions 8)', () => {
       expect(cursorsOf(await read(server, { from: '2020-01-01T00:00:00Z' }))).toEqual(kept)
     }))
 
-  it('leaves a way back to whoever comes too late: all that is kept, page by page, and then live', () =>
+  it('lets a client whose cursor expired read all kept events, page by page, and then live', () =>
     withGame(async (server) => {
       await write(server, [...long(300, 31), ...long(500, 1)])
       await purgeOldEvents(server.app.pool, 30)
@@ -604,7 +602,7 @@ describe('retention (decisions 8)', () => {
       expect(caughtUp).toEqual(await stored(server))
     }))
 
-  it('of all events leaves the end of the stream, from which it goes on', () =>
+  it('of all events keeps the end of the stream, from which a subscription continues', () =>
     withGame(async (server) => {
       await write(server, long(10, 31))
       await purgeOldEvents(server.app.pool, 30)
@@ -618,7 +616,7 @@ describe('retention (decisions 8)', () => {
       await live.close()
     }))
 
-  it('while a history is read never makes a gap in a page, nor widens a range of time', () =>
+  it('causes no gap in a page or a range of time that is read meanwhile', () =>
     withGame(async (server) => {
       const count = 4_000
       const start = Date.now() - 20 * DAY_MS
@@ -652,7 +650,7 @@ describe('retention (decisions 8)', () => {
             const expected = [1, 2, 3].map((step) => cursorAt(server, position + step))
             if (JSON.stringify(cursors) !== JSON.stringify(expected)) wrong.push({ position, cursors })
           } else {
-            // Well behind the edge, so that none of its events can be gone.
+            // Well after the edge, so that none of its events can have been removed.
             const at = Math.min(position + 300, count - 1)
             const from = new Date(start + at * 1_000).toISOString()
             const { data, errors } = await ofGame(server, server.platformKey, { ...production, from, first: 1 })

@@ -19,14 +19,14 @@ const event: StreamEvent = {
   follows: null,
 }
 
-describe.skipIf(withoutRedis)(`${withoutRedis}the number of the database in REDIS_URL`, () => {
+describe.skipIf(withoutRedis)(`${withoutRedis}the database number in REDIS_URL`, () => {
   let redis: RedisServer
   beforeAll(async () => {
     redis = await startRedis()
   })
   afterAll(() => redis?.remove())
 
-  it('keeps the signals of two deployments apart, whose environments have the same ids', async () => {
+  it('separates the signals of deployments whose environments have the same ids', async () => {
     const buses = ['', '/0', '/1', '/2', '/2'].map((number) => createRedisBus({ url: `${redis.url}${number}` }))
     await until('all are connected', () => buses.every((bus) => bus.isConnected()))
     const heard = await Promise.all(
@@ -38,7 +38,7 @@ describe.skipIf(withoutRedis)(`${withoutRedis}the number of the database in REDI
       }),
     )
     for (const [index, bus] of buses.entries()) bus.publish([{ ...event, position: BigInt(index) }])
-    // Each hears itself at once; what comes over Redis comes in the order in which it was published.
+    // A bus receives its own signals at once, and those over Redis in the order in which they were published.
     const sorted = () => heard.map((positions) => [...positions].sort())
     await until(
       'those of one number have heard each other',

@@ -21,8 +21,8 @@ const QUERY = `query ($environment: String, $after: String, $before: String) {
 
 const codesOf = ({ errors }: Pick<Listener, 'errors'>) => errors.map((error) => error.extensions?.code ?? error)
 
-describe.skipIf(withoutRedis !== '')(`${withoutRedis}after a restore`, () => {
-  it('listeners that heard lost events end with CURSOR_EXPIRED over WebSocket and SSE, and every cursor of a lost event is refused, on all instances (decisions 8)', async () => {
+describe.skipIf(withoutRedis !== '')(`${withoutRedis}a restore`, () => {
+  it('ends subscriptions that sent lost events with CURSOR_EXPIRED over WebSocket and SSE, and expires every cursor of a lost event, on all instances (decisions 8)', async () => {
     const fleet = await createFleet()
     try {
       const { platformKey: token, environmentId, world } = fleet
@@ -86,7 +86,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}after a restore`, () => {
           expect([node.errors, node.data.node]).toEqual([undefined, null])
           for (const listener of asked) listener.terminate()
         }
-        // Restored events are still there, and so is a cursor of them.
+        // Restored events are still there, and their cursors are valid.
         const back = [
           listen(instance, { token, variables: { ...production, after: kept } }),
           stream(instance, { token, variables: { ...production, after: untimed(kept) } }),
@@ -105,13 +105,13 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}after a restore`, () => {
   })
 })
 
-describe('after each of many restores', () => {
-  it(`a listener that was not told CURSOR_EXPIRED has heard exactly what the database has (decisions 8; seed ${SEED})`, async () => {
+describe('each of many restores', () => {
+  it(`leaves every listener with exactly the events of the database, or with CURSOR_EXPIRED (decisions 8; seed ${SEED})`, async () => {
     const { chance, pick, next } = createRandom(SEED, 1)
     const below = (count: number): number => Math.floor(next() * count)
     const game = await startGame()
     const { environmentId } = game
-    // The second hears no signals: it reads the stream each second.
+    // The second instance receives no signals: it reads the stream each second.
     const quiet = createSubscriptions({ pool: game.app.pool, bus: createLocalBus() })
     const instances = [game.app.subscriptions, quiet]
     const write = async (count: number) => {
@@ -153,7 +153,7 @@ describe('after each of many restores', () => {
   })
 })
 
-/** A listener that returns with its last cursor, and begins anew when it is told that this is expired. */
+/** A listener that returns with its last cursor, and starts over when that cursor is expired. */
 function createVisitor(environmentId: string, onExpired: () => void) {
   const first = cursorAt(environmentId, 0)
   let start = first
@@ -193,7 +193,7 @@ function createVisitor(environmentId: string, onExpired: () => void) {
     get heard() {
       return heard
     },
-    /** True when the last event that was heard is this one. A listener that ended has heard nothing. */
+    /** True when this is the last event that was received. Always false for a listener that has ended. */
     isAt: (cursor: string | undefined) => end !== undefined && (heard.at(-1) ?? start) === (cursor ?? first),
     leave() {
       end?.()

@@ -55,14 +55,14 @@ interface Frame {
 
 interface Stream {
   readonly response: Response
-  /** All that has come. */
+  /** Everything that has arrived. */
   readonly text: string
   readonly ended: boolean
-  /** The next frame that is no comment; undefined at the end. */
+  /** The next frame other than a comment. Undefined at the end. */
   next(): Promise<Frame | undefined>
-  /** The events of so many frames. */
+  /** The events of the next `count` frames. */
   take(count: number): Promise<Event[]>
-  /** Reads on to the end. */
+  /** Reads to the end, and returns all text. */
   end(): Promise<string>
   close(): void
 }
@@ -75,7 +75,7 @@ interface StreamOptions {
   readonly headers?: Record<string, string>
 }
 
-/** Opens a stream with fetch, as a listener would, and cuts what comes into frames. */
+/** Opens a stream with fetch, as a listener would, and splits it into frames. */
 async function open(token: string | null, options: StreamOptions = {}): Promise<Stream> {
   const { baseUrl = game.baseUrl, method = 'POST', query = QUERY, variables = production, headers = {} } = options
   const abort = new AbortController()
@@ -153,7 +153,7 @@ const subscriptions = async (): Promise<number> => (await game.app.metrics.subsc
 const endOf = async (): Promise<string> =>
   (await game.graphql(game.platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor
 
-/** The events after a cursor, as the history tells them. */
+/** The events after a cursor, from the history. */
 async function historyAfter(after: string, token = game.platformKey, variables: object = production): Promise<Event[]> {
   const { data, errors } = await game.graphql(token, HISTORY, { ...variables, after, last: 200 })
   if (errors) throw new Error(JSON.stringify(errors))
@@ -177,7 +177,7 @@ async function tokenFor(
     .sign(await importJWK({ ...key }, 'EdDSA'))
 }
 
-/** Three events with a text that would break a frame. */
+/** Causes four events. The text in two of them would break a frame. */
 async function play(player: TestPlayer): Promise<void> {
   const runId = await player.start('season')
   for (const source of ['quest', '\n\nevent: complete\ndata:\n\n', 'é\r\n: 🎮\u2028']) {
@@ -185,7 +185,7 @@ async function play(player: TestPlayer): Promise<void> {
   }
 }
 
-/** Many long events at once, written past the service; of one player, if it is given. */
+/** Writes many long events directly to the database, all of one player if it is given. */
 async function fill({ app, environmentId }: Game, count: number, bytes: number, playerId?: string): Promise<void> {
   await app.pool.query(
     `WITH moved AS (
@@ -200,7 +200,7 @@ async function fill({ app, environmentId }: Game, count: number, bytes: number, 
 }
 
 describe('a stream of server-sent events on the wire (decisions 8)', () => {
-  it('is one comment at once, then each event as id, event and data, to the byte, by POST and by GET', async () => {
+  it('is one comment, then each event as id, event and data, byte for byte, by POST and by GET', async () => {
     const player = await game.player()
     const after = await endOf()
     await play(player)
@@ -222,13 +222,13 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
         'text/event-stream',
         'no-cache',
       ])
-      // nginx gathers what passes unless told otherwise.
+      // nginx buffers responses by default.
       expect(headers.get('x-accel-buffering')).toBe('no')
       stream.close()
     }
   })
 
-  it('tells an event while it happens, in frames of one event each', async () => {
+  it('sends each event when it happens, in a frame of its own', async () => {
     const player = await game.player()
     const stream = await open(player.token, { variables: {} })
     expect(stream.text).toBe('')
@@ -242,7 +242,7 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
     stream.close()
   })
 
-  it('leaves nothing behind for a reader that has gone before its answer began', async () => {
+  it('leaves no subscription behind when its reader disconnects before the response begins', async () => {
     await until('nobody listens', async () => (await subscriptions()) === 0)
     const { port } = new URL(game.baseUrl)
     const body = JSON.stringify({ query: CURSORS, variables: production })
@@ -267,7 +267,7 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
         (await keys.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'platform_keys'::regclass")).rowCount
       await until('all of them are waited for', async () => (await waiting()) === sockets.length)
       await Promise.all(sockets.map((socket) => once(socket.resetAndDestroy(), 'close')))
-      // Whatever the service does in the same turn comes after what the connections told.
+      // When this call is answered, the service has seen that the connections were reset.
       await game.request('GET', '/livez')
       await keys.query('COMMIT')
     } finally {
@@ -284,8 +284,8 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
   })
 })
 
-describe('a stream that is resumed (decisions 8)', () => {
-  it('goes on after Last-Event-ID, which is a later word than the `after` of its address', async () => {
+describe('a resumed stream (decisions 8)', () => {
+  it('continues after Last-Event-ID, which overrides `after`', async () => {
     const player = await game.player()
     const start = await endOf()
     await play(player)
@@ -304,10 +304,10 @@ describe('a stream that is resumed (decisions 8)', () => {
       const cases: [string, object, Event[]][] = [
         [second.cursor, {}, events.slice(2)],
         [first.cursor, { after: null }, events.slice(1)],
-        // An address of long ago, or one that leads further: what the reader has is what counts.
+        // `after` of another stream, or a later cursor: Last-Event-ID overrides both.
         [first.cursor, { after: cursorAt(game.stagingId, 0n) }, events.slice(1)],
         [first.cursor, { after: events[3].cursor }, events.slice(1)],
-        // None at all is what an empty one says.
+        // An empty Last-Event-ID counts as none.
         ['', {}, events],
       ]
       for (const [lastEventId, more, expected] of cases) {
@@ -318,7 +318,7 @@ describe('a stream that is resumed (decisions 8)', () => {
     }
   })
 
-  it('misses nothing and repeats nothing, however often its connection breaks', async () => {
+  it('misses and repeats nothing, however often its connection breaks', async () => {
     const proxy = await startProxy(game.baseUrl)
     try {
       const start = await endOf()
@@ -330,7 +330,7 @@ describe('a stream that is resumed (decisions 8)', () => {
       let streams = 0
       while (streams < 40) {
         const lastEventId = heard.at(-1)
-        // The address stays that of the beginning, as with a reader that knows only how to come back.
+        // The request stays the same, as in a browser that reconnects. Only Last-Event-ID changes.
         const stream = await open(game.platformKey, {
           baseUrl: proxy.url.replace(/\/$/, ''),
           method: streams % 2 === 0 ? 'POST' : 'GET',
@@ -344,11 +344,11 @@ describe('a stream that is resumed (decisions 8)', () => {
             const frame = await stream.next()
             if (frame?.id === undefined) break
             heard.push(frame.id)
-            // Bytes that the connection carries are lost with it.
+            // Bytes in transit are lost with the connection.
             if (count === enough) proxy.cut()
           }
         } catch {
-          // The connection broke: it is taken up again.
+          // The connection broke. The next round reconnects.
         }
       }
       writing = false
@@ -366,7 +366,7 @@ describe('a stream that is resumed (decisions 8)', () => {
   })
 })
 
-describe('a stream ends with the right of its caller (decisions 1)', () => {
+describe('a stream whose caller loses access (decisions 1)', () => {
   const act = async (field: string, playerId: string) => {
     const { errors } = await game.graphql(
       game.platformKey,
@@ -376,7 +376,7 @@ describe('a stream ends with the right of its caller (decisions 1)', () => {
     expect(errors).toBeUndefined()
   }
 
-  /** How long the stream lasts after this, in milliseconds; it must end by itself, in words. */
+  /** The milliseconds from `happens` to the end of the stream. It must end with `event: complete`. */
   async function endsAfter(stream: Stream, happens: () => Promise<unknown>): Promise<number> {
     await until('it is open', async () => (await subscriptions()) > 0)
     await happens()
@@ -392,7 +392,7 @@ describe('a stream ends with the right of its caller (decisions 1)', () => {
     return JSON.parse(frame?.data ?? '').errors[0].extensions.code
   }
 
-  it('within two seconds of a ban and of a deletion, and the next one says why', async () => {
+  it('ends within two seconds of a ban and of a deletion, and the next stream is refused with the reason', async () => {
     for (const [field, code] of [
       ['banPlayer', 'PLAYER_BANNED'],
       ['deletePlayer', 'PLAYER_DELETED'],
@@ -402,14 +402,14 @@ describe('a stream ends with the right of its caller (decisions 1)', () => {
       const stream = await open(player.token, { variables: {} })
       expect(await endsAfter(stream, () => act(field, player.playerId))).toBeLessThan(WITHIN_MS)
       expect(await codeOf(player.token)).toBe(code)
-      // Nobody else's ends.
+      // Streams of other players stay open.
       await bystander.start('season')
       expect((await other.take(1))[0]).toMatchObject({ handle: 'onStart', playerId: bystander.playerId })
       other.close()
     }
   })
 
-  it('within two seconds of the logout that ends its login, and of the end of all logins', async () => {
+  it('ends within two seconds of the logout of its login, and of the end of all logins', async () => {
     const [one, two] = [(await game.login({ player: 'ada' })).body, (await game.login({ player: 'ada' })).body]
     const [first, second] = [
       await open(one.accessToken, { variables: {} }),
@@ -426,7 +426,7 @@ describe('a stream ends with the right of its caller (decisions 1)', () => {
     expect(await endsAfter(second, () => act('endSessions', data.me.playerId))).toBeLessThan(WITHIN_MS)
   })
 
-  it('within two seconds of the revocation of its platform key, and the next one is refused', async () => {
+  it('ends within two seconds of the revocation of its platform key, and the next stream is refused', async () => {
     const { id, key: platformKey } = await createPlatformKey(game.app.pool, game.projectId, 'viewer')
     const stream = await open(platformKey)
     const revoke = () => game.app.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [id])
@@ -434,7 +434,7 @@ describe('a stream ends with the right of its caller (decisions 1)', () => {
     expect(await codeOf(platformKey, production)).toBe('INVALID_TOKEN')
   })
 
-  it('within two seconds of the end of its token', async () => {
+  it('ends within two seconds of the expiry of its token', async () => {
     const token = await tokenFor(await game.player(), 3_000)
     const pausedBefore = pausedTime()
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
@@ -448,7 +448,7 @@ describe('a stream ends with the right of its caller (decisions 1)', () => {
 })
 
 describe.concurrent('a stream', () => {
-  it('that nothing happens on has a comment every twelve seconds, and stays open', async () => {
+  it('without events has a comment every twelve seconds, and stays open', async () => {
     const stream = await open((await game.player()).token, { variables: {} })
     const opened = performance.now()
     void stream.end().catch(() => undefined)
@@ -464,7 +464,7 @@ describe.concurrent('a stream', () => {
     expect(ended).toBe(false)
   })
 
-  /** A connection that asks for the stream, and reads nothing after its beginning until it is told to. */
+  /** A connection that subscribes, and reads nothing after the first chunk before `resume`. */
   async function ask(
     server: Game,
     after: string,
@@ -504,16 +504,16 @@ describe.concurrent('a stream', () => {
   const sentBy = async ({ app }: Game): Promise<number> => (await app.metrics.eventsSent.get()).values[0]?.value ?? 0
 
   it(
-    'whose reader takes nothing is let go after ten seconds, and the reader sees it and comes back with its cursor',
+    'whose reader reads nothing for ten seconds is disconnected, and the reader continues from its cursor',
     () =>
       withGame(async (server, zero) => {
-        // Far more than the network holds between the two.
+        // Far more than the network buffers.
         const count = 1_000
         await fill(server, count, 40_000)
-        // A stream is what a subscription gives, whatever its reader says that it takes.
+        // A subscription is answered with a stream for any Accept.
         const slow = await Promise.all(['text/event-stream', '*/*'].map((accept) => ask(server, zero, { accept })))
         const paused = performance.now()
-        // Others are told meanwhile.
+        // Other readers receive their events meanwhile.
         const cursorsAfter = async (lastEventId: string, some: number) => {
           const headers = { 'last-event-id': lastEventId }
           const stream = await open(server.platformKey, { baseUrl: server.baseUrl, query: CURSORS, headers })
@@ -530,7 +530,7 @@ describe.concurrent('a stream', () => {
         for (const { socket, text, ends } of slow) {
           socket.resume()
           await until('the connection ends', () => ends.includes('close'))
-          // What did arrive is whole up to the last frame, whose id leads on.
+          // The events that arrived are complete up to the last frame. The stream continues from its id.
           const ids = [...text().matchAll(/id: (\S+)\nevent: next\ndata: .*\n\n/g)].map(([, id]) => id ?? '')
           expect([ids.length > 0, ids.length < count]).toEqual([true, true])
           arrived += ids.length
@@ -539,14 +539,14 @@ describe.concurrent('a stream', () => {
             times(count, (index) => cursorAt(server.environmentId, index + 1)),
           )
         }
-        // What waited for them in the service: of each the event on its way, the one behind it, and the one in the
+        // The service held few events for each reader: the one being sent, the one behind it, and the one in the
         // making.
         expect(sent - arrived).toBeLessThanOrEqual(2 * 4)
       }),
     120_000,
   )
 
-  it('whose reader takes nothing keeps the service no longer than two seconds from stopping', async () => {
+  it('whose reader reads nothing does not delay the stop of the service by its ten seconds', async () => {
     const server = await startGame()
     await fill(server, 1_000, 40_000)
     const slow = await ask(server, cursorAt(server.environmentId, 0n))
@@ -557,16 +557,16 @@ describe.concurrent('a stream', () => {
     })
     const started = performance.now()
     await server.stop()
-    // It would be let go after ten for itself.
+    // Without the stop, it would be disconnected after ten seconds.
     expect(performance.now() - started).toBeLessThan(8_000)
     slow.socket.destroy()
   })
 
-  it('whose token ends in the middle of a replay ends in words, and another token goes on with it', async () => {
+  it('whose token expires during a replay ends with `event: complete`, and another token continues it', async () => {
     const server = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
     try {
       const player = await server.player()
-      // The event of its creation, and far more than the network holds.
+      // The event of its creation, and far more than the network buffers.
       const count = 1_000
       await fill(server, count - 1, 40_000, player.playerId)
       const token = await tokenFor(player, 3_000, server)
@@ -591,7 +591,7 @@ describe.concurrent('a stream', () => {
     }
   })
 
-  it('whose next events pass retention before they are read says CURSOR_EXPIRED, and does not fall silent', () =>
+  it('whose next events are removed before they are read ends with CURSOR_EXPIRED', () =>
     withGame(async (server, zero) => {
       await fill(server, 1_200, 40_000)
       const slow = await ask(server, zero)
@@ -604,7 +604,7 @@ describe.concurrent('a stream', () => {
       slow.socket.destroy()
     }))
 
-  it('whose replay the database fails says so, with nothing of the error', () =>
+  it('whose replay fails in the database ends with INTERNAL_ERROR, without details of the failure', () =>
     withGame(async (server, zero) => {
       await fill(server, 1_200, 40_000)
       const slow = await ask(server, zero)
@@ -619,7 +619,7 @@ describe.concurrent('a stream', () => {
     }))
 })
 
-describe('what is refused comes as one event with errors and the end of the stream', () => {
+describe('a refused stream', () => {
   const refusal = (code: string, details?: object[]) => ({
     errors: [expect.objectContaining({ extensions: { code, ...(details && { details }) } })],
   })
@@ -639,7 +639,7 @@ describe('what is refused comes as one event with errors and the end of the stre
   const badCursor = [{ path: 'after', message: 'must be a cursor that this service gave' }]
 
   for (const method of ['POST', 'GET'] as const) {
-    it(`over ${method}: cursors that are none or cannot be honoured, wherever they stand`, async () => {
+    it(`over ${method} is one event with errors and the end, for invalid and expired cursors in \`after\` and Last-Event-ID`, async () => {
       const future = cursorAt(game.environmentId, 10n ** 9n)
       const foreign = cursorAt(game.stagingId, 0n)
       const ask = (after: string | null, lastEventId?: string) =>
@@ -657,7 +657,7 @@ describe('what is refused comes as one event with errors and the end of the stre
       }
     })
 
-    it(`over ${method}: callers without a right, and what is not understood`, async () => {
+    it(`over ${method} is one event with errors and the end, for callers without access and invalid documents`, async () => {
       const [one, two] = [await game.player(), await game.player()]
       const ask = (token: string | null, query: string, variables: Record<string, unknown> = {}) =>
         answerTo(token, { method, query, variables })
@@ -689,7 +689,7 @@ describe('a browser on another origin', () => {
       headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': headers },
     })
 
-  it('that is listed may ask with its token and Last-Event-ID, and read the stream and its errors', async () => {
+  it('that is listed can send its token and Last-Event-ID, and read the stream and its errors', async () => {
     const { status, headers } = await preflight(ORIGIN, 'authorization,content-type,last-event-id')
     const allowed = headers.get('access-control-allow-headers')?.split(/, */) ?? []
     expect([status, headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN])
@@ -708,7 +708,7 @@ describe('a browser on another origin', () => {
     }
   })
 
-  it('that is not listed is allowed nothing', async () => {
+  it('that is not listed gets no Access-Control-Allow-Origin', async () => {
     const origin = 'https://evil.example'
     expect((await preflight(origin, 'last-event-id')).headers.get('access-control-allow-origin')).toBeNull()
     const stream = await open(game.platformKey, { headers: { origin } })

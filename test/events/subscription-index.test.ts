@@ -7,7 +7,7 @@ import { EVERY_EVENT } from './filters.ts'
 
 const NAMES = ['a', 'b', 'c', 'a\nb', 'b/c', '']
 
-// Few names, so that filters overlap, and are equal, often.
+// Few names, so that filters often overlap or are equal.
 const name = fc.constantFrom(...NAMES)
 const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null, freq: 2 })
 const setOf = <T>(of: fc.Arbitrary<T>, maxLength: number) =>
@@ -45,7 +45,7 @@ function add(index: SubscriptionIndex<Subscriber>, given: EventFilter): Subscrib
   return Object.assign(subscriber, { topic: index.add(given, subscriber) })
 }
 
-/** Whom an event wakes, each as often as it is woken. */
+/** The subscribers that an event wakes, each as often as it is woken. */
 function woken(index: SubscriptionIndex<Subscriber>, one: StreamEvent): Subscriber[] {
   const found: Subscriber[] = []
   index.visit(one, ({ subscriptions }) => found.push(...subscriptions))
@@ -53,7 +53,7 @@ function woken(index: SubscriptionIndex<Subscriber>, one: StreamEvent): Subscrib
 }
 
 describe('the index of subscriptions (decisions 8)', () => {
-  it('wakes exactly those that the plain filter lets through, each once, whoever came and left before', () => {
+  it('wakes exactly the subscriptions whose filter matches, each once, after any additions and removals', () => {
     const step = fc.oneof(fc.record({ add: filter }), fc.record({ remove: fc.nat() }), fc.record({ tell: event }))
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 120 }), (steps) => {
@@ -77,7 +77,7 @@ describe('the index of subscriptions (decisions 8)', () => {
     )
   })
 
-  it('finds a filter of every shape by its fields, and no other', () => {
+  it('finds a filter of any combination of fields, and none that differs in one field', () => {
     const told: StreamEvent = {
       environmentId: 'e',
       position: 1n,
@@ -110,7 +110,7 @@ describe('the index of subscriptions (decisions 8)', () => {
     }
   })
 
-  it('is empty after 100,000 subscriptions came and left, a thousand at a time', () => {
+  it('is empty after 100,000 subscriptions were added and removed, a thousand at a time', () => {
     const index = new SubscriptionIndex<Subscriber>()
     let count = 0
     let largest = 0

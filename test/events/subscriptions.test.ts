@@ -30,7 +30,7 @@ import { EVERY_EVENT } from './filters.ts'
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
 type Event = any
 
-/** What both ways of subscribing give. */
+/** A subscription over either protocol. */
 interface Subscriber {
   next(): Promise<Event>
   take(count: number): Promise<Event[]>
@@ -160,14 +160,14 @@ async function codeOf(subscriber: Subscriber): Promise<string> {
 const cursorOf = async (token: string, variables: Record<string, unknown> = {}): Promise<string> =>
   (await game.graphql(token, 'query ($environment: String) { streamCursor(environment: $environment) }', variables))
     .data.streamCursor
-/** A point of a stream whose event's time is not known. */
+/** A position without the time of its event. */
 const at = (position: bigint) => ({ position, at: null })
 const endOf = () => cursorOf(game.platformKey, production)
 
 const add = (player: TestPlayer, runId: string, amount: number | bigint, at = place) =>
   player.post('/sdk/v1/battlepass/xp', { ...at, runId, amount, source: 'quest' })
 
-/** The events table from a position on, as cursors. */
+/** The cursors of the stored events after a cursor. */
 async function stored(afterCursor: string): Promise<string[]> {
   const { rows } = await game.app.pool.query(
     'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
@@ -210,7 +210,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
       expect(Math.abs(Date.now() - Date.parse(completed.occurredAt))).toBeLessThan(60_000)
     })
 
-    it('give playerCreated, and all of it as events in the order of the stream', async () => {
+    it('give playerCreated, and through `events` all events in the order of the stream', async () => {
       const after = await endOf()
       const created = subscribe(
         game.platformKey,
@@ -231,7 +231,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
       expect(events.map(({ cursor }) => cursor)).toEqual(await stored(after))
     })
 
-    it('are narrowed by scenario, node, player, handles and types, alone and together', async () => {
+    it('are filtered by scenario, node, player, handles and types, alone and together', async () => {
       const after = await endOf()
       const [a, b] = [await game.player(), await game.player()]
       for (const player of [a, b]) {
@@ -273,7 +273,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
       }
     })
 
-    it('show a player its own events only, and refuse it another’s', async () => {
+    it('show a player its own events only, and refuse those of another player', async () => {
       const [a, b] = [await game.player(), await game.player()]
       const after = await endOf()
       const [runOfA, runOfB] = [await a.start('season'), await b.start('season')]
@@ -293,7 +293,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
       expect(await codeOf(withoutCredentials(subscribe))).toBe('INVALID_TOKEN')
     })
 
-    it('need the environment of a platform key’s own project', async () => {
+    it('require an environment of its own project from a platform key', async () => {
       expect(await codeOf(subscribe(game.platformKey, ALL))).toBe('INVALID_REQUEST')
       expect(await codeOf(subscribe(game.platformKey, ALL, { environment: 'elsewhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
       expect(await codeOf(subscribe(otherKey, ALL, { environment: 'staging' }))).toBe('ENVIRONMENT_NOT_FOUND')
@@ -312,7 +312,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
       expect(seen).toEqual([])
     })
 
-    it('refuse a cursor of another stream, of the future, past retention, and what is no cursor', async () => {
+    it('refuse a cursor of another stream or of the future, an invalid cursor, and more than 100 handles', async () => {
       const future = cursorAt(game.environmentId, 10n ** 9n)
       for (const after of [cursorAt(stagingId, 0n), future]) {
         expect(await codeOf(subscribe(game.platformKey, ALL, { ...production, after }))).toBe('CURSOR_EXPIRED')
@@ -340,7 +340,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
 }
 
 function withoutCredentials(subscribe: typeof overSocket): Subscriber {
-  // A socket with bad credentials is closed before it may ask; one without any is answered.
+  // A socket with invalid credentials is closed. One without credentials is answered.
   if (subscribe === overSse) return overSse('junk', ALL)
   const client = createClient({
     url: `${game.baseUrl.replace('http', 'ws')}/graphql`,
@@ -356,7 +356,7 @@ function withoutCredentials(subscribe: typeof overSocket): Subscriber {
 }
 
 describe('retention', () => {
-  it('refuses a cursor whose next events are gone, also when nothing newer is there, and keeps the newest', async () => {
+  it('expires a cursor whose next event was removed, also in an emptied stream, but not the cursor of its end', async () => {
     const aged = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
     try {
       await Promise.all(times(10, () => aged.player()))
@@ -403,8 +403,8 @@ describe('retention', () => {
   })
 })
 
-describe('a cursor and the live stream are joined without a gap, a duplicate or a change of order (decisions 8)', () => {
-  it('from several cut points, over both ways, while sixteen writers keep writing', async () => {
+describe('a subscription after a cursor (decisions 8)', () => {
+  it('receives every event once and in order from several cursors, over both protocols, while sixteen writers write', async () => {
     const writers = await Promise.all(times(16, () => game.player()))
     await game.publish('long', scenario([passNode('pass', { levels: times(200, (index) => index), tiers: [] })], []))
     const runs = await Promise.all(writers.map((writer) => writer.start('long')))
@@ -433,7 +433,7 @@ describe('a cursor and the live stream are joined without a gap, a duplicate or 
     }
   })
 
-  it('hears each of a hundred events that are caused right after its cursor was given', async () => {
+  it('receives each of a hundred events that happen right after its cursor was issued', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     await add(player, runId, 1)
@@ -454,7 +454,7 @@ describe('a cursor and the live stream are joined without a gap, a duplicate or 
     expect(seen).toEqual(times(100, (index) => index + 2))
   })
 
-  it('numbers events 1 to N in commit order while sixteen writers write and a transaction idles beside them', async () => {
+  it('receives events in commit order, numbered 1 to N, while sixteen writers write and a transaction idles', async () => {
     const idle = new pg.Client({ connectionString: game.databaseUrl })
     await idle.connect()
     await idle.query('BEGIN')
@@ -481,7 +481,7 @@ describe('a cursor and the live stream are joined without a gap, a duplicate or 
     )
     for (const { events: count, first, last, ordered } of rows)
       expect({ first, last, ordered }).toEqual({ first: 1, last: count, ordered: true })
-    // Each player's own events stand in the order in which its calls were answered.
+    // The events of each player are in the order in which its calls were answered.
     for (const { playerId } of writers) {
       const levels = events.filter((event) => event.playerId === playerId && event.handle === 'onLevelUp')
       expect(levels.map(({ data }) => data.toLevel)).toEqual([2, 3, 4, 5])
@@ -489,8 +489,8 @@ describe('a cursor and the live stream are joined without a gap, a duplicate or 
   })
 })
 
-describe('a subscription is let go of', () => {
-  it('when it is completed, when its socket is closed or broken, and when a stream is cancelled', async () => {
+describe('a subscription', () => {
+  it('is released when it is completed, when its socket breaks, and when its stream is cancelled', async () => {
     const player = await game.player()
     const url = `${game.baseUrl.replace('http', 'ws')}/graphql`
     const connectionParams = { authorization: `Bearer ${player.token}` }
@@ -523,12 +523,12 @@ describe('a subscription is let go of', () => {
     await client.dispose()
   })
 
-  it('when it was refused: nothing is counted', async () => {
+  it('is not counted when it was refused', async () => {
     for (const subscribe of Object.values(ways)) await codeOf(subscribe(game.platformKey, ALL))
     expect(await subscriptions()).toBe(0)
   })
 
-  it('so that its environment is no longer listened to, even when nothing ever arrived', async () => {
+  it('leaves the bus when it is the last of its environment, also without events', async () => {
     const { bus, count } = countingBus()
     const opened = createSubscriptions({ pool: game.app.pool, bus })
     const filter = EVERY_EVENT
@@ -555,7 +555,7 @@ describe('a subscription is let go of', () => {
     await expect(open()).rejects.toThrow('unavailable')
   })
 
-  it('when the database fails it in the middle of a replay', async () => {
+  it('is released when the database fails during its replay', async () => {
     const broken = await startGame()
     const { bus, count } = countingBus()
     const opened = createSubscriptions({ pool: broken.app.pool, bus })
@@ -579,8 +579,8 @@ describe('a subscription is let go of', () => {
   })
 })
 
-describe('followers do not wait for each other', () => {
-  it('serves the quick at once while a slow one takes nothing', async () => {
+describe('subscriptions at different speeds', () => {
+  it('do not wait for one that reads nothing', async () => {
     const player = await game.player()
     await game.publish('many', scenario([passNode('pass', { levels: times(900, (index) => index), tiers: [] })], []))
     const runId = await player.start('many')
@@ -606,13 +606,13 @@ describe('followers do not wait for each other', () => {
     slow.terminate()
   })
 
-  it('takes turns: of twenty that come back at once for 6,000 events, nobody has all before the others have most', async () => {
+  it('take turns: when one of twenty has replayed its 6,000 events, all others have more than half of theirs', async () => {
     const count = 6_000
     const server = await startGame()
     try {
       const { app, environmentId } = server
       const follow = (after: bigint) => app.subscriptions.open({ environmentId, after: at(after), filter: EVERY_EVENT })
-      // One that is there already sees to it that all of them are at hand.
+      // An earlier subscription ensures that all events are in memory.
       const first = await follow(0n)
       await app.pool.query(
         `WITH moved AS (UPDATE streams SET position = $2::int WHERE environment_id = $1)
@@ -626,7 +626,7 @@ describe('followers do not wait for each other', () => {
       let whenOneHasAll: number[] | undefined
       await Promise.all(
         heard.map(async (_, index) => {
-          // Each in a turn of its own, as calls come.
+          // Each starts in a turn of its own, as calls do.
           await new Promise((resolve) => setImmediate(resolve))
           const events = await follow(0n)
           for (const _ of times(count, String)) {
@@ -646,7 +646,7 @@ describe('followers do not wait for each other', () => {
 })
 
 describe('subscriptions that fell behind together', () => {
-  it('read each page of the stream once', async () => {
+  it('share the reads of each page of the stream', async () => {
     const count = 3_000
     const reads: string[] = []
     const query = (statement: pg.QueryConfig) => {
@@ -676,23 +676,23 @@ describe('subscriptions that fell behind together', () => {
       }),
     )
     await behind.close()
-    // Kept for a second: a slow machine may read some of them twice.
+    // Pages are kept for a second: a slow machine can read some of them twice.
     expect(new Set(reads).size).toBe(pages)
     expect(reads.length).toBeLessThanOrEqual(2 * pages)
   })
 })
 
-describe('a player that comes back to a long stream', () => {
+describe('a player that returns to a long stream', () => {
   const OWN = 'subscription ($after: String) { events(after: $after) { cursor } }'
 
-  it('hears its own events once and in order from wherever it was, and nobody else’s are read for it', async () => {
+  it('receives its own events once and in order from any cursor, without reads of the events of others', async () => {
     const database = await createDatabase()
     const proxy = await startProxy(database.url)
     const server = await startGame({ DATABASE_URL: proxy.url })
     try {
       const { app, environmentId } = server
       const player = await server.player()
-      // More than two pages of its own, each among nine of others.
+      // More than two pages of its own events, each event among nine of others.
       const others = 10_800
       const bytes = 1_000
       await app.pool.query(
@@ -722,7 +722,7 @@ describe('a player that comes back to a long stream', () => {
       expect(await hear(zero, first.length)).toEqual(first)
       expect(proxy.answered - before).toBeLessThan((others * bytes) / 2)
 
-      // It comes back again and again, also to places of others, while all of them play on.
+      // It returns again and again, also with cursors of other players' events, while all of them play.
       await server.publish('climb', scenario([passNode('pass', { levels: times(300, (xp) => xp), tiers: [] })], []))
       const runId = await player.start('climb')
       let writing = true
@@ -761,8 +761,8 @@ describe('a player that comes back to a long stream', () => {
   })
 })
 
-describe('signals that are lost', () => {
-  it('make events late, by the quiet check, and never lost: another instance commits and tells nobody', async () => {
+describe('lost signals', () => {
+  it('delay events until the periodic check, and lose none, when another instance commits without signals', async () => {
     const player = await game.player()
     const after = await endOf()
     const subscriber = overSocket(player.token, ALL, { after })
@@ -772,7 +772,7 @@ describe('signals that are lost', () => {
     expect(await subscriber.next()).toMatchObject({ handle: 'onStart', runId })
     expect(elapsed()).toBeLessThan(4_000)
 
-    // Writers on both instances at once: one stream, heard whole.
+    // Writers on both instances at once: the stream arrives complete.
     const [here, there] = [
       (async () => {
         for (const _ of times(40, String)) await game.player()
@@ -788,7 +788,7 @@ describe('signals that are lost', () => {
     expect((await all.take(expected.length)).map(({ cursor }) => cursor)).toEqual(expected)
   })
 
-  it('read nothing of the past when they come before the end of the stream is known: what follows is heard', async () => {
+  it('cause no read of past events when they are noticed before the end of the stream is known', async () => {
     const { app, environmentId } = game
     const reads: unknown[] = []
     const query = (statement: pg.QueryConfig) => {
@@ -796,7 +796,7 @@ describe('signals that are lost', () => {
       return app.pool.query(statement)
     }
     const local = createLocalBus()
-    // As when Redis comes back, or another instance commits much, while somebody begins to listen.
+    // As when Redis returns, or another instance commits much, while a subscription is opened.
     const bus: Bus = {
       ...local,
       async subscribe(id, listener) {
@@ -815,7 +815,7 @@ describe('signals that are lost', () => {
     await opened.close()
   })
 
-  it('cost little while the database cannot be read, however far the others run ahead, and all is heard in order', async () => {
+  it('cost little while the database does not answer and 60,000 later signals arrive, and all events follow in order', async () => {
     const count = 60_000
     const proxy = await startProxy(game.databaseUrl)
     const pool = createPool({ url: proxy.url, connections: 4, onError: () => undefined })
@@ -849,7 +849,7 @@ describe('signals that are lost', () => {
         occurredAt: row.occurred_at,
         follows: null,
       }))
-      // The first is lost, so that all the others wait.
+      // The first signal is lost, so that all others wait.
       const began = performance.now()
       for (const signal of signals.slice(1)) bus.publish([signal])
       expect(performance.now() - began).toBeLessThan(2_000)

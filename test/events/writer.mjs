@@ -1,6 +1,6 @@
-// A writer that is nothing but the engine and the bus of the built service, so that it starts quickly. It creates
-// players, eight at a time, and prints a dot for each that is acknowledged. In the very moment after one of its groups
-// is committed, and before anybody is told, it is killed as nothing can prevent or prepare for.
+// A writer with only the group commit and the bus of the built service, so that it starts quickly. It creates players,
+// eight at a time, and prints a dot for each that is acknowledged. It kills itself right after the group number
+// LAST_GROUP is committed, before the events are published and the calls are acknowledged.
 import { createGroupCommit } from '../../dist/commit/group-commit.js'
 import { createPool } from '../../dist/db/pool.js'
 import { Stream } from '../../dist/events/append.js'

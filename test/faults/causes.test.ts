@@ -36,8 +36,8 @@ const ready = async (): Promise<{ status: number; body: unknown }> => {
   return { status: response.status, body: await response.json() }
 }
 
-describe('a Postgres that breaks a promise', () => {
-  it('is refused in production while it runs with fsync=off', async () => {
+describe('a Postgres with unsuitable settings', () => {
+  it('is refused at the start when it runs with fsync=off and REQUIRE_FSYNC is true', async () => {
     const started = spawnService({ ...world.env, REQUIRE_FSYNC: 'true' })
     service = started
     expect(await started.exited).toEqual({ code: 1, signal: null })
@@ -47,7 +47,7 @@ describe('a Postgres that breaks a promise', () => {
     expect(started.errors + started.output).not.toContain('    at ')
   })
 
-  it('is named in the log where that is allowed', async () => {
+  it('is reported in the log when REQUIRE_FSYNC is false', async () => {
     service = await startService(world.env)
     for (const name of ['fsync', 'full_page_writes']) {
       expect(service.output).toContain(
@@ -56,7 +56,7 @@ describe('a Postgres that breaks a promise', () => {
     }
   })
 
-  it('leaves the service ready and says so in /readyz while it takes no writes', async () => {
+  it('leaves the service ready and is reported in /readyz while it refuses writes', async () => {
     service = await startService(world.env)
     expect(await ready()).toEqual({ status: 200, body: { status: 'ready' } })
     await stopService(service)
@@ -90,9 +90,9 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis that cannot be used
   it.each([
     ['nothing listens', 'redis://127.0.0.1:1', 'ECONNREFUSED'],
     ['the password is wrong', 'redis://tierway:wrong@HOST', 'WRONGPASS'],
-    ['the user may not publish', 'redis://reader:secret-of-redis@HOST', 'NOPERM'],
+    ['the user is not allowed to publish', 'redis://reader:secret-of-redis@HOST', 'NOPERM'],
     ['its certificate is not trusted', 'rediss://TLS', 'self-signed certificate'],
-  ])('is logged with its cause in one line, without its password: %s', async (_title, url, cause) => {
+  ])('is logged in one line with its cause, without its password: %s', async (_title, url, cause) => {
     await redis.ask('ACL', 'SETUSER', 'reader', 'on', '>secret-of-redis', '+@connection', '+info', '+ping')
     service = await startService({
       ...world.env,

@@ -26,7 +26,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}an instance whose clock is 
     ['an hour behind', -HOUR_MS],
     ['an hour ahead', HOUR_MS],
   ] as const) {
-    it(`${way} leaves the ledgers of xp and wallets in the order of the calls, page by page`, async () => {
+    it(`keeps the ledgers of xp and wallets in the order of the calls, page by page: ${way}`, async () => {
       const right = await fleet.start()
       const wrong = await fleet.start({ NODE_OPTIONS: `--import ${SHIFT}`, CLOCK_SHIFT_MS: String(shiftMs) })
       const [{ time }] = wrong.output

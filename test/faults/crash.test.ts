@@ -30,7 +30,7 @@ let proxy: PostgresProxy
 let world: World
 /** The service that runs now; null while it is down. */
 let service: Service | null = null
-/** A second one on the same database, for the tests that need it. */
+/** A second service on the same database, for the tests that need it. */
 let other: Service | null = null
 
 beforeAll(async () => {
@@ -72,8 +72,8 @@ function call(target: Service, player: WorldPlayer, path: string, body: Body, ke
 }
 
 /**
- * The same call, with the same key, until it is acknowledged. All other answers must say `unavailable`. With two
- * services each attempt goes to the other one.
+ * Repeats a call with its key until it is acknowledged. All other answers must say `unavailable`. With two services the
+ * attempts alternate between them.
  */
 async function insist(player: WorldPlayer, path: string, body: Body, key: string): Promise<ServiceAnswer> {
   for (let attempt = 0; ; attempt += 1) {
@@ -98,7 +98,7 @@ async function status(path: string): Promise<number> {
 
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
-describe('the process is killed under load (spec 8: an answered write is durable)', () => {
+describe('a service that is killed under load (spec 8: an answered write is durable)', () => {
   it('keeps every acknowledged write and does none twice, through three kills', async () => {
     const players = await Promise.all(times(24, () => world.player('season', { gems: 5_000n })))
     const acknowledged = new Map(players.map(({ playerId }) => [playerId, { xp: 0, premium: 0, claims: 0 }]))
@@ -147,7 +147,7 @@ describe('the process is killed under load (spec 8: an answered write is durable
 
     service = await startService(world.env)
     const load = Promise.all(players.map(play))
-    // A failure shows at the end; until then it must not be taken for unheard.
+    // A failure is reported at the end; until then it must not count as an unhandled rejection.
     load.catch(() => undefined)
     for (const round of [1, 2, 3]) {
       await Promise.race([load, until('the load has gone on', () => total > round * 300)])
@@ -179,7 +179,7 @@ describe('the process is killed under load (spec 8: an answered write is durable
   })
 })
 
-describe('Postgres dies under load (spec 8: unavailable, never lost, never twice)', () => {
+describe('a service whose Postgres fails under load (spec 8: unavailable, never lost, never twice)', () => {
   it('answers 200 or 503 while Postgres crashes five times, then charges every purchase once', async () => {
     const players = await Promise.all(times(24, () => world.player('many', { gems: PRICE * BigInt(PASSES) })))
     service = await startService(world.env)
@@ -250,7 +250,7 @@ describe('Postgres dies under load (spec 8: unavailable, never lost, never twice
 
     await until('the service is ready again', async () => (await status('/readyz')) === 200)
     for (const player of players) {
-      // What had been sent may have been committed after the thaw: the key makes sure that it counts once.
+      // Postgres may have committed the call after the thaw: with its key it counts once.
       const { body } = await insist(player, XP, grant, 'while')
       expect(body.xp).toBe(2)
     }

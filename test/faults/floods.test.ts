@@ -30,7 +30,7 @@ async function open(): Promise<{ socket: Socket; heard: () => string }> {
   socket.on('data', (chunk) => {
     text += chunk
   })
-  // A connection that is cut may be cut by a reset.
+  // A connection can be cut by a reset.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return { socket, heard: () => text }
@@ -59,7 +59,7 @@ describe('a flood of 20,000 messages on one WebSocket', () => {
       'refused subscriptions',
       (socket: WebSocket, index: number) => socket.send(operation(index).replace('{ __', '{ none_')),
     ],
-  ])('takes turns with other calls: ten of them are answered before a tenth of the %s is', async (_kind, send) => {
+  ])('does not block other calls: ten are answered before a tenth of the %s', async (_kind, send) => {
     const messages = 20_000
     const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(socket, 'open')
@@ -79,7 +79,7 @@ describe('a flood of 20,000 messages on one WebSocket', () => {
 })
 
 describe('pipelined requests', () => {
-  it('are answered in their order, eight ahead', async () => {
+  it('are answered in their order', async () => {
     const { socket, heard } = await open()
     const paths = times(9, (index) => (index % 2 === 0 ? '/livez' : `/none-${index}`))
     socket.write(paths.map((path) => request('GET', path)).join(''))
@@ -90,7 +90,7 @@ describe('pipelined requests', () => {
     socket.destroy()
   })
 
-  it('take no effect before the answer of the request that came before them', async () => {
+  it('take no effect before the request ahead of them is answered', async () => {
     let release = (): void => undefined
     const isReleased = new Promise<void>((resolve) => {
       release = resolve
@@ -131,7 +131,7 @@ describe('pipelined requests', () => {
     await webhook.close()
   })
 
-  it('end the connection when there are thousands: few are answered, and nobody else waits for them', async () => {
+  it('end the connection when there are thousands: few are answered, and other calls do not wait', async () => {
     const { socket, heard } = await open()
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write(request('GET', '/livez').repeat(10_000))
@@ -141,7 +141,7 @@ describe('pipelined requests', () => {
     await isAlive()
   })
 
-  it('with bodies end it, too, where each is refused at once', async () => {
+  it('end the connection when there are thousands with bodies, each refused at once', async () => {
     const { socket, heard } = await open()
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write(request('POST', PROGRESS, { 'Content-Type': 'application/json' }, '{"a":1}').repeat(10_000))
@@ -150,7 +150,7 @@ describe('pipelined requests', () => {
     expect(answersIn(heard())).toBeLessThan(1_000)
   })
 
-  it('whose answers the client does not read end their connection: they are not kept in memory', async () => {
+  it('end the connection when the client does not read the answers', async () => {
     const connections = await Promise.all(times(20, open))
     for (const { socket } of connections) socket.pause()
     await until('all are cut', () => {

@@ -38,8 +38,8 @@ async function memoryOf({ baseUrl }: Service): Promise<number> {
 
 const isReady = async ({ baseUrl }: Service): Promise<boolean> => (await fetch(`${baseUrl}/readyz`)).status === 200
 
-describe('a Postgres that is frozen for twenty seconds', () => {
-  it('lets every call be answered within its deadline, in bounded memory, and a repeat with its key counts once', async () => {
+describe('a service whose Postgres is frozen for twenty seconds', () => {
+  it('answers every call within its deadline, in bounded memory, and counts a repeat with its key once', async () => {
     const [{ service, proxy }] = cluster.instances
     const players = await Promise.all(times(PLAYERS, () => cluster.world.player('season')))
     for (const player of players) expect((await addXp(service, player, 'before')).status).toBe(200)

@@ -7,9 +7,9 @@ import { type Game, startGame, type TestPlayer, times } from '../support/game.ts
 import { approve, type Operator, startOperator } from '../support/operator.ts'
 import { requestOf } from './requests.ts'
 
-// Hostile texts as the whole body of every route and of GraphQL, and as each of its members.
+// Sends hostile texts as the body of every route and of GraphQL, and as each member of a request.
 
-/** Far more than any takes, and far less than what grows with the square of its length. */
+/** Far more than a request takes, and far less than a parser of quadratic time takes. */
 const MOST_CPU_MS = 1_500
 
 const MEMBERS: Readonly<Record<string, string>> = {

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { apply, MUTATIONS } from './mutations.ts'
 import { type NamedTest, patternOf } from './table.ts'
 
-// `npm run test:mutations`: breaks a copy of the product in each way, runs the tests that must notice, and ends with a
-// table. The tests pass on the copy as it is, so that a failure is the mutation's.
+// `npm run test:mutations`: breaks a copy of the product in each way, runs the tests that must fail, and ends with a
+// table. The tests first pass on the unchanged copy, so that a failure comes from the mutation.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NOT_COPIED = new Set(['.git', '.tierway', 'dist', 'node_modules'])
@@ -54,7 +54,7 @@ for (const { what, states, isAsExpected, seconds } of verdicts) {
 }
 process.exitCode = verdicts.every(({ isAsExpected }) => isAsExpected) ? 0 : 1
 
-/** Runs tests on the copy. Each must be there, and end as expected. */
+/** Runs tests on the copy. Each must exist, and end as expected. */
 async function judge(what: string, tests: readonly NamedTest[], expected: 'passed' | 'failed'): Promise<Verdict> {
   console.log(`\nBroken by: ${what}`)
   const report = join(copy, 'report.json')

@@ -12,7 +12,7 @@ describe('the mutations of the product', () => {
     for (const test of mutation.tests) expect(named).toContainEqual(test)
   })
 
-  it('are refused when their text is not there', async () => {
+  it('are refused when their text is not in the file', async () => {
     const [mutation] = MUTATIONS
     if (!mutation) throw new Error('there are no mutations')
     const changes = [['what stands nowhere', '']] as const

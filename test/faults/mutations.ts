@@ -2,13 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NamedTest } from './table.ts'
 
-// Five ways to break the product that reviews have seen in others. Each must make the fault suite fail.
+// Five ways to break the product. Each must make the fault suite fail.
 
 export interface Mutation {
   readonly what: string
-  /** Below the root. */
+  /** Relative to the root. */
   readonly file: string
-  /** Texts that stand in the file once, with what they become. */
+  /** Texts that occur once in the file, with their replacements. */
   readonly changes: readonly (readonly [find: string, by: string])[]
   /** The tests of the table that must fail. */
   readonly tests: readonly NamedTest[]
@@ -49,7 +49,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'events/instances.test.ts',
         title:
-          'numbers the events of 32 writers 1 to N in commit order, whatever is refused, rolled back, broken or idle beside them (decisions 8)',
+          'numbers the events of 32 writers 1 to N in commit order, beside refused, rolled back, broken and idle transactions (decisions 8)',
       },
     ],
   },
@@ -60,7 +60,7 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [
       {
         file: 'faults/two-services.test.ts',
-        title: 'two hundred purchases with one key are charged once and answered alike',
+        title: 'charge once and answer identically when two hundred purchases have one key',
       },
     ],
   },
@@ -82,13 +82,14 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [
       {
         file: 'events/instances.test.ts',
-        title: 'hears on one what is written on another, well before the look at Postgres each second (decisions 8)',
+        title:
+          'delivers on one instance what another writes, well before the check of Postgres each second (decisions 8)',
       },
     ],
   },
 ]
 
-/** The text of a mutation's file with its changes. Throws when a text to change is not there, or is there twice. */
+/** The text of a mutation's file with its changes. Throws unless each text to change occurs exactly once. */
 export async function mutated(root: string, { what, file, changes }: Mutation): Promise<string> {
   let text = await readFile(join(root, file), 'utf8')
   for (const [find, by] of changes) {
@@ -99,7 +100,7 @@ export async function mutated(root: string, { what, file, changes }: Mutation): 
   return text
 }
 
-/** Applies a mutation, and returns what takes it back. */
+/** Applies a mutation, and returns a function that reverts it. */
 export async function apply(root: string, mutation: Mutation): Promise<() => Promise<void>> {
   const path = join(root, mutation.file)
   const [before, after] = [await readFile(path, 'utf8'), await mutated(root, mutation)]

@@ -7,7 +7,7 @@ import { cursorAt } from '../events/cursors.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 
-// What others ask of the service keeps no player from its game, though it takes long and waits for the database.
+// Requests of other callers that wait long for the database do not block the calls of players.
 
 let game: Game
 let player: TestPlayer
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-/** Every way in which the calls of a game go to the database: each is answered. */
+/** Makes calls that reach the database in every way that a game does. Each is answered. */
 async function play(): Promise<void> {
   const place = { scenarioId: 'season', nodeId: 'pass' }
   for (const _ of times(5, Number)) {
@@ -36,7 +36,7 @@ async function play(): Promise<void> {
   }
 }
 
-/** Keeps all others from a table while some work goes on. */
+/** Locks a table during some work. */
 async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
   const holder = new pg.Client({ connectionString: game.databaseUrl })
   await holder.connect()
@@ -49,7 +49,7 @@ async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** Subscribes again and again on one socket, from the beginning of the stream on. */
+/** Subscribes many times on one socket, from the beginning of the stream. */
 async function replay(token: string, count: number): Promise<WebSocket> {
   const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   await once(socket, 'open')
@@ -61,8 +61,8 @@ async function replay(token: string, count: number): Promise<WebSocket> {
   return socket
 }
 
-describe('players are answered', () => {
-  it('while another instance stands still with their lock: it loses the lock before their calls give up', async () => {
+describe('the calls of a player', () => {
+  it('are answered while a frozen instance holds their lock: it loses the lock before they time out', async () => {
     const frozen = createPool({ url: game.databaseUrl, connections: 1, isForGroups: true, onError: () => undefined })
     const client = await frozen.connect()
     await client.query('BEGIN')
@@ -73,7 +73,7 @@ describe('players are answered', () => {
     await frozen.end()
   })
 
-  it('while anybody asks whether the service is ready, and the database is long in telling', async () => {
+  it('are answered while checks of readiness wait for the database', async () => {
     const asking = await whileLocked('_prisma_migrations', async () => {
       const asked = times(100, () => game.request('GET', '/readyz'))
       await play()
@@ -82,7 +82,7 @@ describe('players are answered', () => {
     for (const { status } of await Promise.all(asking)) expect([200, 503]).toContain(status)
   })
 
-  it('while operators ask again and again for lists that the database is long in giving', async () => {
+  it('are answered while lists of operators wait for the database', async () => {
     const viewer = await game.key('viewer')
     const asking = await whileLocked('login_log', async () => {
       const asked = times(60, () =>
@@ -94,7 +94,7 @@ describe('players are answered', () => {
     await Promise.all(asking)
   })
 
-  it('while operators change the same thing again and again, each after the one before', async () => {
+  it('are answered while many changes of one scenario wait for the database', async () => {
     const asking = await whileLocked('scenario_versions', async () => {
       const asked = times(60, () => game.publish('another', season()))
       await play()
@@ -103,7 +103,7 @@ describe('players are answered', () => {
     await Promise.all(asking)
   })
 
-  it('while others replay what they missed, and the database is long in giving it', async () => {
+  it('are answered while replays of other players wait for the database', async () => {
     const { token } = await game.player()
     const socket = await whileLocked('events', async () => {
       const replaying = await replay(token, 60)

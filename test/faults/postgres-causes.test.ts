@@ -26,7 +26,7 @@ let world: World
 let service: Service | undefined
 let untrusted: Awaited<ReturnType<typeof startUntrusted>> | undefined
 
-/** The database's URL with other parts. */
+/** The URL of the database with a change. */
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(database.url)
   change(url)
@@ -76,7 +76,7 @@ const causes: readonly (readonly [title: string, url: () => string, cause: RegEx
     /password authentication failed/,
   ],
   [
-    'the role may not connect',
+    'the role is not allowed to connect',
     () =>
       urlWith((url) => {
         url.username = ROLE
@@ -85,7 +85,7 @@ const causes: readonly (readonly [title: string, url: () => string, cause: RegEx
     /permission denied for database/,
   ],
   [
-    'there is no such database',
+    'the database does not exist',
     () =>
       urlWith((url) => {
         url.pathname = '/tierway_nowhere'
@@ -104,7 +104,7 @@ const causes: readonly (readonly [title: string, url: () => string, cause: RegEx
 ]
 
 describe(`${withoutOpenssl === '' ? '' : `${withoutOpenssl}a certificate that is not trusted; `}a Postgres that cannot be used`, () => {
-  it.each(causes)('is logged once with its cause, and calls are 503: %s', async (_title, urlOf, cause) => {
+  it.each(causes)('is logged once with its cause, and calls get 503: %s', async (_title, urlOf, cause) => {
     service = await startService({ ...world.env, DATABASE_URL: urlOf(), MIGRATE_ON_START: 'false' })
     const { baseUrl } = service
     const lines = () =>
@@ -130,7 +130,7 @@ describe(`${withoutOpenssl === '' ? '' : `${withoutOpenssl}a certificate that is
     expect(service.output).not.toContain('"level":50')
   })
 
-  it.each(causes)('ends a start with one line that has the cause: %s', async (_title, urlOf, cause) => {
+  it.each(causes)('ends the start with one line that has the cause: %s', async (_title, urlOf, cause) => {
     const started = spawnService({ ...world.env, DATABASE_URL: urlOf() })
     service = started
     expect(await started.exited).toEqual({ code: 1, signal: null })
@@ -144,7 +144,7 @@ describe(`${withoutOpenssl === '' ? '' : `${withoutOpenssl}a certificate that is
   })
 })
 
-it('the cause names every address of a host that refuses', async () => {
+it('the cause of a refused connection names every address of the host', async () => {
   const lookup = (_host: string, _options: unknown, found: (error: null, addresses: object[]) => void) =>
     found(null, [
       { address: '127.0.0.1', family: 4 },

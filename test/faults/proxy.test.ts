@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { type PostgresProxy, startProxy } from '../support/proxy.ts'
 
-// What other tests believe of the proxy that fails on demand.
+// Other tests rely on this behaviour of the proxy that fails on demand.
 
 let database: TestDatabase
 let direct: pg.Client
@@ -38,7 +38,7 @@ const notes = async () => (await direct.query('SELECT text FROM notes ORDER BY t
 const write = (text: string) => client.query({ name: 'write', text: 'INSERT INTO notes VALUES ($1)', values: [text] })
 
 describe('the proxy to Postgres', () => {
-  it('swallows the answer to a write that is one statement, which is durable', async () => {
+  it('swallows the answer to a write of one statement, and the write is durable', async () => {
     await connect()
     await write('before')
     proxy.swallowWrites(1)
@@ -61,14 +61,14 @@ describe('the proxy to Postgres', () => {
     expect(await notes()).toEqual(['swallowed'])
   })
 
-  it.each(['sent', 'answered'] as const)('cuts a connection after so many bytes were %s', async (direction) => {
+  it.each(['sent', 'answered'] as const)('cuts a connection after a number of bytes were %s', async (direction) => {
     await connect()
     proxy.cutAfter(40, direction)
     await expect(client.query(`SELECT '${'x'.repeat(100)}'`)).rejects.toThrow()
     expect([...proxy.broken]).toHaveLength(1)
   })
 
-  it('changes a text in statements that are prepared or sent as text, and in nothing else', async () => {
+  it('changes a text in statements that are prepared or sent as text, and nowhere else', async () => {
     await connect({ saboteur: { find: 'one', by: 'two', within: 'AS a' } })
     const { rows } = await client.query({ name: 'read', text: `SELECT 'one' AS a, $1 AS b`, values: ['one'] })
     expect(rows).toEqual([{ a: 'two', b: 'one' }])

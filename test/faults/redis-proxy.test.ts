@@ -7,9 +7,9 @@ import type { Service, WorldPlayer } from '../support/service.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
-/** Of a client address in an hour. */
+/** The limit of a client address per hour. */
 const LOGINS = 4
-/** Longer than a login waits for Redis, and shorter than a connection to Redis may owe an answer. */
+/** Longer than a login waits for Redis, and shorter than the timeout of a connection to Redis. */
 const SLOW_MS = 400
 
 const faults = [
@@ -29,7 +29,7 @@ const faults = [
     title: 'is slow',
     begin: (proxy: TcpProxy) => proxy.delay(SLOW_MS),
     end: (proxy: TcpProxy) => proxy.delay(0),
-    // It carries signals, if late ones.
+    // It delivers signals late.
     status: 'ready',
   },
 ] as const
@@ -46,7 +46,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis`, () => {
     const env = {
       REDIS_URL: `redis://127.0.0.1:${proxy.port}`,
       RATE_LIMITS: `login=${LOGINS}/h`,
-      // Each login says which address it is from.
+      // Each login names the address that it comes from.
       TRUSTED_PROXIES: '1',
     }
     instances = await Promise.all([fleet.start(env), fleet.start(env)])
@@ -63,7 +63,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis`, () => {
       return health.every((one) => one.status === 200 && one.body.status === status)
     })
 
-  /** Levels up so many times for each player, on either instance. */
+  /** Raises each player by `rounds` levels, on both instances in turn. */
   async function write(rounds: number): Promise<void> {
     await Promise.all(
       players.map(async (player, index) => {
@@ -86,7 +86,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis`, () => {
     return response.status
   }
 
-  /** What one more login from an address is answered on each instance after the first has counted the whole limit. */
+  /** The status of one more login on each instance, once the first has counted the whole limit of an address. */
   async function oneMore(): Promise<number[]> {
     const [first, second] = instances
     const address = newAddress()
@@ -95,7 +95,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis`, () => {
   }
 
   it.each(faults.map((fault) => [fault.title, fault] as const))(
-    'that %s: every event is heard once and in order on both instances, each counts logins alone meanwhile, and /readyz says so (decisions 8)',
+    'that %s loses and repeats no event, lets each instance count logins alone, and sets the /readyz status (decisions 8)',
     async (_title, { begin, end, status }) => {
       await becomes('ready')
       const start = await fleet.end()

@@ -1,7 +1,7 @@
 import { openapi } from '../../src/openapi/document.ts'
 import type { Values } from '../graphql/documents.ts'
 
-// Requests of REST, made of their descriptions: so that what must hold of every route is tried on those to come, too.
+// REST requests that are made from the OpenAPI document, so that a test of every route covers new routes, too.
 
 interface Schema {
   readonly $ref?: string
@@ -24,7 +24,7 @@ export interface SampleRequest {
   readonly body?: unknown
 }
 
-/** A request for a route by its description, with values by the names of parameters and members. */
+/** A request for a route by its description. The names of parameters and members select the values. */
 export function requestOf(method: string, path: string, values: Values): SampleRequest {
   const described = path.replaceAll(/:(\w+)/g, '{$1}')
   const paths = openapi.paths as unknown as Record<string, Record<string, Operation>>

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts'
 const XP = '/sdk/v1/battlepass/xp'
 const SOCKETS = 500
 const DRIP_MS = 1_000
-/** A body may take 30 s, and Node looks for slow requests every 30 s. The rest is for a busy machine. */
+/** A body can take 30 s, and Node checks for slow requests every 30 s. The rest is for a busy machine. */
 const DEADLINE_MS = 120_000
 
 let database: TestDatabase
@@ -45,7 +45,7 @@ interface Slow {
   isClosed: boolean
 }
 
-/** Sends the beginning, then one byte each second for as long as the connection is there. */
+/** Sends the beginning, then one byte each second while the connection is open. */
 function drip(beginning: string): Slow {
   const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1')
   const slow: Slow = { socket, said: '', isClosed: false }
@@ -91,7 +91,7 @@ describe('a thousand slow connections', () => {
     } finally {
       for (const { socket } of slow) socket.destroy()
     }
-    // Those that were not cut at once were told why.
+    // A connection that was not cut at once got a 408.
     for (const { said } of slow) if (said !== '') expect(said).toMatch(/^HTTP\/1\.1 408 /)
     const { rows } = await world.pool.query<{ xp: number }>('SELECT xp::int FROM passes WHERE player_id = $1', [
       player.playerId,

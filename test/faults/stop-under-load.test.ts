@@ -41,8 +41,8 @@ async function openSocket(baseUrl: string, { token }: WorldPlayer): Promise<WebS
   return socket
 }
 
-describe('SIGTERM', () => {
-  it('is followed by an answer to every call, a 1001 to a hundred sockets and a refusal to twenty hung logins', async () => {
+describe('SIGTERM under load', () => {
+  it('leads to an answer to every call, a close of 100 sockets with 1001, and a 503 to 20 hung logins', async () => {
     const { world, sdkKey, platformKey, projectId, instances } = cluster
     const [{ service }, { service: next }] = instances
     const provided = await fetch(`${service.baseUrl}/platform/v1/projects/${projectId}/auth-providers`, {
@@ -67,7 +67,7 @@ describe('SIGTERM', () => {
         for (let call = 0; ; call += 1) {
           const body = { scenarioId: 'season', nodeId: 'pass', runId: player.runId, amount: 1, source: 'load' }
           const key = { 'idempotency-key': `${index} ${call}` }
-          // As a balancer does: a connection that is refused, or a service that is not ready, leads to the other one.
+          // As a load balancer does: after a refused connection the call goes to the other service.
           const answer =
             (await post(service, XP, player.token, body, key).catch(() => null)) ??
             (await post(next, XP, player.token, body, key))
@@ -103,7 +103,7 @@ describe('SIGTERM', () => {
       'SELECT player_id AS id, xp::int FROM passes WHERE player_id = ANY($1)',
       [players.map(({ playerId }) => playerId)],
     )
-    // With its key a call that was sent twice counts once.
+    // A call that was sent twice counts once, because of its key.
     expect(new Map(rows.map(({ id, xp }) => [id, xp]))).toEqual(answered)
     const { rows: made } = await world.pool.query("SELECT FROM identities WHERE subject LIKE 'hangs%'")
     expect(made).toEqual([])

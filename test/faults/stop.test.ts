@@ -29,7 +29,7 @@ let service: Service | undefined
 beforeAll(async () => {
   await buildService()
   database = await createDatabase()
-  // Calls are held back by a lock here, for as long as a test needs.
+  // A lock delays calls here, for as long as a test needs.
   const patient = new URL(database.url)
   patient.searchParams.set('lock_timeout', '0')
   world = await createWorld(patient.href)
@@ -47,7 +47,7 @@ afterAll(async () => {
 const place = { scenarioId: 'season', nodeId: 'pass' }
 const XP = '/sdk/v1/battlepass/xp'
 
-/** Locks the players' rows, so that their calls are under way until the lock is let go. */
+/** Locks the players' rows, so that their calls are under way until the lock is released. */
 async function hold(players: readonly WorldPlayer[]) {
   const holder = new pg.Client({ connectionString: database.url })
   await holder.connect()
@@ -60,7 +60,7 @@ interface Call {
   readonly answer: Promise<{ readonly status: number | undefined; readonly text: string }>
 }
 
-/** Begins a call; resolves once the service has accepted it, which its `100 Continue` tells. */
+/** Begins a call; resolves once the service has accepted it with `100 Continue`. */
 async function begin({ baseUrl }: Service, agent: Agent, player: WorldPlayer): Promise<Call> {
   const body = JSON.stringify({ ...place, runId: player.runId, amount: 5, source: 'last' })
   const call = request(`${baseUrl}${XP}`, {
@@ -97,7 +97,7 @@ async function openSocket({ baseUrl }: Service, player: WorldPlayer): Promise<We
   return socket
 }
 
-/** All that a connection says until it ends. */
+/** All text that a connection receives until it ends. */
 async function listen(socket: Socket): Promise<string> {
   let text = ''
   for await (const chunk of socket) text += chunk
@@ -106,7 +106,7 @@ async function listen(socket: Socket): Promise<string> {
 
 const announces = (signal: string) => () => service?.output.includes(`${signal}: answering`) ?? false
 
-describe('a signal to stop (running calls are answered, then the process ends)', () => {
+describe('a service that gets a signal to stop (running calls are answered, then the process ends)', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     it(`answers every call that is under way and ends with code 0 on ${signal}`, async () => {
       const players = await Promise.all(times(30, () => world.player('season')))
@@ -124,7 +124,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     })
   }
 
-  it('does not wait for clients that keep their connections after the last answer', async () => {
+  it('does not wait for clients that keep their connections open after the last answer', async () => {
     const player = await world.player('season')
     service = await startService(world.env)
     const agent = new Agent({ keepAlive: true })
@@ -141,7 +141,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     }
   })
 
-  it('is not ready any more, and says so on connections that are still open', async () => {
+  it('says that it is not ready on connections that are still open', async () => {
     const player = await world.player('season')
     service = await startService(world.env)
     const { port } = new URL(service.baseUrl)
@@ -176,9 +176,9 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     expect(await service.exited).toEqual({ code: 0, signal: null })
   })
 
-  it('serves on, unready, for SHUTDOWN_GRACE_MS, so that load balancers can turn away', async () => {
+  it('keeps serving for SHUTDOWN_GRACE_MS, while /readyz is 503 so that load balancers switch', async () => {
     const player = await world.player('season')
-    // Longer than any machine is slow; the second signal ends it.
+    // Longer than the test takes on any machine; the second signal ends the process.
     service = await startService({ ...world.env, SHUTDOWN_GRACE_MS: '120000' })
     const { baseUrl } = service
     service.kill('SIGTERM')
@@ -190,7 +190,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     expect(await service.exited).toEqual({ code: 1, signal: null })
   })
 
-  it('stops in order once the grace is over', async () => {
+  it('stops in order once the grace period is over', async () => {
     const player = await world.player('season')
     service = await startService({ ...world.env, SHUTDOWN_GRACE_MS: '700' })
     const socket = await openSocket(service, player)
@@ -202,7 +202,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     expect(await service.exited).toEqual({ code: 0, signal: null })
   })
 
-  it('answers whatever it has done: no call under load takes effect without its answer', async () => {
+  it('answers every call that takes effect, under load', async () => {
     const players = await Promise.all(times(16, () => world.player('season')))
     service = await startService(world.env)
     const running = service
@@ -217,7 +217,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
           if (answer) expect(answer.status).toBe(200)
           if (answer) answered.add(key)
           else broken.add(key)
-          // Refused connections answer at once; the end of the process must be heard meanwhile.
+          // Connections are refused at once: without a pause the test would not see the process exit.
           if (!answer) await new Promise((resolve) => setTimeout(resolve, 5))
         }
       }),
@@ -247,7 +247,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     expect(await service.exited).toEqual({ code: 0, signal: null })
   })
 
-  it('ends at once on a second signal, whatever is under way', async () => {
+  it('ends at once with code 1 on a second signal, also during a call', async () => {
     const player = await world.player('season')
     service = await startService(world.env)
     const agent = new Agent()
@@ -262,7 +262,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
     await release()
   })
 
-  it('ends in order while the database is away', async () => {
+  it('stops in order while Postgres is unreachable', async () => {
     const proxy = await startProxy(database.url)
     service = await startService({ ...world.env, DATABASE_URL: proxy.url })
     proxy.cut({ refuse: true })
@@ -273,7 +273,7 @@ describe('a signal to stop (running calls are answered, then the process ends)',
   })
 })
 
-describe('a start that cannot be', () => {
+describe('a start that fails', () => {
   it('names every bad variable in one message and ends with code 1', async () => {
     service = spawnService({
       PORT: 'http',
@@ -288,11 +288,11 @@ describe('a start that cannot be', () => {
     const names = ['PORT', 'DATABASE_URL', 'DATABASE_CONNECTIONS', 'TOKEN_KEYS', 'ALLOWED_ORIGINS', 'LOG_LEVEL']
     for (const name of [...names, 'SECRETS_KEYS']) expect(service.errors).toContain(`  - ${name} must`)
     expect(service.output).not.toContain('hunter2')
-    // A message for a person, not the stack of a bug.
+    // A message for a person, not a stack trace.
     expect(service.output).not.toContain('    at ')
   })
 
-  it('ends with code 1 and says why when the database cannot be reached, without its password', async () => {
+  it('ends with code 1 and says why when Postgres is unreachable, without the password', async () => {
     service = spawnService({ ...world.env, DATABASE_URL: 'postgres://tierway:hunter2@127.0.0.1:1/tierway' })
     expect(await service.exited).toEqual({ code: 1, signal: null })
     expect(service.output).toContain('Tierway could not start')

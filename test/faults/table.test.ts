@@ -6,7 +6,7 @@ import { readTable } from './table.ts'
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
 const table = readTable()
 
-/** What a title fills in, as sources write it. */
+/** The placeholders of a title, as sources write them. */
 const VALUES = /\$\{[^}]*\}|%[sijdfo]|\$\w+/g
 
 const sources = new Map<string, string>()

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 // The table of test/faults/README.md, as data.
 
 export interface NamedTest {
-  /** Below `test/`. */
+  /** Relative to `test/`. */
   readonly file: string
   /** With `…` where the test fills in a value. */
   readonly title: string
@@ -31,7 +31,7 @@ export function readTable(): Guarantee[] {
   }))
 }
 
-/** A pattern of the titles that a test has once its values are filled in. */
+/** A pattern that matches the titles of a test with its values filled in. */
 export const patternOf = (title: string): string =>
   title
     .split('…')

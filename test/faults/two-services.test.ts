@@ -14,7 +14,7 @@ import { post, type ServiceAnswer, type WorldPlayer } from '../support/service.t
 import { until } from '../support/until.ts'
 
 // Two processes of the service, each with a proxy before Postgres. Clients start on a barrier, every second one on the
-// other service. Without redis-server the services run without Redis: no promise here rests on it.
+// other service. Without redis-server the services run without Redis: no test here depends on it.
 
 const CLAIM = '/sdk/v1/battlepass/claim'
 const PREMIUM = '/sdk/v1/battlepass/premium'
@@ -50,7 +50,7 @@ function call(index: number, player: WorldPlayer, path: string, body: Body, key?
   return post(service, path, player.token, whole, key && path !== PREMIUM ? { 'idempotency-key': key } : {})
 }
 
-/** Calls that start together. */
+/** Starts calls together. */
 function together<T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> {
   const ready = barrier(count)
   return Promise.all(
@@ -61,7 +61,7 @@ function together<T>(count: number, act: (index: number) => Promise<T>): Promise
   )
 }
 
-/** The same call with the same key, on one service and the other, until it is acknowledged. */
+/** Repeats a call with its key, on both services in turn, until it is acknowledged. */
 async function insist(index: number, player: WorldPlayer, path: string, body: Body, key: string): Promise<Json> {
   for (let attempt = 0; ; attempt += 1) {
     const answer = await call(index + attempt, player, path, body, key)
@@ -70,7 +70,7 @@ async function insist(index: number, player: WorldPlayer, path: string, body: Bo
   }
 }
 
-/** What the books have of a player. */
+/** The rows of a player in the database. */
 async function books({ playerId }: WorldPlayer) {
   const { rows } = await cluster.world.pool.query<{
     gems: number
@@ -89,8 +89,8 @@ async function books({ playerId }: WorldPlayer) {
   return row
 }
 
-describe('calls that race on two services (spec 4.1)', () => {
-  it('two hundred purchases with one key are charged once and answered alike', async () => {
+describe('two services with racing calls (spec 4.1)', () => {
+  it('charge once and answer identically when two hundred purchases have one key', async () => {
     const player = await cluster.world.player('season', { gems: 5_000n })
     const answers = await together(200, (index) => call(index, player, PREMIUM, place, 'one'))
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1)
@@ -98,7 +98,7 @@ describe('calls that race on two services (spec 4.1)', () => {
     expect(await books(player)).toMatchObject({ gems: 5_000 - PRICE, purchases: 1 })
   })
 
-  it('two hundred purchases with keys of their own are charged once', async () => {
+  it('charge once when two hundred purchases have different keys', async () => {
     const player = await cluster.world.player('season', { gems: 5_000n })
     const answers = await together(200, (index) => call(index, player, PREMIUM, place, `key ${index}`))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
@@ -107,7 +107,7 @@ describe('calls that race on two services (spec 4.1)', () => {
     expect(await books(player)).toMatchObject({ gems: 5_000 - PRICE, purchases: 1 })
   })
 
-  it('two hundred claims of one tier grant it once', async () => {
+  it('grant a tier once when two hundred claims of it arrive', async () => {
     const player = await cluster.world.player('season')
     await call(0, player, XP, { ...place, amount: 100, source: 'race' })
     const answers = await together(200, (index) => call(index, player, CLAIM, { ...place, level: 2, track: 'free' }))
@@ -116,7 +116,7 @@ describe('calls that race on two services (spec 4.1)', () => {
     expect(await books(player)).toMatchObject({ claims: 1 })
   })
 
-  it('five hundred additions of xp sum exactly and cross each level once', async () => {
+  it('sum five hundred additions of xp exactly, and cross each level once', async () => {
     const player = await cluster.world.player('season')
     const answers = await together(500, (index) => call(index, player, XP, { ...place, amount: 1, source: 'race' }))
     expect(answers.map(({ body }) => Number(body.xp)).sort((a, b) => a - b)).toEqual(times(500, (index) => index + 1))
@@ -127,7 +127,7 @@ describe('calls that race on two services (spec 4.1)', () => {
     expect(events.filter((handle) => handle === 'onMaxLevel')).toHaveLength(1)
   })
 
-  it('a claim that races the xp and the purchase behind it never grants what is not earned, in a hundred rounds', async () => {
+  it('never grant an unearned tier when a claim races its xp and its purchase, in a hundred rounds', async () => {
     const outcomes = new Set<string>()
     for (const round of times(100, (index) => index)) {
       const player = await cluster.world.player('season', { gems: BigInt(PRICE) })
@@ -144,7 +144,7 @@ describe('calls that race on two services (spec 4.1)', () => {
     for (const outcome of outcomes) expect(['granted', 'level not reached', 'premium required']).toContain(outcome)
   })
 
-  it('forty workers that claim all tiers in opposite orders see no deadlock', async () => {
+  it('show no deadlock to forty workers that claim all tiers in opposite orders', async () => {
     const players = await Promise.all(times(4, () => cluster.world.player('season', { gems: BigInt(PRICE) })))
     for (const player of players) {
       await call(0, player, XP, { ...place, amount: 400, source: 'race' })
@@ -166,8 +166,8 @@ describe('calls that race on two services (spec 4.1)', () => {
   })
 })
 
-describe('the bank', () => {
-  it('every read of the bank adds up while connections break and answers are lost', async () => {
+describe('wallets under load', () => {
+  it('equal their ledgers in every read, while connections break and answers are lost', async () => {
     const { pool, publish, player: newPlayer } = cluster.world
     const passes = times(BANK_CALLS, (index) => `pass-${index}`)
     await publish(

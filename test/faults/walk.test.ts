@@ -20,15 +20,15 @@ import { until } from '../support/until.ts'
 import { requestOf } from './requests.ts'
 import { CANARIES, digest, SECRETS, startWorld, type Walker, type World } from './walkers.ts'
 
-// Every field of the schema and every route, as every caller that must not see the victim. A new field and a new route
-// are walked by themselves. An argument that nobody has a value for fails the first test below.
+// Calls every field of the schema and every route, as every caller that must not see the victim. New fields and routes
+// are included automatically. An argument without a value fails the first test below.
 
-/** Types whose values the schema gives. */
+/** Types whose values follow from the schema. */
 const PLAIN = ['Boolean', 'DateTime', 'Float', 'Int', 'Int64']
-/** Texts that are a position, which the walk leaves out. */
+/** Arguments that are positions. The walk leaves them out. */
 const LEFT_OUT = ['after', 'before']
 const DEPTHS = [5, 4, 3, 2, 1]
-/** The walk is thousands of calls. The limit is for what hangs. */
+/** The walk makes thousands of calls. The limit is for a walk that hangs. */
 const TIMEOUT_MS = 600_000
 /** Below the limit of a document. */
 const MAX_TOKENS = 900
@@ -55,7 +55,7 @@ afterAll(async () => {
 const texts = (canaries: Readonly<Record<string, string>>, text: string): string[] =>
   Object.values(canaries).filter((canary) => text.includes(canary))
 
-/** What stands in an answer that this caller must not see. Operators of the project see what the table allows. */
+/** The texts in an answer that this caller must not see. Operators of the project may see what the table allows. */
 const leaks = (walker: Walker, text: string, isAllowed: boolean): string[] => [
   ...texts(SECRETS, text),
   ...(walker.role && isAllowed ? [] : texts(CANARIES, text)),
@@ -64,7 +64,7 @@ const leaks = (walker: Walker, text: string, isAllowed: boolean): string[] => [
 const codesOf = (text: string): string[] =>
   [...text.matchAll(/"code":"(\w+)"/g)].map(([, code = '']) => code.toUpperCase())
 
-/** With all that the victim has, and with no more than what is required. */
+/** With all values of the victim, and with the required ones alone. */
 function variantsOf({ kind, field }: Called, id = world.ids[field.name]): Values[] {
   const values: Values = { ...world.values, id, ...(field.name.startsWith('create') && { name: `walked-${calls}` }) }
   const required = new Set<string>()
@@ -106,7 +106,7 @@ async function ask(walker: Walker, called: Called, values: Values): Promise<stri
   return (await response.text()).replace(/"requestId":"[^"]*"/g, '')
 }
 
-/** The ids of nodes that an admin is shown of the victim's project. */
+/** The ids of all nodes that an admin can see in the victim's project. */
 async function nodeIds(): Promise<string[]> {
   const ids = new Set<string>()
   for (const called of fields.filter(({ kind }) => kind === 'Query')) {
@@ -118,7 +118,7 @@ async function nodeIds(): Promise<string[]> {
   return [...ids]
 }
 
-describe('the walk', () => {
+describe('the walk over all fields and routes', () => {
   it('has a value for every argument and input of the schema', () => {
     const missing: string[] = []
     const look = (inputs: readonly (GraphQLArgument | GraphQLInputField)[], path: string) => {
@@ -134,7 +134,7 @@ describe('the walk', () => {
     expect(missing, 'give it what is the victim’s, in `values` or `ids` of test/faults/walkers.ts').toEqual([])
   })
 
-  it('shows an admin of the project every canary and no secret, so that it would find them', async () => {
+  it('shows an admin of the project every canary and no secret', async () => {
     const seen = new Set<string>()
     for (const called of fields.filter(({ kind }) => kind === 'Query')) {
       for (const values of variantsOf(called)) {
@@ -146,7 +146,7 @@ describe('the walk', () => {
     expect([...seen].sort()).toEqual(Object.values(CANARIES).sort())
   })
 
-  it('no field of GraphQL shows or changes anything of the victim', {
+  it('finds no GraphQL field that shows or changes data of the victim', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const before = await digest(world)
@@ -157,7 +157,7 @@ describe('the walk', () => {
       for (const called of fields.filter(({ kind }) => kind !== 'Subscription')) {
         const { kind, field } = called
         const isAllowed = walker.role !== undefined && (await isFor(walker, called))
-        // What an operator may do is no fault.
+        // A mutation that an operator may call is no fault.
         if (isAllowed && kind === 'Mutation') continue
         const asked = field.name === 'node' ? ids.flatMap((id) => variantsOf(called, id)) : variantsOf(called)
         for (const values of asked) {
@@ -176,7 +176,7 @@ describe('the walk', () => {
     expect(await digest(world)).toEqual(before)
   })
 
-  it('no subscription shows anything of the victim, over WebSocket or server-sent events', {
+  it('finds no subscription that shows data of the victim, over WebSocket or server-sent events', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const { game, victim, other, values } = world
@@ -204,7 +204,7 @@ describe('the walk', () => {
     try {
       for (const walker of [...world.walkers.filter(({ refusals }) => !refusals), world.admin]) {
         for (const called of subscriptions) {
-          // Live and from the past, of all, of the environment and of the victim.
+          // Live and replayed; for all, for the environment and for the victim.
           for (const given of [values, { environment }, { environment, playerId }, {}, { environment, after }]) {
             heard.push(...open(walker, called, given))
           }
@@ -232,9 +232,9 @@ describe('the walk', () => {
       await game.app.service.run(createPlayer(game.environmentId, CANARIES.nickname))
       await play(victim)
       const of = (name: string) => heard.filter(({ walker, field }) => walker.name === name && field === 'events')
-      // An admin hears it, so there was something to be heard.
+      // An admin receives the events, so there was something to leak.
       await until('an admin hears the victim', () => of('admin').some(({ text }) => text.includes(victim.playerId)))
-      // The other player's own events come behind the victim's in the same stream.
+      // The other player's own events follow the victim's in the same stream.
       await play(other)
       await until('the other player hears its own', () =>
         of('another player').some(({ text }) => text.includes(other.playerId)),
@@ -251,7 +251,7 @@ describe('the walk', () => {
     }
   })
 
-  it('no route of REST shows or changes anything of the victim', {
+  it('finds no REST route that shows or changes data of the victim', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const before = await digest(world)
@@ -273,7 +273,7 @@ describe('the walk', () => {
         const { refusals } = walker
         if (refusals && !codesOf(text).some((code) => refusals.includes(code)))
           wrong.push(`${where} and not ${refusals}`)
-        // Roles read. What they change is for admins alone.
+        // These roles may read. Changes over REST are for admins alone.
         if (isAllowed && method !== 'GET') wrong.push(where)
       }
     }
@@ -282,14 +282,14 @@ describe('the walk', () => {
   })
 })
 
-/** Whether a role may call a field: without a reason or a name nothing is done that may be done. */
+/** Whether a role may call a field. With empty arguments an allowed call has no effect. */
 async function isFor(walker: Walker, called: Called): Promise<boolean> {
   const empty = Object.fromEntries(Object.keys(world.values).map((name) => [name, '']))
   const codes = codesOf(await ask(walker, called, { ...empty, id: '' }))
   return !codes.some((code) => ['FORBIDDEN', 'INVALID_TOKEN', 'INVALID_SDK_KEY'].includes(code))
 }
 
-/** A subscription as one caller, and all that it was told. */
+/** A subscription of one caller, and all that it received. */
 interface Opened {
   readonly walker: Walker
   readonly field: string
@@ -304,7 +304,7 @@ interface Opened {
 type Document = ReturnType<typeof documentOf>
 type Follow = (walker: Walker, document: Document, hear: (text: string) => void) => Pick<Opened, 'ended' | 'end'>
 
-/** A subscription over each way. */
+/** Opens a subscription over each transport. */
 function open(walker: Walker, called: Called, values: Values): Opened[] {
   const document = documentWithin(called, values)
   const ways: Readonly<Record<string, Follow>> = { WebSocket: overSocket, 'server-sent events': overEvents }
@@ -371,6 +371,6 @@ function overEvents({ headers }: Walker, document: Document, hear: (text: string
     const decoder = new TextDecoder()
     for await (const chunk of response.body ?? []) hear(decoder.decode(chunk, { stream: true }))
   }
-  // It is aborted at the end, and what was told by then is what counts.
+  // The test aborts the stream at the end. What it received until then counts.
   return { ended: read().catch(() => undefined), end: () => controller.abort() }
 }

@@ -14,9 +14,9 @@ import { type Game, startGame, type TestPlayer } from '../support/game.ts'
 import { type Operator as Studio, startOperator, status } from '../support/operator.ts'
 import { until } from '../support/until.ts'
 
-// A victim whose every text is a canary, and the callers that are not to see it.
+// A victim whose texts are all canaries, and the callers that must not see them.
 
-/** Texts that stand nowhere else. Those of the victim and its project are for its operators, secrets are for nobody. */
+/** Texts that occur nowhere else. Operators of the project may see those of the victim. No caller may see secrets. */
 export const CANARIES = {
   nickname: 'canary-nickname',
   avatarUrl: 'https://canary-avatar.example',
@@ -34,13 +34,13 @@ export const CANARIES = {
 } as const
 export const SECRETS = { providerSecret: 'canary-secret', blockSecret: 'canary-block' } as const
 
-/** What a caller is sent with, and what it may see. */
+/** A caller: the headers that it sends, and what it may see. */
 export interface Walker {
   readonly name: string
   readonly headers: Readonly<Record<string, string>>
-  /** The only codes that it may be answered; undefined for a caller that may do some things. */
+  /** The only codes that its calls may get; undefined for a caller that has some rights. */
   readonly refusals?: readonly string[]
-  /** Its column in docs/access.md, for operators of the victim's project: what they may see and do is theirs. */
+  /** The column in docs/access.md that allows its calls, for operators of the victim's project. */
   readonly role?: 'viewer' | 'operator'
 }
 
@@ -49,13 +49,13 @@ export interface World {
   readonly studio: Studio
   readonly victim: LoggedIn
   readonly walkers: readonly Walker[]
-  /** The victim's project seen by an admin: all canaries. */
+  /** An admin of the victim's project, who may see all canaries. */
   readonly admin: Walker
-  /** Arguments and inputs by their names, with what is the victim's. */
+  /** Arguments and inputs by their names, with the values of the victim. */
   readonly values: Values
-  /** What fields call \`id\`, by the field. */
+  /** The values of arguments named `id`, by the field. */
   readonly ids: Readonly<Record<string, string>>
-  /** Another player of the environment, which plays on. */
+  /** Another player of the environment, who keeps playing. */
   readonly other: TestPlayer
   close(): Promise<void>
 }
@@ -64,7 +64,7 @@ const SCENARIO = 'walked-season'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 export async function startWorld(): Promise<World> {
-  // A field is walked with all that it has below it.
+  // Each field is requested with all its subfields.
   const game = await startGame({ GRAPHQL_MAX_COST: '1000000000' })
   const { pool, tokens, service } = game.app
   const studio = await startOperator(obey)
@@ -116,7 +116,7 @@ export async function startWorld(): Promise<World> {
   const labelled = await createPlatformKey(pool, game.projectId, 'viewer', { label: CANARIES.keyLabel })
   const sdk = await createSdkKey(pool, game.environmentId, { label: CANARIES.keyLabel })
   const { walkers, other } = await makeWalkers(game, admin.key)
-  // From here on it approves nobody.
+  // From here on the studio refuses every login.
   studio.answer(status(401))
 
   const values: Values = {
@@ -242,7 +242,7 @@ export async function startWorld(): Promise<World> {
   }
 }
 
-/** Written about callers, or derived. Every other table of the victim's project stays as it is. */
+/** Tables about callers, and derived ones. Every other table of the victim's project must stay as it is. */
 const WRITTEN = new Set([
   'audit_log',
   'login_log',

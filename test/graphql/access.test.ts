@@ -31,7 +31,7 @@ let player: TestPlayer
 let headers: Readonly<Record<Caller, Record<string, string>>>
 let actors: Readonly<Partial<Record<Caller, string>>>
 let stranger: Operator
-/** Everything of the project by which a field may be asked: as it is, and as nobody has it. */
+/** Values for all arguments: those of the project, and those of nothing that exists. */
 let ours: Values
 let nobodys: Values
 let keys: { sdk: string; platform: string }
@@ -83,7 +83,7 @@ interface Called {
 
 /** The code of a refusal, and the whole answer without the id of the request. */
 async function call({ kind, field }: Called, caller: Caller, values: Values): Promise<{ code?: string; text: string }> {
-  // A subscription that is allowed would go on for ever: a cursor that is none ends it.
+  // An allowed subscription would never end. An invalid cursor ends it.
   const more = kind === 'Subscription' ? { after: 'x' } : {}
   const response = await fetch(`${game.baseUrl}/graphql`, {
     method: 'POST',
@@ -98,7 +98,7 @@ async function call({ kind, field }: Called, caller: Caller, values: Values): Pr
   return { code: /"code":"(\w+)"/.exec(text)?.[1], text }
 }
 
-/** The ids that a field calls \`id\`. */
+/** The value of the argument `id` of a field. */
 function idsOf(name: string): string {
   if (name === 'node') return `Player:${player.playerId}`
   if (name === 'revokeSdkKey') return keys.sdk
@@ -112,7 +112,7 @@ async function attempts(pool: Pool): Promise<Map<string, number>> {
   return new Map(rows.map(({ actor, count }) => [actor, Number(count)]))
 }
 
-/** What of the project could be changed. */
+/** Everything of the project that a call could change. */
 async function everything(): Promise<unknown> {
   const { pool } = game.app
   const tables = ['projects', 'environments', 'sdk_keys', 'platform_keys', 'scenario_versions', 'auth_providers']
@@ -125,19 +125,19 @@ async function everything(): Promise<unknown> {
   return [rows, await everythingOf(pool, player.playerId)]
 }
 
-describe('the table of who may call what', () => {
-  it('has every field of the schema, once, and no other', () => {
+describe('access to the fields of GraphQL', () => {
+  it('is listed in docs/access.md for every field of the schema once, and for no other', () => {
     expect(header.slice(1).map((cell) => cell.trim())).toEqual(CALLERS)
     expect([...new Set(fields.map(({ name }) => name))].sort()).toEqual(rows.map(({ name }) => name).sort())
     for (const { cells } of rows) expect(cells).toHaveLength(CALLERS.length)
   })
 
-  it.each(CALLERS)('is what each field does, for: %s', async (caller) => {
+  it.each(CALLERS)('is what docs/access.md says, for: %s', async (caller) => {
     const wrong: string[] = []
     for (const called of fields) {
-      // Without a reason nothing is done that may be done.
+      // Without a reason, allowed mutations change nothing.
       const { code, text } = await call(called, caller, { ...ours, id: idsOf(called.name), reason: '' })
-      // The token that is refused here is the one that is to be refreshed.
+      // refreshTokens answers INVALID_TOKEN for its refresh token, also to allowed callers.
       const refused = ['FORBIDDEN', 'INVALID_SDK_KEY', ...(called.name === 'refreshTokens' ? [] : ['INVALID_TOKEN'])]
       const isAllowed = code === undefined || !refused.includes(code)
       const expected = said(called.name, caller)
@@ -148,9 +148,9 @@ describe('the table of who may call what', () => {
     expect(wrong).toEqual([])
   })
 
-  it('what is forbidden to a player or a platform key changes nothing, and is in the audit log', async () => {
+  it('changes nothing where it is forbidden to a player or a platform key, and is in the audit log', async () => {
     const { pool } = game.app
-    // Reading is written down where it is for admins alone.
+    // A refused query is audited only where the field is for admins.
     const audited = fields.filter(
       ({ kind, name }) => kind === 'Mutation' || said(name, 'operator') !== said(name, 'admin'),
     )
@@ -170,7 +170,7 @@ describe('the table of who may call what', () => {
     expect(await everything()).toEqual(state)
   })
 
-  it('no field tells another project what exists in this one: the answers are those for what nobody has', async () => {
+  it('reveals nothing to another project: the answers are those for objects that do not exist', async () => {
     const state = await everything()
     const { rows: before } = await game.app.pool.query('SELECT id FROM audit_log WHERE project_id = $1 ORDER BY id', [
       game.projectId,
@@ -195,7 +195,7 @@ describe('the table of who may call what', () => {
     expect(after).toEqual(before)
   })
 
-  it('a platform key on what is a player’s own is written down alike over REST, where it is no token', async () => {
+  it('is refused to a platform key on endpoints of players as `invalid token`, and is in the audit log as over GraphQL', async () => {
     const { pool } = game.app
     const { key, actor } = await newOperator(pool, game.projectId, 'admin')
     const paths = [
@@ -234,7 +234,7 @@ describe('the table of who may call what', () => {
     ])
   })
 
-  it('over REST, what is forbidden is in the audit log of whoever tried', async () => {
+  it('is in the audit log of the project of the caller where REST forbids it', async () => {
     const { pool } = game.app
     const operator = await newOperator(pool, game.projectId, 'operator')
     for (const { key, actor, caller } of [operator, stranger]) {

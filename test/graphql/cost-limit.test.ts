@@ -68,8 +68,8 @@ const errorsOf = (text: string) =>
     extensions,
   }))
 
-describe('an operation over the maximum of cost is refused before it runs, with its cost and the limit', () => {
-  it('over HTTP, for an unknown document and for a kept one', async () => {
+describe('an operation over the maximum cost', () => {
+  it('is refused over HTTP with its cost and the limit, for a new and a known document', async () => {
     for (const first of [70, 80, 20]) {
       const { status, text } = await post({ query: DEAR, variables: { first } }, key)
       expect(status).toBe(200)
@@ -78,22 +78,22 @@ describe('an operation over the maximum of cost is refused before it runs, with 
     }
   })
 
-  it('for a persisted operation, named by its hash', async () => {
+  it('is refused with its cost and the limit when it is a persisted operation', async () => {
     const { text } = await post({ documentId: hash, variables: { first: 100 } }, key)
     expect(errorsOf(text)).toEqual([refusal(101)])
   })
 
-  it('by GET', async () => {
+  it('is refused with its cost and the limit by GET', async () => {
     const query = new URLSearchParams({ query: DEAR, variables: '{"first":90}' })
     const response = await fetch(`${game.baseUrl}/graphql?${query}`, { headers: { authorization: `Bearer ${key}` } })
     expect(errorsOf(await response.text())).toEqual([refusal(91)])
   })
 
-  it('over WebSocket', async () => {
+  it('is refused with its cost and the limit over WebSocket', async () => {
     expect(await overSocket(key, { query: DEAR, variables: { first: 99 } })).toEqual([refusal(100)])
   })
 
-  it('a mutation changes nothing', async () => {
+  it('changes nothing when it is a mutation', async () => {
     const rename = (index: number) =>
       `a${index}: renameProject(input: { name: "renamed", reason: "test" }) { project { name } }`
     const query = `mutation { ${[0, 1, 2, 3, 4, 5].map(rename).join(' ')} }`
@@ -103,10 +103,10 @@ describe('an operation over the maximum of cost is refused before it runs, with 
   })
 })
 
-describe('the rate limit graphql charges the cost of an operation', () => {
+describe('the rate limit `graphql`', () => {
   const limited = { message: 'rate limited', extensions: { code: 'RATE_LIMITED', retryAfter: expect.any(Number) } }
 
-  it('to its key, over HTTP and WebSocket together, with the headers of REST over HTTP; other keys go on', async () => {
+  it('charges the cost to one platform key, over HTTP and WebSocket together, with the headers of REST over HTTP', async () => {
     const spent = await newKey()
     for (const first of [49, 48]) {
       expect((await post({ query: DEAR, variables: { first } }, spent)).text).toContain('"data"')
@@ -121,7 +121,7 @@ describe('the rate limit graphql charges the cost of an operation', () => {
     expect((await post({ query: DEAR, variables: { first: 49 } }, await newKey())).text).toContain('"data"')
   })
 
-  it('of a subscription, over server-sent events and WebSocket', async () => {
+  it('applies to subscriptions, over server-sent events and WebSocket', async () => {
     const spent = await newKey()
     for (const first of [49, 48]) await post({ query: DEAR, variables: { first } }, spent)
     const query = 'subscription { events(environment: "production") { cursor } }'
@@ -131,7 +131,7 @@ describe('the rate limit graphql charges the cost of an operation', () => {
     expect(await overSocket(spent, { query })).toEqual([limited])
   })
 
-  it('to a player, for operations of the game', async () => {
+  it('charges the cost to the player that calls', async () => {
     const player = await game.player()
     const query = 'mutation { setStorage(input: { values: { a: "1" } }) { storage { key } } }'
     const answers = []
@@ -139,7 +139,7 @@ describe('the rate limit graphql charges the cost of an operation', () => {
     expect(answers.map((text) => text.includes('RATE_LIMITED'))).toEqual([false, false, false, false, false, true])
   })
 
-  it("to the client's address without a caller", async () => {
+  it("charges the cost to the client's address without a caller", async () => {
     const query = 'mutation { loginCustom(input: { customData: {} }) { accessToken } }'
     const login = async (address: string) =>
       (await post({ query }, null, { 'x-sdk-key': game.sdkKey, 'x-forwarded-for': address })).text
@@ -149,7 +149,7 @@ describe('the rate limit graphql charges the cost of an operation', () => {
   })
 })
 
-it('the metrics have the cost of operations, and count the refused ones', async () => {
+it('the metrics have the cost of operations, and count refused ones', async () => {
   const metrics = await (await fetch(`${game.baseUrl}/metrics`)).text()
   expect(metrics).toMatch(/^tierway_graphql_cost_count [1-9]/m)
   expect(metrics).toMatch(/^tierway_rate_limited_total\{limit="graphql"\} [1-9]/m)

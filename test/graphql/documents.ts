@@ -13,12 +13,12 @@ import {
 } from 'graphql'
 import { schema } from '../../src/schema.ts'
 
-// A document for any field of the schema, with values by the names of its arguments: so that what must hold of every
-// field is tried on every field, also on those to come.
+// Documents for any field of the schema, with values by the names of its arguments. Tests call every field with them,
+// future fields included.
 
 export type Kind = 'Query' | 'Mutation' | 'Subscription'
 
-/** What arguments and inputs are given, by their names. */
+/** Values of arguments and members of inputs, by name. */
 export type Values = Readonly<Record<string, unknown>>
 
 export const KINDS: readonly Kind[] = ['Query', 'Mutation', 'Subscription']
@@ -32,8 +32,8 @@ export function rootFields(kind: Kind): RootField[] {
 }
 
 /**
- * A field with all that it requires, and what else the values name. Its answer has the plain fields down to a depth:
- * three of a query, none of others unless told.
+ * A document for a field, with its required arguments and those that `values` has. It selects the plain fields down to
+ * a depth: by default three for a query, none for others.
  */
 export function documentOf(
   kind: Kind,
@@ -50,7 +50,7 @@ export function documentOf(
   return { query, variables }
 }
 
-/** Below a player these are for platform keys alone, also where the player is the one that calls. */
+/** Fields of a player that are for platform keys only, also when the caller is that player. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set(['loginLog', 'auditLog'])
 
 function selectionOf(type: GraphQLOutputType, depth: number): string {

@@ -54,7 +54,7 @@ afterAll(async () => {
   await locked?.stop()
 })
 
-/** A raw request: what a careless or hostile client may send. */
+/** Sends a raw request, as a careless or hostile client can. */
 async function send(
   { baseUrl }: Game,
   { method = 'POST', path = '/graphql', headers = {}, body }: RequestInit & { path?: string } = {},
@@ -64,7 +64,7 @@ async function send(
   return { status: response.status, headers: response.headers, text }
 }
 
-/** The same document over a WebSocket. */
+/** Sends a document over a WebSocket. */
 async function overSocket(
   { baseUrl }: Game,
   token: string | null,
@@ -90,8 +90,8 @@ async function overSocket(
 
 const codeOf = (answer: GraphqlAnswer): string | undefined => answer.errors?.[0]?.extensions?.code
 
-describe('every field of a player (decisions 9) answers what REST answers', () => {
-  it('plays a season alike: start, progress, xp, claims, premium, run', async () => {
+describe('the fields of GraphQL (decisions 9)', () => {
+  it('start and resume a run as REST does', async () => {
     const wallet = { gems: 1000n }
     const surfaces = [restOf(await game.player({ wallet })), graphqlOf(await game.player({ wallet }))]
     const [rest, graphql] = await Promise.all(
@@ -104,7 +104,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     expect(graphql?.outcomes).toMatchObject([{ ok: { resumed: false } }, { ok: { resumed: true } }])
   })
 
-  it('gives progress, xp, claims and the run alike, call by call', async () => {
+  it('answer progress, xp, claims, premium and the run as REST does', async () => {
     const wallet = { gems: 1000n }
     const [one, two] = [await game.player({ wallet }), await game.player({ wallet })]
     const both = [
@@ -132,7 +132,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     await alike(({ surface, runId }) => surface.run({ runId }))
   })
 
-  it('honours an idempotency key on xp and claims alike, and refuses its reuse (decisions 2)', async () => {
+  it('honour idempotency keys of xp and claims as REST does, and refuse reuse of a key of xp (decisions 2)', async () => {
     for (const of of [restOf, graphqlOf]) {
       const player = await game.player()
       const [surface, runId] = [of(player), await player.start('season')]
@@ -148,7 +148,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     }
   })
 
-  it('hands over to client nodes and crosses their handles alike, with exact data', async () => {
+  it('enter client nodes and cross their handles as REST does, with exact data', async () => {
     const [one, two] = [await game.player(), await game.player()]
     const ids = { scenarioId: 'shop', nodeId: 'shop' }
     const outcomes = await Promise.all(
@@ -179,7 +179,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     expect(shop.data).toEqual({ offer: '9007199254740993', sizes: [1, 2.5] })
   })
 
-  it('claims all that can be claimed, which is what single claims over REST grant', async () => {
+  it('claim with claimAll exactly what single claims over REST grant', async () => {
     const [one, two] = [await game.player(), await game.player()]
     const [runOne, runTwo] = [await one.start('season'), await two.start('season')]
     for (const [player, runId] of [
@@ -201,7 +201,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     expect((await two.graphql(held)).data).toEqual((await one.graphql(held)).data)
   })
 
-  it('shows the player with its wallet, its inventory and its ledger', async () => {
+  it('show the player with its wallet, its inventory and its ledger', async () => {
     const player = await game.player({ wallet: { gems: 5n, ash: MAX_INT64 } })
     await game.publish('gifts', season({ tiers: [tier(1, 'free', [item('hat', 2), item('cap', MAX_INT64), gold(1)])] }))
     const runId = await player.start('gifts')
@@ -238,7 +238,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     expect(data.me.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   })
 
-  it('pages through a ledger, 20 by default and never more than 200, without a gap or a duplicate', async () => {
+  it('page through a ledger without a gap or a duplicate, by 20 by default and by 200 at most', async () => {
     const player = await game.player()
     for (const index of times(30, (at) => at))
       await Promise.all(
@@ -269,7 +269,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     ])
   })
 
-  it('refuses page arguments that make no sense as INVALID_REQUEST', async () => {
+  it('refuse invalid page arguments as INVALID_REQUEST', async () => {
     const player = await game.player({ wallet: { gold: 1n } })
     const base64 = (text: string) => Buffer.from(text).toString('base64')
     for (const args of [
@@ -296,7 +296,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     }
   })
 
-  it('publishes, reads and lists scenarios as REST does, faults included', async () => {
+  it('publish, read and list scenarios as REST does, faults included', async () => {
     const publish = `mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) {
       scenario { scenarioId environment version definition publishedAt } } }`
     const send = async (scenarioId: string, definition: string, environment = 'production') =>
@@ -350,7 +350,7 @@ describe('every field of a player (decisions 9) answers what REST answers', () =
     expect(listed).toEqual(expect.arrayContaining(['by-graphql', 'by-rest', 'season']))
   })
 
-  it('gives the end of the stream to a player and to a platform key alike', async () => {
+  it('give the same end of the stream to a player and to a platform key', async () => {
     const player = await game.player()
     const own = (await player.graphql('{ streamCursor }')).data.streamCursor
     const named = (await player.graphql('{ streamCursor(environment: "production") }')).data.streamCursor
@@ -375,7 +375,7 @@ describe('the scalar Int64 (decisions 2)', () => {
   const literal = (runId: string, amount: string) =>
     `mutation { addXp(input: { scenarioId: "season", nodeId: "pass", runId: "${runId}", amount: ${amount}, source: "" }) { xp } }`
 
-  it('is a decimal string out, and a string or an integer literal in, exact over int64', async () => {
+  it('is a decimal string in results, and a string or an integer literal in inputs, exact over int64', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     const add = async (amount: string) => (await player.graphql(literal(runId, amount))).data.addXp.xp
@@ -389,7 +389,7 @@ describe('the scalar Int64 (decisions 2)', () => {
     expect([text.includes(`"xp":${MAX_INT64}`), body.level]).toEqual([true, 5])
   })
 
-  it('refuses what is no 64-bit integer as INVALID_REQUEST, as a literal and as a variable', async () => {
+  it('refuses literals and variables that are not 64-bit integers as INVALID_REQUEST', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     const literals = [
@@ -440,8 +440,8 @@ describe('the scalar Int64 (decisions 2)', () => {
   })
 })
 
-describe('errors carry the codes of REST in upper case (decisions 2)', () => {
-  it('answers each refusal as REST does', async () => {
+describe('an error of GraphQL (decisions 2)', () => {
+  it('is the error that REST answers, with its code in upper case', async () => {
     const [player, other, banned] = await Promise.all(times(3, () => game.player()))
     if (!player || !other || !banned) throw new Error('three players')
     const runId = await player.start('season')
@@ -468,7 +468,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     expect(await graphqlOf(player).run({ runId: othersRun })).toMatchObject({ code: 'RUN_NOT_FOUND' })
   })
 
-  it('refuses a caller without credentials, with bad ones, or with the wrong kind', async () => {
+  it('is INVALID_TOKEN without valid credentials, and FORBIDDEN with those of another kind or role', async () => {
     const player = await game.player()
     for (const token of [null, 'junk', `${player.token}x`, 'twplat_nothing', 'twsdk_nothing'])
       expect(codeOf(await game.graphql(token, '{ me { id } }'))).toBe('INVALID_TOKEN')
@@ -482,7 +482,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     expect(codeOf(await player.graphql(publish))).toBe('FORBIDDEN')
   })
 
-  it('names all faults of an input at once, in the words of REST', async () => {
+  it('names all faults of an input at once, with the messages of REST', async () => {
     const player = await game.player()
     const input = { scenarioId: '', nodeId: 'n\0', runId: 'r'.repeat(129), amount: 0, source: 's'.repeat(65) }
     const [rest, graphql] = [await restOf(player).addXp(input), await graphqlOf(player).addXp(input)]
@@ -491,7 +491,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     expect((graphql as { details: unknown[] }).details).toHaveLength(5)
   })
 
-  it('names the place of a variable that cannot be read, over HTTP and over WebSocket, and repeats no other value', async () => {
+  it('names the path of an invalid variable, over HTTP and over WebSocket, and repeats no other value', async () => {
     const token = game.platformKey
     const input = { playerId: 'a-secret', currency: 'gold', amount: '1.0', reason: 'r', idempotencyKey: 'k' }
     const credit = 'mutation ($input: CreditWalletInput!) { creditWallet(input: $input) { balance } }'
@@ -526,7 +526,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     }
   })
 
-  it('tells where in the document a literal stands that cannot be read', async () => {
+  it('has the location of an invalid literal in the document', async () => {
     const credit = (amount: string) =>
       `mutation { creditWallet(input: {playerId: "p", currency: "c", reason: "r", idempotencyKey: "k", amount: ${amount}}) { balance } }`
     const store = (values: string) =>
@@ -539,7 +539,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     }
   })
 
-  it('refuses every bad text and number in every input as REST does', async () => {
+  it('is the error of REST for every invalid text and number in every input', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     const bad: unknown[] = ['', '\0', 'a\0b', '\ud800', '\udfff!', 'x'.repeat(129), '😀'.repeat(129)]
@@ -572,7 +572,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
       const sent = { ...base, level, track: 'free' }
       expect(await graphql.claim(sent)).toEqual(await rest.claim(sent))
     }
-    // Beyond what the scalars hold, GraphQL itself refuses: the code is the same.
+    // GraphQL itself refuses values that its scalars cannot hold, with the same code.
     for (const sent of [
       { ...base, amount: MAX_INT64 + 1n, source: 'q' },
       { ...base, amount: 1, source: 5 as never },
@@ -592,7 +592,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     expect(await graphql.progress(place)).toMatchObject({ ok: { xp: '0', premiumOwned: false, claimedTiers: [] } })
   })
 
-  it('says nothing of an unexpected error but the id under which the log tells it', async () => {
+  it('has only a request id when it is unexpected, under which the log has the cause', async () => {
     const told: { level: number; path?: string; requestId?: string; err?: { message: string } }[] = []
     const broken = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
     try {
@@ -623,7 +623,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     }
   })
 
-  it('tells the log what was unavailable, and why, under the id of the answer', async () => {
+  it('has a request id under which the log has the unavailable field and the cause', async () => {
     const told: Record<string, unknown>[] = []
     const alone = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
     const held = await alone.app.pool.connect()
@@ -642,7 +642,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
     }
   })
 
-  it('is unavailable, and not at fault, while the database keeps it waiting for what it lists', async () => {
+  it('is UNAVAILABLE when a query waits too long for the database', async () => {
     const held = await game.app.pool.connect()
     try {
       await held.query('BEGIN')
@@ -655,7 +655,7 @@ describe('errors carry the codes of REST in upper case (decisions 2)', () => {
   })
 })
 
-describe('limits hold over HTTP and over WebSocket alike', () => {
+describe('the limits of requests, over HTTP and WebSocket', () => {
   const deep = (levels: number) => `{ ${'a { '.repeat(levels - 1)}a${' }'.repeat(levels - 1)} }`
   const fragments = `{ me { ...A } } ${times(12, (index) => `fragment ${String.fromCharCode(65 + index)} on Player { ...${String.fromCharCode(66 + index)} }`).join(' ')} fragment M on Player { id }`
   const spread = (name: string) => `...${name} `.repeat(12)
@@ -667,19 +667,19 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     '16 aliases': `{ ${times(16, (index) => `a${index}: me { id }`).join(' ')} }`,
     '51 directives': `{ me { id ${'@include(if: true) '.repeat(51)} } }`,
     'over 1,000 tokens': `{ me { ${'id '.repeat(1000)} } }`,
-    'fragments that spread others again and again, before it looks through them': manySpreads,
+    'fragments that multiply when they are expanded': manySpreads,
     'a document that does not parse': '{ me { id ',
     'an empty document': '',
     'an unknown field': '{ me { nothing } }',
     'a cycle of fragments': '{ me { ...A } } fragment A on Player { ...B } fragment B on Player { ...A }',
-    'no operation of that name': 'fragment A on Player { id }',
+    'a document without an operation': 'fragment A on Player { id }',
     'a subscription without its field': 'subscription { playerCreated @skip(if: true) { cursor } }',
     'a subscription without the field of a fragment':
       'subscription { ...A } fragment A on Subscription { playerCreated @skip(if: true) { cursor } }',
   }
 
   for (const [what, query] of Object.entries(refused)) {
-    it(`refuses ${what}`, async () => {
+    it(`refuse ${what}`, async () => {
       const player = await game.player()
       const http = await player.graphql(query)
       expect([what, codeOf(http)]).toEqual([what, 'INVALID_REQUEST'])
@@ -689,7 +689,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     })
   }
 
-  it('lets through what stays within them', async () => {
+  it('accept documents within them', async () => {
     const player = await game.player()
     const within = [
       `{ ${times(15, (index) => `a${index}: me { id }`).join(' ')} }`,
@@ -702,7 +702,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     }
   })
 
-  it('refuses a batch', async () => {
+  it('refuse a batch of operations', async () => {
     const player = await game.player()
     const one = { query: START, variables: { input: { scenarioId: 'season' } } }
     const answer = await send(game, {
@@ -714,7 +714,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     expect(await runsOf(player)).toBe(0)
   })
 
-  it('refuses a body over 1 MiB with 413, whether or not its length is told, and takes any other', async () => {
+  it('refuse a body over 1 MiB with 413, with or without a Content-Length, and accept one of 1 MiB', async () => {
     const player = await game.player()
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${player.token}` }
     const query = '{ me { playerId } }'
@@ -743,7 +743,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     expect(await chunked(body, padded(2_000_000))).toEqual(refused)
   })
 
-  it('refuses a body that is not UTF-8, as REST does', async () => {
+  it('refuse a body that is not UTF-8 as an invalid request', async () => {
     const headers = { 'content-type': 'application/json' }
     const body = Buffer.from('{"query":"{ __typename }","operationName":"\xff"}', 'latin1')
     const { status, text } = await send(game, { headers, body })
@@ -753,7 +753,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     ])
   })
 
-  it('refuses a host that is none, and says nothing of itself', async () => {
+  it('refuse an invalid Host as an invalid request, without details', async () => {
     for (const host of ['[', 'a b', '%%%', 'localhost:99999']) {
       const sent = request(`${game.baseUrl}/graphql?query=%7B__typename%7D`, { headers: { host } })
       const [response] = await once(sent.end(), 'response')
@@ -771,7 +771,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     ['variables', '{bad'],
     ['extensions', '{bad'],
     ['variables', '5'],
-  ])('refuses a GET whose %s are %s as an invalid request', async (name, value) => {
+  ])('refuse a GET whose %s are %s as an invalid request', async (name, value) => {
     const path = `/graphql?${new URLSearchParams({ query: '{ project { id } }', [name]: value })}`
     const { status, text } = await send(game, {
       method: 'GET',
@@ -783,7 +783,7 @@ describe('limits hold over HTTP and over WebSocket alike', () => {
     expect(error.message).toContain(name)
   })
 
-  it('runs no mutation that a web page could send without asking: form, multipart, text, GET', async () => {
+  it('refuse mutations that a web page could send without a preflight: form, multipart, text, GET', async () => {
     const player = await game.player()
     const query = 'mutation { startRun(input: { scenarioId: "season" }) { runId } }'
     const form = new FormData()
@@ -838,7 +838,7 @@ describe('CORS', () => {
       body: JSON.stringify({ query: '{ __typename }' }),
     })
 
-  it('lets a listed origin in, without credentials', async () => {
+  it('allows a listed origin, without credentials', async () => {
     const origin = 'https://dashboard.example.com'
     for (const { headers } of [await preflight(game, origin), await query(game, origin)]) {
       expect(headers.get('access-control-allow-origin')).toBe(origin)
@@ -847,7 +847,7 @@ describe('CORS', () => {
     }
   })
 
-  it('lets no other origin in, whether any is listed or none', async () => {
+  it('allows no other origin, also when none is listed', async () => {
     for (const server of [game, locked]) {
       for (const origin of ['https://evil.example', 'null', 'https://dashboard.example.com.evil.example']) {
         for (const { headers } of [await preflight(server, origin), await query(server, origin)]) {
@@ -862,11 +862,11 @@ describe('CORS', () => {
 describe('introspection and GraphiQL', () => {
   const INTROSPECTION = '{ __schema { types { name } } }'
 
-  it('shows the schema where it is on', async () => {
+  it('show the schema when introspection is on', async () => {
     expect((await game.graphql(null, INTROSPECTION)).data.__schema.types.length).toBeGreaterThan(10)
   })
 
-  it('shows and suggests nothing with INTROSPECTION=false, over HTTP and over WebSocket', async () => {
+  it('show and suggest nothing of the schema with INTROSPECTION=false, over HTTP and WebSocket', async () => {
     const hidden = [
       INTROSPECTION,
       '{ __type(name: "Player") { fields { name } } }',
@@ -894,26 +894,26 @@ describe('introspection and GraphiQL', () => {
     expect((await locked.graphql(null, '{ __typename }')).data).toEqual({ __typename: 'Query' })
   })
 
-  it('serves GraphiQL from itself alone', async () => {
+  it('have a GraphiQL page that loads nothing from another host', async () => {
     const page = await send(game, { method: 'GET', headers: { accept: 'text/html' } })
     expect([page.status, page.headers.get('content-type')?.startsWith('text/html')]).toEqual([200, true])
     expect(page.text).toContain('Tierway')
-    // What the page loads: tags, styles, imports and fetches that name another host.
+    // Tags, styles and imports of the page that name another host.
     const loaded = page.text.matchAll(
       /(?:<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?|@import\s+["']?|url\(["']?|import\(["']|\bfrom ?["'])(?:https?:)?\/\/[^"')\s]+/gi,
     )
     expect([...loaded].map(([text]) => text)).toEqual([])
   })
 
-  it('serves no page with GRAPHIQL=false', async () => {
+  it('have no page with GRAPHIQL=false', async () => {
     const page = await send(locked, { method: 'GET', headers: { accept: 'text/html' } })
     expect(page.status).toBeGreaterThanOrEqual(400)
     expect(page.text).not.toMatch(/<html|graphiql/i)
   })
 })
 
-describe('who sees what', () => {
-  it('shows a player nothing of another', async () => {
+describe('GraphQL', () => {
+  it('shows a player nothing of another player', async () => {
     const [a, b] = [await game.player(), await game.player({ wallet: { gold: 7n } })]
     const [runOfB, runOfA] = [await b.start('season'), await a.start('season')]
     await b.graphql(ADD_XP, { input: { ...place, runId: runOfB, amount: 100, source: '' } })

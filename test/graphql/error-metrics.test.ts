@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-/** The errors that have been counted, by operation and code. */
+/** The counted errors, by operation and code. */
 async function counted(): Promise<Record<string, number>> {
   const metric = await game.app.metrics.registry.getSingleMetric('tierway_graphql_errors_total')?.get()
   return Object.fromEntries(
@@ -17,7 +17,7 @@ async function counted(): Promise<Record<string, number>> {
   )
 }
 
-/** What the count grows by. */
+/** How much each count grows during some work. */
 async function growthOf(work: () => Promise<void>): Promise<Record<string, number>> {
   const before = await counted()
   await work()
@@ -34,7 +34,7 @@ const bodies: [title: string, body: unknown, expected: Record<string, number>][]
   ['that does not parse', { query: '{ me {' }, { 'not run: INVALID_REQUEST': 1 }],
   ['that is not valid', { query: '{ nothing }' }, { 'not run: INVALID_REQUEST': 1 }],
   ['with two faults', { query: '{ nothing nowhere }' }, { 'not run: INVALID_REQUEST': 2 }],
-  ['that is not known', { query: '', extensions: { persistedQuery } }, { 'not run: PERSISTED_QUERY_NOT_FOUND': 1 }],
+  ['that is unknown', { query: '', extensions: { persistedQuery } }, { 'not run: PERSISTED_QUERY_NOT_FOUND': 1 }],
   [
     'whose operation costs too much',
     { query: 'query Dear { a: players(environment: "production", first: 100) { nodes { playerId } } }' },
@@ -77,15 +77,15 @@ const transports: [name: string, send: (body: unknown) => Promise<void>][] = [
 
 for (const [transport, send] of transports) {
   it.each(bodies)(
-    `errors of a document %s are counted once each, every time, over ${transport}`,
+    `errors of a document %s are counted once each, for every request over ${transport}`,
     async (_, body, expected) => {
-      // A document is parsed and checked at its first arrival.
+      // A document is parsed and validated at its first request only.
       for (const _time of ['first', 'again']) expect(await growthOf(() => send(body))).toEqual(expected)
     },
   )
 }
 
-it('errors of a request that has no document are counted', async () => {
+it('errors of a request without a document are counted', async () => {
   const post =
     (body: string, type = 'application/json') =>
     async () => {
@@ -102,7 +102,7 @@ it('errors of a request that has no document are counted', async () => {
   expect(await growthOf(post(' '.repeat(80_000)))).toEqual({ 'not run: PAYLOAD_TOO_LARGE': 1 })
 })
 
-it('an operation beyond a rate limit counts with its own name', async () => {
+it('an operation over a rate limit is counted under its own name', async () => {
   const query = 'query Costly { players(environment: "production", first: 50) { nodes { playerId } } }'
   const key = await game.key('viewer')
   const growth = await growthOf(async () => {

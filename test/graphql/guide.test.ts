@@ -35,7 +35,7 @@ interface Step {
   readonly answer: string
 }
 
-/** The page's operations in their order, each with its variables and with what the page says that it answers. */
+/** The operations of the page in order, each with its variables and its documented answer. */
 const steps: readonly Step[] = [
   ...page.matchAll(/^```graphql\n(\w+ (\w+)[\s\S]*?)\n```\n\n```json\n([\s\S]*?)```\n\n```json\n([\s\S]*?)```$/gm),
 ].map(([, document = '', name = '', variables = '', answer = '']) => ({ name, document, variables, answer }))
@@ -44,9 +44,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const place = { scenarioId: 'season-1', nodeId: 'pass' }
 const DOCUMENTED_WEBHOOK = 'https://login.studio.example/tierway'
 
-/**
- * A game in which what the page shows has happened: Ada levels up and claims, Grace buys premium, Linus looks around.
- */
+/** A game in the state that the page shows: Ada levels up and claims, Grace buys premium, Linus looks around. */
 class World {
   readonly game: Game
   readonly operator: Operator
@@ -101,7 +99,7 @@ class World {
   }
 }
 
-/** The page's stand-ins for values that differ in every game: ids and cursors, in the order in which they appear. */
+/** Maps the ids and cursors of the page to those of this game, in order of appearance. */
 class Names {
   private readonly known = new Map<string, string>()
 
@@ -110,7 +108,7 @@ class Names {
     this.known.set(documented, actual)
   }
 
-  /** A text of the page with the names of this game. */
+  /** A text of the page with the ids and cursors of this game. */
   translate(text: string): string {
     return [...this.known].reduce((result, [documented, actual]) => result.replaceAll(documented, actual), text)
   }
@@ -121,7 +119,7 @@ const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const MEASURED = new Set(['milliseconds', 'p50', 'p95', 'p99'])
 const NAMES = new Set(['cursor', 'startCursor', 'endCursor', 'prefix'])
 
-/** Holds an answer against the page's, member by member; `"…"` in the page is whatever follows. */
+/** Compares an answer with that of the page, member by member. `"…"` in the page stands for any rest. */
 function compare(documented: unknown, actual: unknown, names: Names, at: string): void {
   const key = at.slice(at.lastIndexOf('.') + 1)
   if (Array.isArray(documented)) {
@@ -159,76 +157,82 @@ function compareTexts(documented: string, actual: string, names: Names, at: stri
   }
 }
 
-describe.each(['as text', 'by hash, where nothing else is taken'])('the page for dashboards, sent %s', (way) => {
-  const byHash = way !== 'as text'
-  let world: World
-  let home: string
+describe.each(['as text', 'by hash, where only persisted operations run'])(
+  'docs/graphql.md, with operations sent %s',
+  (way) => {
+    const byHash = way !== 'as text'
+    let world: World
+    let home: string
 
-  beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'tierway-guide-'))
-    const file = join(home, 'operations.json')
-    await writeFile(file, JSON.stringify(Object.fromEntries(steps.map(({ document }) => [sha256(document), document]))))
-    world = await World.start(byHash ? { PERSISTED_OPERATIONS: file, PERSISTED_OPERATIONS_ONLY: 'true' } : {})
-  })
-  afterAll(async () => {
-    await world?.stop()
-    if (home) await rm(home, { recursive: true })
-  })
-
-  async function run({ document }: Step, variables: Record<string, unknown>): Promise<GraphqlAnswer> {
-    const { baseUrl, platformKey } = world.game
-    const sent = byHash ? { documentId: sha256(document), variables } : { query: document, variables }
-    const authorization = `Bearer ${platformKey}`
-    if (document.startsWith('subscription')) {
-      // Grace plays on before anybody listens: it is replayed from the cursor.
-      await world.addXp('grace', 600, 'match')
-      const url = `${baseUrl.replace('http', 'ws')}/graphql`
-      const client = createClient({
-        url,
-        webSocketImpl: WebSocket,
-        connectionParams: { authorization },
-        retryAttempts: 0,
-      })
-      const { value } = await client.iterate({ query: '', ...sent }).next()
-      await client.dispose()
-      return value as GraphqlAnswer
-    }
-    const response = await fetch(`${baseUrl}/graphql`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/json' },
-      body: JSON.stringify(sent),
+    beforeAll(async () => {
+      home = await mkdtemp(join(tmpdir(), 'tierway-guide-'))
+      const file = join(home, 'operations.json')
+      await writeFile(
+        file,
+        JSON.stringify(Object.fromEntries(steps.map(({ document }) => [sha256(document), document]))),
+      )
+      world = await World.start(byHash ? { PERSISTED_OPERATIONS: file, PERSISTED_OPERATIONS_ONLY: 'true' } : {})
     })
-    return (await response.json()) as GraphqlAnswer
-  }
+    afterAll(async () => {
+      await world?.stop()
+      if (home) await rm(home, { recursive: true })
+    })
 
-  it('shows operations that run as they stand, with their variables, and what they answer', async () => {
-    const names = new Names()
-    names.learn(DOCUMENTED_WEBHOOK, world.operator.url)
-    expect(steps.length).toBe(page.match(/^```graphql$/gm)?.length)
-    expect(steps.length).toBeGreaterThan(15)
-    for (const step of steps) {
-      const { name, variables, answer } = step
-      // Nothing before has named the player that is banned.
-      if (name === 'Ban') names.learn(JSON.parse(variables).input.playerId, await world.playerId('linus'))
-      const actual = await run(step, JSON.parse(names.translate(variables)))
-      compare(JSON.parse(answer), actual, names, name)
+    async function run({ document }: Step, variables: Record<string, unknown>): Promise<GraphqlAnswer> {
+      const { baseUrl, platformKey } = world.game
+      const sent = byHash ? { documentId: sha256(document), variables } : { query: document, variables }
+      const authorization = `Bearer ${platformKey}`
+      if (document.startsWith('subscription')) {
+        // Grace plays before the subscription is opened: the event is replayed from the cursor.
+        await world.addXp('grace', 600, 'match')
+        const url = `${baseUrl.replace('http', 'ws')}/graphql`
+        const client = createClient({
+          url,
+          webSocketImpl: WebSocket,
+          connectionParams: { authorization },
+          retryAttempts: 0,
+        })
+        const { value } = await client.iterate({ query: '', ...sent }).next()
+        await client.dispose()
+        return value as GraphqlAnswer
+      }
+      const response = await fetch(`${baseUrl}/graphql`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify(sent),
+      })
+      return (await response.json()) as GraphqlAnswer
     }
-  })
 
-  if (byHash) return
-  it.skipIf(withoutCurl !== '')(`shows a first command that runs as it stands${withoutCurl}`, async () => {
-    const shell = await startPageShell({ demo: world.game })
-    try {
-      const printed = await shell.run(/^```sh\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
-      expect(JSON.parse(printed)).toEqual({ data: { streamCursor: expect.any(String) } })
-    } finally {
-      await shell.close()
-    }
-  })
-})
+    it('has operations that run with their variables, and have the documented answers', async () => {
+      const names = new Names()
+      names.learn(DOCUMENTED_WEBHOOK, world.operator.url)
+      expect(steps.length).toBe(page.match(/^```graphql$/gm)?.length)
+      expect(steps.length).toBeGreaterThan(15)
+      for (const step of steps) {
+        const { name, variables, answer } = step
+        // No earlier answer has the id of the banned player.
+        if (name === 'Ban') names.learn(JSON.parse(variables).input.playerId, await world.playerId('linus'))
+        const actual = await run(step, JSON.parse(names.translate(variables)))
+        compare(JSON.parse(answer), actual, names, name)
+      }
+    })
 
-describe('the page for dashboards', () => {
-  it('names codes that there are', () => {
+    if (byHash) return
+    it.skipIf(withoutCurl !== '')(`has a first command that runs${withoutCurl}`, async () => {
+      const shell = await startPageShell({ demo: world.game })
+      try {
+        const printed = await shell.run(/^```sh\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
+        expect(JSON.parse(printed)).toEqual({ data: { streamCursor: expect.any(String) } })
+      } finally {
+        await shell.close()
+      }
+    })
+  },
+)
+
+describe('docs/graphql.md', () => {
+  it('names codes that exist', () => {
     const codes = new Set(Object.values(REFUSALS).map(([, text]) => text.replaceAll(/[^a-z]+/g, '_').toUpperCase()))
     const table = page.slice(page.indexOf('| `extensions.code`'), page.indexOf('A refusal that'))
     const named = [...table.matchAll(/`([A-Z_]{5,})`/g)].map(([, code]) => code ?? '')
@@ -236,7 +240,7 @@ describe('the page for dashboards', () => {
     expect(named.filter((code) => !codes.has(code))).toEqual([])
   })
 
-  it('has operations that ask for the id of everything that has one', () => {
+  it('has operations that select the id of every object that has one', () => {
     for (const { name, document } of steps) {
       const info = new TypeInfo(schema)
       const without: string[] = []
@@ -253,7 +257,7 @@ describe('the page for dashboards', () => {
     }
   })
 
-  it('leads to headings and files that are there', () => {
+  it('links to headings and files that exist', () => {
     const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
       title
         .toLowerCase()

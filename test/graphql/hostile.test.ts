@@ -3,9 +3,9 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame, times } from '../support/game.ts'
 
-// Any caller, before its credentials are known: the CPU time of one request delays all others.
+// Any caller can send these, before its credentials are checked. The CPU time of one request delays all others.
 
-/** Far more than any takes, and far less than what grows with the square of its length. */
+/** Far more than any of these requests takes, and far less than an algorithm of quadratic time would. */
 const MOST_CPU_MS = 1_500
 
 let game: Game
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-/** The milliseconds of the processor that this process, and so the service, has taken for some work. */
+/** The CPU time in milliseconds that this process, and so the service, uses for some work. */
 async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await work()
@@ -23,7 +23,7 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1000
 }
 
-/** The bytes of what this process, and so the service, has kept. */
+/** The bytes of the heap that this process, and so the service, has in use. */
 function kept(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
@@ -33,22 +33,22 @@ function kept(): number {
 const STORE = 'mutation ($values: JSONObject!) { setStorage(input: {values: $values}) { storage { key } } }'
 const PLAYERS = 'query ($first: Int) { players(environment: "production", first: $first) { edges { cursor } } }'
 
-/** Each fault of a document is told with its line. */
+/** Each fault of a document is reported with its line. */
 const FAULTS = times(300, (index) => `field${index}`).join(' ')
 
-describe('a request without credentials is read in no time', () => {
+describe('a long request without credentials', () => {
   const long: Record<string, [query: string, variables: Record<string, unknown>, code: string]> = {
-    'white space inside an object': [STORE, { values: `{"a":${' '.repeat(200_000)}1}` }, 'INVALID_TOKEN'],
-    'lines of a document': [`{ ${'\n'.repeat(520_000)} ${FAULTS} }`, {}, 'INVALID_REQUEST'],
-    'a value that suggests again and again': [PLAYERS, { first: ' Did you mean '.repeat(40_000) }, 'INVALID_REQUEST'],
-    'a value that begins to name a place': [
+    'white space in an object': [STORE, { values: `{"a":${' '.repeat(200_000)}1}` }, 'INVALID_TOKEN'],
+    'empty lines in a document': [`{ ${'\n'.repeat(520_000)} ${FAULTS} }`, {}, 'INVALID_REQUEST'],
+    'a value that repeats "Did you mean"': [PLAYERS, { first: ' Did you mean '.repeat(40_000) }, 'INVALID_REQUEST'],
+    'a value that looks like the path of a fault': [
       PLAYERS,
       { first: { [` at "${'a'.repeat(200_000)}`]: 1 } },
       'INVALID_REQUEST',
     ],
   }
   for (const [what, [query, variables, code]] of Object.entries(long)) {
-    it(`however long it is in one place: ${what}`, async () => {
+    it(`takes little CPU time: ${what}`, async () => {
       const cpu = await cpuOf(async () => {
         const { errors } = await game.graphql(null, query, variables)
         expect(errors?.[0]?.extensions.code).toBe(code)
@@ -58,8 +58,8 @@ describe('a request without credentials is read in no time', () => {
   }
 })
 
-describe('documents that nobody has asked for before', () => {
-  it('are not kept for long, however many come', async () => {
+describe('unknown documents', () => {
+  it('take bounded memory, however many arrive', async () => {
     const ask = (index: number) => game.graphql(null, `{ ${'__typename '.repeat(980)}} # ${index}`)
     for (const index of times(10, Number)) await ask(index)
     const before = kept()

@@ -16,7 +16,7 @@ let player: LoggedIn
 let stranger: Operator
 let ids: ReadonlyMap<string, string>
 
-/** Where an object of each type of nodes is met. */
+/** A selection that has an object of each `Node` type. */
 const WAYS: Readonly<Record<string, string>> = {
   AuditLogEntry: 'auditLog(last: 1) { nodes { ID } }',
   BattlePass: 'player(id: "PLAYER") { passes { ID } }',
@@ -45,7 +45,7 @@ const WAYS: Readonly<Record<string, string>> = {
 }
 
 const TYPES = schema.getPossibleTypes(schema.getType('Node') as never).map(({ name }) => name)
-/** Of what the player itself may read. */
+/** The types that a player can read. */
 const OWN = [...TYPES.filter((name) => name.endsWith('Event')), 'BattlePass', 'InventoryItem', 'Player', 'Run']
   .concat('Wallet', 'WalletEntry', 'XpEntry')
   .sort()
@@ -95,18 +95,18 @@ afterAll(async () => {
 })
 
 describe('global ids (decisions 11.11)', () => {
-  it('are met in this game for every type of nodes', () => {
+  it('exist in this game for every `Node` type, and are unique', () => {
     expect(Object.keys(WAYS).sort()).toEqual([...TYPES].sort())
     expect([...ids.keys()].sort()).toEqual([...TYPES].sort())
     expect(new Set(ids.values()).size).toBe(ids.size)
   })
 
-  it('name their object to an operator of its project', async () => {
+  it('return their object to an operator of its project', async () => {
     for (const [name, id] of ids)
       expect(await read(game.platformKey, id)).toEqual({ data: { node: { __typename: name, id } } })
   })
 
-  it('name to a player what is its own, and nothing else', async () => {
+  it('return to a player its own objects only', async () => {
     const other = await logIn(game, 'grace')
     for (const [name, id] of ids) {
       const { data, errors } = await read(player.token, id)
@@ -114,12 +114,12 @@ describe('global ids (decisions 11.11)', () => {
       else expect([name, data, errors?.[0]?.extensions.code]).toEqual([name, { node: null }, 'FORBIDDEN'])
       const theirs = await read(other.token, id)
       expect([name, theirs.data]).toEqual([name, { node: null }])
-      // That another player has it is not told.
+      // The answer does not reveal that another player has the object.
       if (OWN.includes(name)) expect(theirs.errors).toBeUndefined()
     }
   })
 
-  it('name nothing to a player that is banned or deleted, whatever it asks for: PLAYER_BANNED, PLAYER_DELETED', async () => {
+  it('are refused to a banned or deleted player with PLAYER_BANNED or PLAYER_DELETED', async () => {
     for (const [mutation, code] of [
       ['banPlayer', 'PLAYER_BANNED'],
       ['deletePlayer', 'PLAYER_DELETED'],
@@ -142,14 +142,14 @@ describe('global ids (decisions 11.11)', () => {
     }
   })
 
-  it('name nothing to another project, and nothing to nobody', async () => {
+  it('return null to another project, and INVALID_TOKEN without credentials', async () => {
     for (const [name, id] of ids) {
       expect([name, await read(stranger.key, id)]).toEqual([name, { data: { node: null } }])
       expect((await read(null, id)).errors?.[0]?.extensions.code).toBe('INVALID_TOKEN')
     }
   })
 
-  it('are null for what is not there, and a fault where they are no ids', async () => {
+  it('return null for objects that do not exist, and INVALID_REQUEST when they are malformed', async () => {
     const nobody = '01a1fdf8-9d0a-7128-b5b0-6f4e0fc4d981'
     for (const id of [`Player:${nobody}`, `Run:${player.playerId}/${nobody}`, 'Scenario:production/none', 'Event:x'])
       expect(await read(game.platformKey, id)).toEqual({ data: { node: null } })
@@ -163,7 +163,7 @@ describe('global ids (decisions 11.11)', () => {
     }
   })
 
-  it('are taken by inputs in place of the bare id, and name the same in the audit log', async () => {
+  it('are accepted by inputs in place of plain ids, with the same target in the audit log', async () => {
     const key = ids.get('PlatformKey') ?? ''
     const { data } = await game.graphql(
       game.platformKey,
@@ -201,7 +201,7 @@ describe('global ids (decisions 11.11)', () => {
     })
   })
 
-  it('let a normalised cache keep each object once, without keys of its own', async () => {
+  it('let Apollo Client store each object once, without configured keys', async () => {
     const cache = new InMemoryCache()
     const headers = { authorization: `Bearer ${game.platformKey}` }
     const client = new ApolloClient({ cache, link: new HttpLink({ uri: `${game.baseUrl}/graphql`, headers }) })
@@ -218,7 +218,7 @@ describe('global ids (decisions 11.11)', () => {
     expect(shown()).toContainEqual({ __typename: 'Player', id, status: 'ACTIVE' })
     const ban = gql('mutation ($id: ID!) { banPlayer(input: { playerId: $id, reason: "z" }) { player { id status } } }')
     await client.mutate({ mutation: ban, variables: { id } })
-    // The list has changed, and nobody has read it again.
+    // The list has changed in the cache, without another request.
     expect(shown()).toContainEqual({ __typename: 'Player', id, status: 'BANNED' })
     const kept = cache.extract()
     for (const [name, one] of ids) expect(Object.keys(kept)).toContain(`${name}:${one}`)
@@ -228,7 +228,7 @@ describe('global ids (decisions 11.11)', () => {
     )
   })
 
-  it("let urql's Graphcache keep each object once, which warns of nothing when it knows which types are values", async () => {
+  it("let urql's Graphcache store each object once, without warnings when it knows the types without ids", async () => {
     const introspection = introspectionFromSchema(schema)
     const isValue = (type: IntrospectionType) =>
       type.kind === 'OBJECT' && !type.fields.some(({ name }) => name === 'id')
@@ -265,7 +265,7 @@ describe('global ids (decisions 11.11)', () => {
     expect((await ask(list)).players.nodes).toContainEqual({ id, status: 'ACTIVE' })
     const ban = 'mutation ($id: ID!) { banPlayer(input: { playerId: $id, reason: "z" }) { player { id status } } }'
     expect((await client.mutation(ban, { id }).toPromise()).error).toBeUndefined()
-    // The list has changed, and nobody has read it again.
+    // The list has changed in the cache, without another request.
     const kept = await client.query(list, {}, { requestPolicy: 'cache-only' }).toPromise()
     expect(kept.data.players.nodes).toContainEqual({ id, status: 'BANNED' })
     expect(warnings).toEqual([])

@@ -19,14 +19,14 @@ describe('the cost of an operation', () => {
     ['an operation is at least 1', '{ __typename }', 1],
     ['a mutation is 10', 'mutation { renameProject(input: { name: "a", reason: "b" }) { auditEntry { id } } }', 11],
     [
-      'a login calls the webhook of the studio',
+      'a login is 50, since it calls a webhook',
       'mutation { loginCustom(input: { customData: {} }) { accessToken } }',
       50,
     ],
     ['a subscription is 10', 'subscription { events { cursor } }', 10],
     ['a connection without a size has 20 entries', '{ scenarios(environment: "a") { nodes { id } } }', 21],
-    ['its size is first', '{ scenarios(environment: "a", first: 7) { nodes { id } } }', 8],
-    ['its size is last', '{ auditLog(last: 7) { nodes { id } } }', 8],
+    ['the size of a connection is `first`', '{ scenarios(environment: "a", first: 7) { nodes { id } } }', 8],
+    ['the size of a connection is `last`', '{ auditLog(last: 7) { nodes { id } } }', 8],
     ['a refused size counts as the greatest', '{ auditLog(first: 2000000000) { nodes { id } } }', 201],
     ['a negative size counts as one', '{ auditLog(first: -9) { nodes { id } } }', 2],
     ['an edge and its node are one entry', '{ auditLog(first: 7) { edges { cursor node { id } } } }', 8],
@@ -41,9 +41,9 @@ describe('the cost of an operation', () => {
       '{ players(environment: "a", first: 3) { nodes { runs(first: 5) { nodes { id } } } } }',
       22,
     ],
-    ['a plain list has its usual size', '{ me { wallet { id } passes { id } } }', 16],
+    ['a plain list has an assumed size', '{ me { wallet { id } passes { id } } }', 16],
     ['a list of plain values is free', '{ currencies(environment: "a", first: 2) { nodes { scenarioIds } } }', 3],
-    ['a list of named keys has that many', '{ me { storage(keys: ["a", "b", "c"]) { value } } }', 4],
+    ['a list of named keys has one entry per key', '{ me { storage(keys: ["a", "b", "c"]) { value } } }', 4],
     [
       'fields with an alias count each',
       '{ a: auditLog(first: 2) { nodes { id } } b: auditLog(first: 2) { nodes { id } } }',
@@ -55,7 +55,7 @@ describe('the cost of an operation', () => {
       22,
     ],
     [
-      'a fragment in a connection',
+      'a fragment counts inside a connection',
       '{ auditLog(first: 2) { ...P } } fragment P on AuditLogEntryConnection { nodes { id } }',
       3,
     ],
@@ -65,7 +65,7 @@ describe('the cost of an operation', () => {
     expect(costs(text)).toBe(cost)
   })
 
-  it('takes sizes from variables and their defaults, for each request anew', () => {
+  it('takes sizes from the variables of each request and their defaults', () => {
     const text = `query Q($players: Int!, $runs: Int = 4) {
       players(environment: "a", first: $players) { nodes { runs(first: $runs) { nodes { id } } } }
     }`
@@ -79,7 +79,7 @@ describe('the cost of an operation', () => {
     expect(of({ players: 'all', runs: null })).toBe(1 + 20 * (1 + 1 + 20))
   })
 
-  it('the lists and operations with a weight of their own are in the schema', () => {
+  it('has weights and sizes only for fields that are in the schema', () => {
     for (const name of Object.keys({ ...WEIGHTS, ...LIST_SIZES, ...SIZE_ARGUMENTS })) {
       const [typeName = '', fieldName = ''] = name.split('.')
       const type = schema.getType(typeName)
@@ -90,7 +90,7 @@ describe('the cost of an operation', () => {
     }
   })
 
-  it('of each operation of the guide is below a third of the default limit, with pages of 50', () => {
+  it('of each operation of docs/graphql.md is below a third of the default limit, with pages of 50', () => {
     const page = readFileSync(new URL('../../docs/graphql.md', import.meta.url), 'utf8')
     const texts = [...page.matchAll(/^```graphql\n([\s\S]*?)\n```$/gm)].map(([, text = '']) => text)
     expect(texts.length).toBeGreaterThan(15)

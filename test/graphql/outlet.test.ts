@@ -42,8 +42,8 @@ async function open(): Promise<{ client: WebSocket; outlet: Outlet; connection: 
 const frameOf = (text: string): Buffer => textFrame([Buffer.from(text)])
 const idle = { resume: () => undefined }
 
-describe('frames that pass ws by', () => {
-  it('are what a client takes for the same text, at every length of a length', async () => {
+describe('frames that bypass ws', () => {
+  it('reach a client as the same text, with every form of the length field', async () => {
     const { outlet, heard } = await open()
     const texts = [0, 1, 125, 126, 127, 65_535, 65_536, 200_000].map(
       (length) => 'é'.repeat(length >> 1) + 'x'.repeat(length & 1),
@@ -65,7 +65,7 @@ describe('frames that pass ws by', () => {
     expect(pongFrame(Buffer.from('x'))).toEqual(Buffer.from([0x8a, 1, 0x78]))
   })
 
-  it('of one turn of the event loop leave in one write, in order', async () => {
+  it('of one turn of the event loop are sent in one write, in order', async () => {
     const { outlet, connection, heard } = await open()
     let writes = 0
     const { write } = connection
@@ -82,7 +82,7 @@ describe('frames that pass ws by', () => {
     expect([heard, writes]).toEqual([texts, 1])
   })
 
-  it('leave before the closing frame, and none after it', async () => {
+  it('are sent before the close frame, and not after it', async () => {
     const { client, outlet, heard } = await open()
     const closed = once(client, 'close')
     outlet.take(frameOf('last'), idle)
@@ -93,7 +93,7 @@ describe('frames that pass ws by', () => {
     expect([heard, code, String(reason)]).toEqual([['last'], 4403, 'token expired'])
   })
 
-  it('are asked for no more once the socket closes, also by a sender that was paused before', async () => {
+  it('are not requested once the socket closes, also not from a sender that was paused before', async () => {
     const { client, outlet } = await open()
     client.pause()
     let resumed = 0
@@ -111,7 +111,7 @@ describe('frames that pass ws by', () => {
     expect(resumed).toBe(0)
   })
 
-  it('ask for a pause when the network takes no more, and for more once it does', async () => {
+  it('pause their sender when the network is full, and resume it once it is not', async () => {
     const { client, outlet, connection, heard } = await open()
     client.pause()
     let resumed = 0

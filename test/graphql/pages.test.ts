@@ -18,7 +18,7 @@ const connections = Object.values(schema.getTypeMap())
   .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
   .map(({ parent, name }) => ({ parent, name, path: `${parent}.${name}` }))
 
-/** These are paged from their beginning only. */
+/** Connections that can be paged forwards only. */
 const FORWARD = ['Query.currencies', 'Query.items', 'Query.players', 'Query.scenarioVersions', 'Player.storageKeys']
 
 let game: Game
@@ -82,7 +82,7 @@ function requiredOf(name: string): string[] {
 
 const SELECTED = '{ edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } }'
 
-/** A document that asks a connection for a page. A place that is not known here is one to add. */
+/** A document that asks a connection for a page. Throws for a connection of another parent, which must be added. */
 function documentOf({ parent, name }: { parent: string; name: string }, page: string, selected = SELECTED): string {
   const args = [...(parent === 'Query' ? requiredOf(name) : []), page].filter((arg) => arg !== '')
   const field = `${name} ${args.length > 0 ? `(${args.join(', ')})` : ''} ${selected}`
@@ -123,7 +123,7 @@ const FORGED = [
 ]
 
 describe('every connection of the schema', () => {
-  it('is found by this test, and none is reached by a subscription', () => {
+  it('is found by this test, and is not reachable from a subscription', () => {
     expect(connections.length).toBeGreaterThanOrEqual(13)
     const seen = new Set<string>()
     const walk = (type: GraphQLNamedType): void => {
@@ -137,19 +137,22 @@ describe('every connection of the schema', () => {
     expect([...seen].filter((name) => name.endsWith('Connection'))).toEqual([])
   })
 
-  it.each(connections)('$path takes sizes of 1 to 200, and has a next page while there is more', async (connection) => {
-    const one = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 1')))
-    expect([one.edges.length, one.pageInfo.hasNextPage]).toEqual([1, true])
-    const all = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 200')))
-    expect(all.edges.length).toBeGreaterThanOrEqual(3)
-    const rest = pageOf(
-      connection,
-      await ask(game.platformKey, documentOf(connection, `first: 200, after: "${one.pageInfo.endCursor}"`)),
-    )
-    expect([...one.edges, ...rest.edges].map(({ cursor }) => cursor)).toEqual(all.edges.map(({ cursor }) => cursor))
-  })
+  it.each(connections)(
+    '$path accepts sizes of 1 to 200, and has a next page while there is more',
+    async (connection) => {
+      const one = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 1')))
+      expect([one.edges.length, one.pageInfo.hasNextPage]).toEqual([1, true])
+      const all = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 200')))
+      expect(all.edges.length).toBeGreaterThanOrEqual(3)
+      const rest = pageOf(
+        connection,
+        await ask(game.platformKey, documentOf(connection, `first: 200, after: "${one.pageInfo.endCursor}"`)),
+      )
+      expect([...one.edges, ...rest.edges].map(({ cursor }) => cursor)).toEqual(all.edges.map(({ cursor }) => cursor))
+    },
+  )
 
-  it.each(connections)('$path has its entries as nodes, too, with or without edges', async (connection) => {
+  it.each(connections)('$path has its entries as `nodes`, with or without `edges`', async (connection) => {
     const shape = '{ __typename nodes { a: __typename } edges { __typename node { a: __typename } } }'
     const both = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 2', shape)))
     const { __typename: name, nodes, edges } = both as Page & { __typename: string; nodes: { a: string }[] }
@@ -162,7 +165,7 @@ describe('every connection of the schema', () => {
     expect(alone).toEqual({ nodes })
   })
 
-  it.each(connections)('$path refuses any other size by its name', async (connection) => {
+  it.each(connections)('$path refuses any other size, and names the argument', async (connection) => {
     const isForward = FORWARD.includes(connection.path)
     for (const size of [0, -1, 201, 2 ** 31 - 1, -(2 ** 31)]) {
       for (const end of ['first', 'last']) {
@@ -183,37 +186,34 @@ describe('every connection of the schema', () => {
     }
   })
 
-  it.each(connections)(
-    '$path refuses a cursor that it never gave by its name: no error of ours, no empty page',
-    async (connection) => {
-      for (const cursor of FORGED) {
-        for (const page of [
-          `first: 2, after: ${JSON.stringify(cursor)}`,
-          `last: 2, before: ${JSON.stringify(cursor)}`,
-        ]) {
-          const named = page.startsWith('first') ? 'after' : 'before'
-          const [code, paths] = refusal(await ask(game.platformKey, documentOf(connection, page))) as [string, string[]]
-          expect([page, code]).toEqual([page, 'INVALID_REQUEST'])
-          expect(paths).toContain(named)
-        }
+  it.each(connections)('$path refuses a cursor that it never issued, and names the argument', async (connection) => {
+    for (const cursor of FORGED) {
+      for (const page of [`first: 2, after: ${JSON.stringify(cursor)}`, `last: 2, before: ${JSON.stringify(cursor)}`]) {
+        const named = page.startsWith('first') ? 'after' : 'before'
+        const [code, paths] = refusal(await ask(game.platformKey, documentOf(connection, page))) as [string, string[]]
+        expect([page, code]).toEqual([page, 'INVALID_REQUEST'])
+        expect(paths).toContain(named)
       }
+    }
+  })
+
+  it.each(connections)(
+    '$path shows nothing of this project to another, with or without a cursor',
+    async (connection) => {
+      const { pageInfo } = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 1')))
+      const edgesOf = async (page: string): Promise<{ cursor: string }[]> => {
+        const { data } = await ask(stranger, documentOf(connection, page))
+        return (connection.parent === 'Query' ? data?.[connection.name] : data?.player)?.edges ?? []
+      }
+      const shown = await edgesOf(`first: 5, after: "${pageInfo.endCursor}"`)
+      const own = await edgesOf('first: 200')
+      const ours = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 200'))).edges
+      expect(shown.filter(({ cursor }) => !own.some((edge) => edge.cursor === cursor))).toEqual([])
+      expect(own.filter(({ cursor }) => ours.some((edge) => edge.cursor === cursor))).toEqual([])
     },
   )
 
-  it.each(connections)('$path shows nothing of this project to another, by whatever cursor', async (connection) => {
-    const { pageInfo } = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 1')))
-    const edgesOf = async (page: string): Promise<{ cursor: string }[]> => {
-      const { data } = await ask(stranger, documentOf(connection, page))
-      return (connection.parent === 'Query' ? data?.[connection.name] : data?.player)?.edges ?? []
-    }
-    const shown = await edgesOf(`first: 5, after: "${pageInfo.endCursor}"`)
-    const own = await edgesOf('first: 200')
-    const ours = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 200'))).edges
-    expect(shown.filter(({ cursor }) => !own.some((edge) => edge.cursor === cursor))).toEqual([])
-    expect(own.filter(({ cursor }) => ours.some((edge) => edge.cursor === cursor))).toEqual([])
-  })
-
-  it('refuses a cursor that names what cannot be stored', async () => {
+  it('refuses a cursor with NUL or a lone surrogate', async () => {
     for (const name of ['a\0b', '\ud800']) {
       const after = base64(`GPC:J:${JSON.stringify([game.environmentId, name])}`)
       expect(
@@ -222,7 +222,7 @@ describe('every connection of the schema', () => {
     }
   })
 
-  it('refuses a page that makes no sense before a mutation changes anything', async () => {
+  it('refuses an invalid page size before a mutation changes anything', async () => {
     const ban = (runs: string) =>
       `mutation { banPlayer(input: { playerId: "${player.playerId}", reason: "x" }) { player { runs(${runs}) { edges { cursor } } } } }`
     expect(refusal(await ask(game.platformKey, ban('first: 0')))).toEqual(['INVALID_REQUEST', ['first']])
@@ -234,7 +234,7 @@ describe('every connection of the schema', () => {
     expect(data.player.status).toBe('ACTIVE')
   })
 
-  it('refuses a cursor that cannot be one of the list before a mutation changes anything', async () => {
+  it('refuses a cursor that cannot be of the list before a mutation changes anything', async () => {
     const end = async (playerId: string, list: string): Promise<string> => {
       const { data } = await ask(
         game.platformKey,
@@ -281,7 +281,7 @@ describe('every connection of the schema', () => {
     expect(ended.data.endSessions.player.walletLedger.edges).toHaveLength(1)
   })
 
-  it('tells whoever may not see a list that it may not, whatever page is asked for', async () => {
+  it('refuses a caller without access as FORBIDDEN, also with an invalid page', async () => {
     const viewer = await game.key('viewer')
     for (const list of ['auditLog', 'sdkKeys', 'platformKeys']) {
       for (const asked of ['(first: 0) { edges { cursor } }', '(after: "x") { edges { cursor } }', '{ __typename }']) {
@@ -293,13 +293,13 @@ describe('every connection of the schema', () => {
     expect(shown).toEqual({ data: { auditLog: { __typename: 'AuditLogEntryConnection' } } })
   })
 
-  it('names all that is wrong with a list at once', async () => {
+  it('names all invalid arguments at once', async () => {
     const { errors } = await ask(game.platformKey, '{ auditLog(first: 0, action: "", actor: "") { edges { cursor } } }')
     const details = errors?.[0]?.extensions.details as { path: string }[]
     expect(details.map(({ path }) => path).sort()).toEqual(['action', 'actor', 'first'])
   })
 
-  it('goes on from an entry that is gone meanwhile', async () => {
+  it('continues from an entry that was deleted meanwhile', async () => {
     const list = (page: string) => ask(game.platformKey, `{ loginLog(environment: "production", ${page}) ${SELECTED} }`)
     const three = (await list('first: 3')).data.loginLog
     const [, second, third] = three.edges
@@ -312,7 +312,7 @@ describe('every connection of the schema', () => {
     expect(back.edges).toEqual([three.edges[0]])
   })
 
-  it('refuses ranges that are reversed or empty, by name', async () => {
+  it('refuses reversed and empty ranges, and names the argument', async () => {
     const at = (time: string) => `"2026-01-0${time}T00:00:00Z"`
     for (const [from, to] of [
       [at('2'), at('1')],

@@ -29,9 +29,9 @@ const APOLLO = print(parse('query ApolloMe { me { playerId __typename } }'))
 const UNKNOWN = sha256('query Unknown { me { playerId } }')
 
 let home: string
-/** Takes listed documents and all others. */
+/** Accepts listed documents and all others. */
 let open: Game
-/** Takes listed documents and no other. */
+/** Accepts listed documents only. */
 let only: Game
 
 beforeAll(async () => {
@@ -110,7 +110,7 @@ const socket: Transport = {
       retryAttempts: 0,
     })
     try {
-      // The protocol wants a text; an empty one is none.
+      // The protocol requires a text. An empty one counts as none.
       const { value } = await client.iterate({ query: '', ...body }).next()
       return value as GraphqlAnswer
     } catch (errors) {
@@ -124,8 +124,8 @@ const socket: Transport = {
 
 const codeOf = ({ errors }: GraphqlAnswer): string | undefined => errors?.[0]?.extensions.code
 
-describe.each([post, get, events, socket])('over $name', ({ send }) => {
-  it('runs the document that is named by its hash, in each of the three ways to name it', async () => {
+describe.each([post, get, events, socket])('persisted operations over $name', ({ send }) => {
+  it('run a document by its hash, in each form of the request', async () => {
     for (const game of [open, only]) {
       const { playerId, token } = await game.player()
       for (const named of [
@@ -138,7 +138,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
     }
   })
 
-  it('takes variables and documents of every file', async () => {
+  it('accept variables, and documents of every file', async () => {
     const { playerId, token } = await only.player()
     const page = await send(only, only.platformKey, {
       ...persistedQuery(PLAYERS),
@@ -149,7 +149,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
     expect((await send(only, token, persistedQuery(APOLLO))).data.me).toEqual({ __typename: 'Player', playerId })
   })
 
-  it('answers PERSISTED_QUERY_NOT_FOUND for a hash that is not listed', async () => {
+  it('answer PERSISTED_QUERY_NOT_FOUND for a hash that is not listed', async () => {
     for (const game of [open, only]) {
       const { token } = await game.player()
       for (const named of [
@@ -162,7 +162,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
     }
   })
 
-  it('never lets a caller add to the list: what is sent with its hash is run once, or refused', async () => {
+  it('cannot be added by a caller: a document that is sent with its hash runs once, or is refused', async () => {
     const body = { query: RENAMED, ...persistedQuery(RENAMED) }
     const { token } = await open.player()
     expect((await send(open, token, body)).data.me.nickname).toBeNull()
@@ -172,7 +172,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
     expect(codeOf(await send(only, player.token, persistedQuery(RENAMED)))).toBe('PERSISTED_QUERY_NOT_FOUND')
   })
 
-  it('refuses every other document where only listed ones may run, whoever calls', async () => {
+  it('are the only documents that run with PERSISTED_OPERATIONS_ONLY, for every caller', async () => {
     const { token } = await only.player()
     for (const credentials of [token, only.platformKey]) {
       for (const query of [RENAMED, `${ME} `, '{ __schema { types { name } } }', '{ __typename }', '{'])
@@ -181,7 +181,7 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
     expect((await send(only, token, { query: ME })).data.me.playerId).toBeTypeOf('string')
   })
 
-  it('refuses a document beside the hash of another, and a hash in a form that it does not know', async () => {
+  it('refuse a document with the hash of another, and a malformed hash', async () => {
     const { token } = await open.player()
     const mixed = await send(open, token, { query: RENAMED, ...persistedQuery(ME) })
     expect(mixed.errors?.[0]).toMatchObject({
@@ -193,8 +193,8 @@ describe.each([post, get, events, socket])('over $name', ({ send }) => {
   })
 })
 
-describe('what a hash may do', () => {
-  it('is no more than what its document may: a mutation is not run by GET', async () => {
+describe('a persisted operation', () => {
+  it('does not run by GET when it is a mutation', async () => {
     await open.publish('empty', { name: 'Empty', start: 'a', nodes: [{ id: 'a', type: 'start' }], edges: [] })
     const { token } = await open.player()
     const body = { documentId: sha256(START), variables: { input: { scenarioId: 'empty' } } }
@@ -203,7 +203,7 @@ describe('what a hash may do', () => {
     expect((await post.send(open, token, body)).data.startRun.runId).toBeTypeOf('string')
   })
 
-  it('refuses a caller without credentials as it does for the document itself', async () => {
+  it('refuses a caller without credentials as its document does', async () => {
     const answer = await open.graphql(null, ME)
     const response = await fetch(`${open.baseUrl}/graphql`, {
       method: 'POST',
@@ -214,7 +214,7 @@ describe('what a hash may do', () => {
     expect(codeOf(answer)).toBe('INVALID_TOKEN')
   })
 
-  it('answers INVALID_REQUEST for bodies that are no operation', async () => {
+  it('is INVALID_REQUEST for a body without an operation', async () => {
     for (const body of [
       '[]',
       'null',
@@ -235,7 +235,7 @@ describe('what a hash may do', () => {
     }
   })
 
-  it('subscribes, over a WebSocket and by server-sent events', async () => {
+  it('subscribes over a WebSocket and by server-sent events', async () => {
     const player = await only.player()
     await only.publish('hello', { name: 'Hello', start: 'a', nodes: [{ id: 'a', type: 'start' }], edges: [] })
     const client = createClient({
@@ -266,7 +266,7 @@ describe('what a hash may do', () => {
     await client.dispose()
   })
 
-  it('is what Apollo Client sends by its own link, and falls back from where the list does not have it', async () => {
+  it('is what the link of Apollo Client sends, which sends the document when the hash is not listed', async () => {
     const ask = async (game: Game, player: TestPlayer, document: string) => {
       const link = ApolloLink.from([
         new PersistedQueryLink({ sha256 }),
@@ -284,7 +284,7 @@ describe('what a hash may do', () => {
     expect((await ask(open, anyone, 'query Other { me { playerId } }')).me.playerId).toBe(anyone.playerId)
   })
 
-  it('counts listed documents and others, so that a studio sees when it may close the list', async () => {
+  it('is counted apart from other documents', async () => {
     const game = await startGame({ PERSISTED_OPERATIONS: join(home, 'codegen.json') })
     const { token } = await game.player()
     await post.send(game, token, persistedQuery(ME))
@@ -296,7 +296,7 @@ describe('what a hash may do', () => {
     await game.stop()
   })
 
-  it('is of no use where no list is: the answer is that of a hash that is not listed', async () => {
+  it('is PERSISTED_QUERY_NOT_FOUND without a list', async () => {
     const game = await startGame()
     const { token } = await game.player()
     expect(codeOf(await post.send(game, token, persistedQuery(ME)))).toBe('PERSISTED_QUERY_NOT_FOUND')
@@ -312,8 +312,8 @@ async function openSubscriptions(game: Game, count: number): Promise<void> {
   )
 }
 
-describe('faults of the files', () => {
-  /** Every fault that the start tells, without the file's name. */
+describe('faults of the files of persisted operations', () => {
+  /** The faults that the start reports, without the name of the file. */
   async function faultsOf(text: string, env: Record<string, string> = {}): Promise<string[]> {
     const file = join(await mkdtemp(join(home, 'faults-')), 'operations.json')
     await writeFile(file, text)
@@ -327,7 +327,7 @@ describe('faults of the files', () => {
     }
   }
 
-  it('are told of a file that is none', async () => {
+  it('are reported for an invalid, an empty and a missing file', async () => {
     const noObject = ' must be a JSON object of documents by their SHA-256, or a persisted query manifest of Apollo'
     expect(await faultsOf('nothing')).toEqual([' is not JSON'])
     for (const text of ['[]', 'null', '"text"', '{"format":"apollo-persisted-query-manifest"}'])
@@ -337,7 +337,7 @@ describe('faults of the files', () => {
     await expect(readPersistedOperations(missing, schema)).rejects.toThrow('missing.json cannot be read (ENOENT)')
   })
 
-  it('are told all at once: hashes, documents that do not parse, do not fit the schema, are over a limit', async () => {
+  it('are reported all at once: hashes, documents that do not parse, do not fit the schema, are over a limit', async () => {
     const broken = '{ me { '
     const unfit = 'query ($environment: Int) { streamCursor(environment: $environment) nothing }'
     const deep = `{ me ${'{ a '.repeat(12)}${'}'.repeat(12)} }`
@@ -365,7 +365,7 @@ describe('faults of the files', () => {
     expect(all).not.toContain(`: ${sha256(ME)}`)
   })
 
-  it('are told of a document that introspects where that is off', async () => {
+  it('are reported for a document with introspection when that is off', async () => {
     const document = '{ __schema { types { name } } }'
     expect(await faultsOf(listOf([document]))).toEqual([])
     expect((await faultsOf(listOf([document]), { INTROSPECTION: 'false' }))[0]).toContain('introspection')
@@ -385,7 +385,7 @@ describe('faults of the files', () => {
     expect(service.errors).toContain(': Cannot query field "nothing"')
   })
 
-  it('are told of a list that is closed and empty', () => {
+  it('are reported for PERSISTED_OPERATIONS_ONLY without a file', () => {
     expect(() => readConfig({ PERSISTED_OPERATIONS_ONLY: 'true' })).toThrow('PERSISTED_OPERATIONS must name a file')
   })
 })

@@ -6,7 +6,7 @@ import { preparedOperations } from '../../src/graphql/prepared.ts'
 import { RawJson } from '../../src/json.ts'
 import { schema } from '../../src/schema.ts'
 
-// An operation that prepared functions run differs only in its cost from one that the executor runs.
+// An operation that prepared functions run differs from one that the executor runs only in its cost.
 
 let executed = 0
 const executor = createYoga({ schema, logging: false, maskedErrors: false }).getEnveloped()
@@ -39,7 +39,7 @@ const ALL = `level xp leveledUp maxLevel plan { runId status crossed { nodeId ha
   granted { amount currency itemId } }`
 const addXp = (selection: string) => `mutation ($input: AddXpInput!) { addXp(input: $input) { ${selection} } }`
 
-/** The answer, and how often the operation itself was run: it must be once, or not at all. */
+/** The answer, and how often the operation itself ran: once, or not at all. */
 async function run(execute: typeof executor.execute, query: string, variableValues: unknown, come: () => unknown) {
   let runs = 0
   const service = {
@@ -61,14 +61,14 @@ async function run(execute: typeof executor.execute, query: string, variableValu
   return { runs, members: Object.keys(answer), text: JSON.stringify(answer.data), errors }
 }
 
-/** Not every selection asks for it, and then nobody waits for it. */
+/** Not every selection awaits this promise. Then its rejection must not count as unhandled. */
 function late(): Promise<never> {
   const rejected = Promise.reject(new Error('late'))
   rejected.catch(() => undefined)
   return rejected
 }
 
-/** Runs it both ways; tells whether the executor was needed. */
+/** Runs an operation both ways. Returns whether the executor was needed. */
 async function compare(query: string, variables: unknown, come: () => unknown): Promise<boolean> {
   expect(validate(schema, parse(query))).toEqual([])
   const expected = await run(executor.execute, query, variables, come)
@@ -77,8 +77,8 @@ async function compare(query: string, variables: unknown, come: () => unknown): 
   return executed > 0
 }
 
-describe('a prepared operation answers as the executor does', () => {
-  it('and without it, when all is well', async () => {
+describe('a prepared operation', () => {
+  it('answers as the executor does, without it, when the variables and the result are valid', async () => {
     for (const [query, variables, value] of [
       [addXp(ALL), { input }, result],
       [addXp(ALL), { input }, { ...result, plan }],
@@ -101,7 +101,7 @@ describe('a prepared operation answers as the executor does', () => {
       expect([query, await compare(query, variables, async () => value)]).toEqual([query, false])
   })
 
-  it('and by it, when something is not', async () => {
+  it('is left to the executor when its variables are invalid or its document is unusual', async () => {
     const bad: [query: string, variables: unknown, come: () => unknown][] = [
       [addXp(ALL), {}, () => result],
       [addXp(ALL), { input: null }, () => result],
@@ -125,7 +125,7 @@ describe('a prepared operation answers as the executor does', () => {
       expect([query, await compare(query, variables, come)]).toEqual([query, true])
   })
 
-  it('whatever the resolver comes to', async () => {
+  it('answers as the executor does, whatever the resolver returns or throws', async () => {
     const odd = fc.constantFrom<() => unknown>(
       () => null,
       () => undefined,

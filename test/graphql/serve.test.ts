@@ -11,14 +11,14 @@ import { type Game, startGame, type TestPlayer, times } from '../support/game.ts
 import { ADD_XP, PROGRESS } from '../support/surfaces.ts'
 import { until } from '../support/until.ts'
 
-// What Yoga has found valid before is run without it. Nothing may show which of the two has answered.
+// A document that Yoga has validated before runs without Yoga. An answer must not show which way it was made.
 
 const ORIGIN = 'https://dashboard.example.com'
 
 let game: Game
 let player: TestPlayer
 let runId: string
-/** By the id of a request: Yoga has served it. */
+/** By the id of a request: whether Yoga has served it. */
 const byYoga = new Map<string, boolean>()
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ interface Sent {
 
 let requests = 0
 
-/** The answer, and who gave it. */
+/** The answer, and whether Yoga gave it. */
 async function send({
   body,
   accept,
@@ -75,7 +75,7 @@ async function send({
   return { answer, isByYoga: byYoga.get(id) }
 }
 
-/** Each as it goes the short way, and one that is as good as it to Yoga alone. */
+/** Pairs of equivalent values of Accept: the first takes the short way, the second always goes to Yoga. */
 const ACCEPTS: readonly (readonly [string | undefined, string])[] = [
   [undefined, '*/*;q=1'],
   ['*/*', '*/*;q=1'],
@@ -88,7 +88,7 @@ const ACCEPTS: readonly (readonly [string | undefined, string])[] = [
   ],
 ]
 
-/** Sends it both ways, twice, so that its document is known; tells whether it has gone the short way. */
+/** Sends a request both ways, twice, so that its document is known. Returns whether it took the short way. */
 async function compare(sent: Sent, accepts = ACCEPTS): Promise<boolean> {
   let isShort = false
   for (const [accept, ofYoga] of accepts) {
@@ -106,8 +106,17 @@ const json = (body: unknown): Sent => ({ body: JSON.stringify(body) })
 const place = { scenarioId: 'season', nodeId: 'pass' }
 const xp = () => ({ ...place, runId, amount: 5, source: 'quest', idempotencyKey: 'serve' })
 
-describe('the short way answers as Yoga does', () => {
-  it('what is run: results, refusals, variables that cannot be read, nulls', async () => {
+describe('the short way without Yoga', () => {
+  it.each(['constructor', '__proto__', 'toString'])(
+    'leaves the unknown media type %s to Yoga, which refuses it',
+    async (accept) => {
+      const sent = json({ query: '{ __typename }' })
+      for (const _ of times(2, Number)) expect((await send(sent)).answer.status).toBe(200)
+      expect(await send({ ...sent, accept })).toMatchObject({ answer: { status: 406 }, isByYoga: true })
+    },
+  )
+
+  it('answers as Yoga does: results, refusals, invalid variables, nulls', async () => {
     const me = 'query Me { me { id } } query Wallet { me { wallet { currency balance } } }'
     const conditional = `query ($yes: Boolean = true, $no: Boolean!) { a: me { ...P @include(if: $yes) nickname @skip(if: $no) }
       ... on Query { me { id } } } fragment P on Player { __typename identities { subject } }`
@@ -140,7 +149,7 @@ describe('the short way answers as Yoga does', () => {
       expect([sent, await compare(sent)]).toEqual([sent, true])
   })
 
-  it('what Yoga tells the faults of, as it goes by Yoga each time', async () => {
+  it('leaves invalid requests to Yoga each time', async () => {
     const deep = `{ ${'a { '.repeat(11)}a${' }'.repeat(11)} }`
     const two = 'query A { __typename } query B { __typename }'
     for (const sent of [
@@ -171,7 +180,7 @@ describe('the short way answers as Yoga does', () => {
       expect([sent, await compare(sent)]).toEqual([sent, false])
   })
 
-  it('whatever is put together of good and bad members', async () => {
+  it('answers as Yoga does for any combination of valid and invalid members', async () => {
     const absent = fc.constant(undefined)
     const sent = fc.record({
       query: fc.constantFrom(
@@ -207,21 +216,21 @@ describe('the short way answers as Yoga does', () => {
     source: fc.constantFrom<unknown>('', 'quest', '\u0000', null),
   })
 
-  it('and leaves subscriptions, and answers of other kinds, to Yoga', async () => {
+  it('leaves subscriptions, and answers of other media types, to Yoga', async () => {
     const { isByYoga } = await send({ ...json({ query: '{ __typename }' }), accept: 'text/event-stream' })
     expect(isByYoga).toBe(true)
     expect(await compare(json({ query: 'subscription { events(after: "x") { cursor } }' }))).toBe(false)
   })
 })
 
-describe('a request over HTTP has a name', () => {
+describe('a request over HTTP', () => {
   const ask = (
     method: string,
     headers: Record<string, string>,
     { body, path = '' }: { body?: string; path?: string } = {},
   ) => fetch(`${game.baseUrl}/graphql${path}`, { method, headers, body })
 
-  it('which every answer carries: that of the caller if it is sane, else one of ours', async () => {
+  it('has an id in every answer: that of the caller if it is valid, else a new one', async () => {
     const type = { 'content-type': 'application/json' }
     const body = JSON.stringify({ query: '{ __typename }' })
     for (const [method, headers, more] of [
@@ -250,7 +259,7 @@ describe('a request over HTTP has a name', () => {
     }
   })
 
-  it('which the log and the error tell of what went wrong', async () => {
+  it('has its id in the log and in the error when it fails', async () => {
     const told: Record<string, unknown>[] = []
     const broken = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
     try {
@@ -272,7 +281,7 @@ describe('a request over HTTP has a name', () => {
     }
   })
 
-  it('and is counted by its status, a stream as it begins', async () => {
+  it('is counted by its status, a stream when it begins', async () => {
     const counting = await startGame()
     try {
       const { token } = await counting.player()
@@ -313,7 +322,7 @@ describe('a request over HTTP has a name', () => {
 describe('kept documents', () => {
   const field = (name: string, count: number) => `{ ${`${name} `.repeat(count)}}`
 
-  it('are bounded by their number, and by what they weigh', () => {
+  it('are limited in number and in size', () => {
     const kept = new KeptDocuments(new Map())
     const fill = (count: number, text: (index: number) => string) => {
       const texts = times(count, text)
@@ -327,7 +336,7 @@ describe('kept documents', () => {
     expect(fill(1, () => field('x', 40_000))).toBe(0)
   })
 
-  it('are kept for good when they are persisted', () => {
+  it('are never dropped when they are persisted', () => {
     const kept = new KeptDocuments(new Map([['hash', '{ me }']]))
     const document = parse('{ me }')
     kept.set('{ me }', document)

@@ -84,7 +84,7 @@ function connect({ baseUrl }: { baseUrl: string }, options: ClientOptions = {}):
   }
 }
 
-/** Opens a socket and says who calls. */
+/** Opens a socket and sends connection_init. */
 async function open(
   server: { baseUrl: string },
   params: Record<string, unknown> | string = {},
@@ -128,8 +128,8 @@ async function act(field: string, playerId: string): Promise<void> {
   expect(errors).toBeUndefined()
 }
 
-describe('a socket ends with the right of its caller: 4403, with the reason (decisions 1)', () => {
-  /** Waits for the close that follows, which must come within two seconds. */
+describe('a socket with credentials (decisions 1)', () => {
+  /** The code and the reason of the close, which must follow within two seconds. */
   async function closesAfter(talk: Talk, happens: () => Promise<unknown>): Promise<unknown> {
     const elapsed = startStopwatch()
     await happens()
@@ -138,7 +138,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     return [code, reason]
   }
 
-  it('within two seconds of a ban and of a deletion, also when it is opened after them; nobody else’s ends', async () => {
+  it('is closed with 4403 within two seconds of a ban and of a deletion, also when it is opened after them; others stay open', async () => {
     const bystander = await game.player()
     const other = await open(game, bystander.token)
     other.subscribe('1', EVENTS, {})
@@ -161,7 +161,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     other.socket.terminate()
   })
 
-  it('within two seconds of its logout, and of the end of all logins; another login of the player goes on', async () => {
+  it('is closed with 4403 within two seconds of its logout and of the end of all logins; another login stays open', async () => {
     const [one, two] = [(await game.login({ player: 'ada' })).body, (await game.login({ player: 'ada' })).body]
     const [first, second] = [await open(game, one.accessToken), await open(game, two.accessToken)]
     const logout = () =>
@@ -175,7 +175,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     expect(await closesAfter(second, () => act('endSessions', id))).toEqual([4403, 'logged out'])
   })
 
-  it('within two seconds of the revocation of a platform key, which is then refused at once', async () => {
+  it('is closed with 4403 within two seconds of the revocation of its platform key, which is then refused', async () => {
     const { id, key: platformKey } = await createPlatformKey(game.app.pool, game.projectId, 'viewer')
     const talk = await open(game, platformKey)
     talk.subscribe('1')
@@ -187,7 +187,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     expect((await again.closed).code).toBe(4403)
   })
 
-  it('within two seconds of the revocation of the SDK key that it was opened with, alone or beside a token', async () => {
+  it('is closed with 4403 within two seconds of the revocation of its SDK key, with or without a token', async () => {
     const player = await game.player()
     for (const params of [{}, { authorization: `Bearer ${player.token}` }]) {
       const { id, key: sdkKey } = await createSdkKey(game.app.pool, game.environmentId)
@@ -204,7 +204,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     }
   })
 
-  it('at the second in which its token ends, whatever else is sent over it', async () => {
+  it('is closed with 4403 within a second of the expiry of its token', async () => {
     const token = await tokenFor(await game.player(), 3_000)
     const pausedBefore = pausedTime()
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
@@ -216,12 +216,12 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     expect([code, reason, late > -50, late < 1_000 + paused, late]).toEqual([4403, 'token expired', true, true, late])
   })
 
-  it('at the second in which its token ends, also in the middle of a replay, which another token goes on with', async () => {
+  it('is closed with 4403 when its token expires during a replay, which continues with another token', async () => {
     const server = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
     try {
       const player = await server.player()
       const after = cursorAt(server.environmentId, 0n)
-      // The event of its creation, and far more than the network holds.
+      // The event of its creation, and far more than the network buffers.
       await fill(server, 999, 40_000, player.playerId)
       const lifeMs = 3_000
       const talk = await open(server, await tokenFor(player, lifeMs, server))
@@ -244,7 +244,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
     }
   })
 
-  it('and not with a database that is away: whether a key holds is not known then, so 1013 asks it to come back', async () => {
+  it('stays open while the database is unreachable, and new ones are closed with 1013', async () => {
     const database = await createDatabase()
     const proxy = await startProxy(database.url)
     const server = await startGame({ DATABASE_URL: proxy.url })
@@ -259,7 +259,7 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
         talk.send({ type: 'connection_init', payload })
         expect((await talk.closed).code).toBe(1013)
       }
-      // Open sockets stay open, and ask again.
+      // Open sockets stay open, and their operations are answered.
       held.subscribe('1')
       expect((await held.receive('1')).payload.errors[0].extensions.code).toBe('UNAVAILABLE')
       proxy.restore()
@@ -279,8 +279,8 @@ describe('a socket ends with the right of its caller: 4403, with the reason (dec
   })
 })
 
-describe('a socket carries 100 operations at once', () => {
-  it('and refuses the 101st with SUBSCRIPTION_LIMIT_EXCEEDED; the others go on, and one that ends makes room', async () => {
+describe('a socket with many operations', () => {
+  it('refuses the 101st with SUBSCRIPTION_LIMIT_EXCEEDED, keeps the others, and has room again when one ends', async () => {
     const player = await game.player()
     const talk = await open(game, player.token)
     for (const index of times(100, Number)) talk.subscribe(`s${index}`, EVENTS, {})
@@ -295,7 +295,7 @@ describe('a socket carries 100 operations at once', () => {
         payload: [{ extensions: { code: 'SUBSCRIPTION_LIMIT_EXCEEDED' } }],
       })
     }
-    // A refusal takes no room, and a limit of one socket is no limit of another.
+    // A refused operation does not count, and each socket has its own limit.
     const beside = await open(game, player.token)
     beside.subscribe('1', EVENTS, {})
     await until('one more is open', async () => (await subscriptionsOf(game)) === 101)
@@ -313,7 +313,7 @@ describe('a socket carries 100 operations at once', () => {
     await until('none is left', async () => (await subscriptionsOf(game)) === 0)
   })
 
-  it('and leaves none behind, whichever ids are given up and taken again before they began', async () => {
+  it('leaves none behind when ids are completed and reused before the operations began', async () => {
     const before = await subscriptionsOf(game)
     const talk = await open(game, game.platformKey)
     const ids = times(10, String)
@@ -327,7 +327,7 @@ describe('a socket carries 100 operations at once', () => {
     await until('none is open', async () => (await subscriptionsOf(game)) === before, { deadlineMs: WITHIN_MS })
   })
 
-  it('and works on twice as many at most, also when each is given up before it has begun', async () => {
+  it('has a limit of operations in work, also when each is completed before it has begun', async () => {
     const before = await subscriptionsOf(game)
     const talk = await open(game, game.platformKey)
     const keys = await game.app.pool.connect()
@@ -348,7 +348,7 @@ describe('a socket carries 100 operations at once', () => {
     } finally {
       keys.release()
     }
-    // Room is made by their end.
+    // There is room again when they have ended.
     await until('another is answered', async () => {
       talk.subscribe('another', '{ __typename }')
       const { type } = await talk.receive('another')
@@ -359,7 +359,7 @@ describe('a socket carries 100 operations at once', () => {
   })
 })
 
-describe('limits of a document hold over a socket as over HTTP (decisions 9)', () => {
+describe('the limits of a document over a socket (decisions 9)', () => {
   const selection = (fields: string) => [
     `{ me { ${fields} } }`,
     `mutation { startRun(input: { scenarioId: "season" }) { ${fields.replaceAll('id', 'runId')} } }`,
@@ -371,8 +371,8 @@ describe('limits of a document hold over a socket as over HTTP (decisions 9)', (
     '16 aliases': selection(times(16, (index) => `a${index}: id`).join(' ')),
     '51 directives': selection(`id ${'@include(if: true) '.repeat(51)}`),
     'over 1,000 tokens': selection('id '.repeat(1_000)),
-    'a field that is not there': selection('idd nothing'),
-    'introspection, where it is off': [
+    'an unknown field': selection('idd nothing'),
+    'introspection when it is off': [
       '{ __schema { types { name } } }',
       'mutation { __schema { types { name } } }',
       'subscription { __type(name: "Player") { name } }',
@@ -380,7 +380,7 @@ describe('limits of a document hold over a socket as over HTTP (decisions 9)', (
   }
 
   for (const [what, documents] of Object.entries(refused)) {
-    it(`${what} is refused in a query, a mutation and a subscription, and the socket goes on`, async () => {
+    it(`refuse ${what} in a query, a mutation and a subscription as over HTTP, and the socket stays open`, async () => {
       const player = await game.player()
       const talk = await open(game, player.token)
       talk.subscribe('live', EVENTS, {})
@@ -405,8 +405,8 @@ describe('limits of a document hold over a socket as over HTTP (decisions 9)', (
   }
 })
 
-describe('the protocol is kept to the letter', () => {
-  it('a second connection_init closes with 4429, an id that is in use with 4409', async () => {
+describe('the service', () => {
+  it('closes a socket with 4429 for a second connection_init, and with 4409 for an id that is in use', async () => {
     const twice = await open(game)
     twice.send({ type: 'connection_init' })
     expect((await twice.closed).code).toBe(4429)
@@ -419,14 +419,14 @@ describe('the protocol is kept to the letter', () => {
     await until('nothing of it is left', async () => (await subscriptionsOf(game)) === 0)
   })
 
-  it('a message over 64 KiB closes with 1009, also one in pieces', async () => {
+  it('closes a socket with 1009 for a message over 64 KiB in fragments', async () => {
     const talk = await open(game)
     talk.socket.send('x'.repeat(40_000), { fin: false })
     talk.socket.send('x'.repeat(40_000), { fin: true })
     expect((await talk.closed).code).toBe(1009)
   })
 
-  it('messages that only servers send, and one that is nested too deep to answer, close with 4400', async () => {
+  it('closes a socket with 4400 for messages that only servers send, and for one that is nested too deep', async () => {
     const messages = ['connection_ack', 'next', 'error'].map((type) => ({ id: '1', type, payload: [{ message: 'x' }] }))
     const texts = [...messages.map((message) => JSON.stringify(message)), nested(8_000)]
     for (const text of texts) {
@@ -439,7 +439,7 @@ describe('the protocol is kept to the letter', () => {
     }
   })
 
-  it('no compression is agreed on, also when the client offers it', async () => {
+  it('agrees on no compression, also when the client offers it', async () => {
     const talk = connect(game, { perMessageDeflate: true })
     const [[response]] = await Promise.all([once(talk.socket, 'upgrade'), once(talk.socket, 'open')])
     expect(response.headers['sec-websocket-extensions']).toBeUndefined()
@@ -447,7 +447,7 @@ describe('the protocol is kept to the letter', () => {
     talk.socket.terminate()
   })
 
-  it('a replay that passes retention under way ends with CURSOR_EXPIRED, and one that the database fails says nothing of it', async () => {
+  it('ends a replay with CURSOR_EXPIRED when its next events are removed, and with INTERNAL_ERROR without details when the database fails', async () => {
     const server = await startGame()
     try {
       for (const [statement, code] of [
@@ -458,7 +458,7 @@ describe('the protocol is kept to the letter', () => {
         const { rows } = await server.app.pool.query('SELECT min(position) - 1 AS start FROM events')
         const talk = await open(server, server.platformKey)
         talk.subscribe('1', LONG, { ...production, after: cursorAt(server.environmentId, BigInt(rows[0].start)) })
-        // With the first message: what the connection holds is far less than the replay.
+        // After the first message: the connection buffers far less than the replay.
         talk.socket.once('message', () => talk.socket.pause())
         await until('it is paused', () => talk.socket.isPaused)
         await server.app.pool.query(statement)
@@ -469,7 +469,7 @@ describe('the protocol is kept to the letter', () => {
           { id: '1', type: 'error', payload: [{ extensions: { code } }] },
         ])
         expect(JSON.stringify(talk.received.find(isEnd))).not.toMatch(/relation|42P01|\.ts/)
-        // The socket itself goes on.
+        // The socket itself stays open.
         talk.subscribe('2', '{ __typename }')
         expect((await talk.receive('2')).payload.data).toEqual({ __typename: 'Query' })
         talk.socket.terminate()
@@ -484,7 +484,7 @@ const PING = JSON.stringify({ type: 'ping', payload: { pad: 'x'.repeat(60_000) }
 const LONG =
   'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor data } }'
 
-/** Many long events at once, written past the service; of one player, if it is given. */
+/** Writes many long events directly to the database, all of one player if it is given. */
 async function fill({ app, environmentId }: Game, count: number, bytes: number, playerId?: string): Promise<void> {
   await app.pool.query(
     `WITH moved AS (
@@ -498,13 +498,13 @@ async function fill({ app, environmentId }: Game, count: number, bytes: number, 
   )
 }
 
-describe('a handshake that is refused', () => {
-  it('leaves nothing open, also when its sender does not close: the service could not stop otherwise', async () => {
+describe('a handshake', () => {
+  it('that is refused leaves no connection open that keeps the service from stopping, also when the client does not close it', async () => {
     const server = await startGame()
     const { hostname, port } = new URL(server.baseUrl)
     const socket = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true })
     try {
-      // A message to a closed connection comes back as a reset.
+      // A write to a closed connection causes a reset.
       socket.on('error', () => undefined)
       socket.resume()
       const answered = once(socket, 'end')
@@ -523,7 +523,7 @@ describe('a handshake that is refused', () => {
     }
   })
 
-  it('takes nobody with it when its sender has gone without a word', async () => {
+  it('does not crash the service when its client resets the connection', async () => {
     await buildService()
     const database = await createDatabase()
     const world = await createWorld(database.url)
@@ -568,7 +568,7 @@ describe('a handshake that is refused', () => {
 })
 
 describe.concurrent('a socket', () => {
-  it('that never says who calls is closed with 4408 after three seconds', async () => {
+  it('without connection_init is closed with 4408 after three seconds', async () => {
     const talk = connect(game)
     await once(talk.socket, 'open')
     const [opened, elapsed] = [performance.now(), startStopwatch()]
@@ -584,13 +584,13 @@ describe.concurrent('a socket', () => {
       pings += 1
     })
     await until('the third ping', () => pings === 3, { deadlineMs: 50_000 })
-    // Due after 36. Any of them may be late on a busy machine; none is much too early.
+    // Due after 36 seconds. Any ping can be late on a busy machine, but none is much too early.
     expect(performance.now() - opened).toBeGreaterThan(30_000)
     expect(talk.socket.readyState).toBe(WebSocket.OPEN)
     talk.socket.terminate()
   })
 
-  it('that answers no ping is ended by the time of the next', async () => {
+  it('that does not answer a ping is terminated when the next is due', async () => {
     const server = await startGame()
     try {
       const talk = await open(server, (await server.player()).token, { autoPong: false })
@@ -606,7 +606,7 @@ describe.concurrent('a socket', () => {
     }
   })
 
-  it('that takes nothing for ten seconds is closed with 1013, loses nothing, and goes on elsewhere from its cursor', async () => {
+  it('that reads nothing for ten seconds is closed with 1013, and loses nothing when it continues from its cursor', async () => {
     const server = await startGame()
     try {
       const after = cursorAt(server.environmentId, 0n)
@@ -617,11 +617,11 @@ describe.concurrent('a socket', () => {
       slow.socket.once('message', () => slow.socket.pause())
       await until('it is paused', () => slow.socket.isPaused)
       const elapsed = startStopwatch()
-      // Others are told meanwhile.
+      // Other sockets receive their events meanwhile.
       const quick = server.subscribe(server.platformKey, LONG, { ...production, after })
       expect(await quick.take(1_000)).toHaveLength(1_000)
       await quick.close()
-      // It reads again, but too late: it receives the bytes that were sent, and then the end.
+      // It reads again, but too late: it receives the bytes that were sent, and then the close.
       await until('ten seconds have passed', () => elapsed() > 13_000)
       slow.socket.resume()
       expect(await slow.closed).toMatchObject({ code: 1013, reason: 'too slow' })
@@ -642,7 +642,7 @@ describe.concurrent('a socket', () => {
     }
   })
 
-  it('that never reads again is ended all the same, and nothing of it is kept', async () => {
+  it('that never reads again is terminated, and nothing of it is kept', async () => {
     const server = await startGame()
     try {
       await fill(server, 1_000, 40_000)
@@ -659,13 +659,13 @@ describe.concurrent('a socket', () => {
   })
 })
 
-// By itself: it keeps the process busy, whose clock the others are held to.
-describe('a socket that never stops', () => {
+// Not concurrent: it keeps the process busy, and the tests above measure time in this process.
+describe('a socket that floods the service', () => {
   it.each([
     ['of the protocol', 1_000, (socket: WebSocket) => socket.send(PING)],
     ['of WebSockets', 160_000, (socket: WebSocket) => socket.ping(Buffer.alloc(125))],
   ])(
-    'that sends pings %s and takes no answer is not listened to meanwhile, and is answered once it does',
+    'with pings %s is not read while it reads no answers, and is answered once it reads',
     async (_which, count, ping) => {
       const talk = await open(game)
       let pongs = 0
@@ -674,7 +674,7 @@ describe('a socket that never stops', () => {
       })
       talk.socket.pause()
       for (const _ of times(count, Number)) ping(talk.socket)
-      // Far more than the network holds: the rest leaves only if the service goes on reading.
+      // Far more than the network buffers: the rest is sent only if the service continues to read.
       let quiet = 0
       let left = talk.socket.bufferedAmount
       await until('nothing more is taken', () => {

@@ -31,7 +31,7 @@ function connect({ baseUrl }: Game, { path = '/graphql', protocols = [PROTOCOL],
   return new WebSocket(`${baseUrl.replace('http', 'ws')}${path}`, protocols, options)
 }
 
-/** Opens a socket and says who calls. */
+/** Opens a socket and sends connection_init. */
 async function open(server: Game, params: Record<string, unknown> = {}): Promise<WebSocket> {
   const socket = connect(server)
   await once(socket, 'open')
@@ -46,7 +46,7 @@ async function closing(socket: WebSocket): Promise<{ code: number; reason: strin
   return { code, reason: String(reason) }
 }
 
-/** The status that a handshake is refused with; 101 when it is not. */
+/** The status of a handshake: 101 when it is accepted. */
 async function handshake(server: Game, options: OpenOptions): Promise<number | undefined> {
   const socket = connect(server, options)
   socket.on('error', () => undefined)
@@ -77,20 +77,20 @@ async function tokenFor(lifeMs: number): Promise<string> {
 
 const sockets = async (): Promise<number> => (await game.app.metrics.sockets.get()).values[0]?.value ?? 0
 
-describe('a socket says who calls before anything else', () => {
-  it('is closed with 4408 when it never does', async () => {
+describe('a socket', () => {
+  it('is closed with 4408 without connection_init', async () => {
     const socket = connect(game)
     expect((await closing(socket)).code).toBe(4408)
   })
 
-  it('is closed with 4401 when it asks first', async () => {
+  it('is closed with 4401 when it subscribes before connection_init', async () => {
     const socket = connect(game)
     await once(socket, 'open')
     socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } }))
     expect((await closing(socket)).code).toBe(4401)
   })
 
-  it('is closed with 4403 for credentials that do not hold', async () => {
+  it('is closed with 4403 for invalid credentials', async () => {
     const tokens = [
       'Bearer junk',
       `Bearer ${player.token}x`,
@@ -107,7 +107,7 @@ describe('a socket says who calls before anything else', () => {
     }
   })
 
-  it('answers INVALID_TOKEN to whoever says nothing of itself, and leaves the socket open', async () => {
+  it('without credentials answers INVALID_TOKEN, and stays open', async () => {
     const socket = await open(game)
     const received: string[] = []
     socket.on('message', (data) => received.push(String(data)))
@@ -121,7 +121,7 @@ describe('a socket says who calls before anything else', () => {
     socket.terminate()
   })
 
-  it('is closed with 4403 when its token ends (decisions 1)', async () => {
+  it('is closed with 4403 when its token expires (decisions 1)', async () => {
     const token = await tokenFor(2000)
     const socket = await open(game, { authorization: `Bearer ${token}` })
     socket.send(
@@ -134,7 +134,7 @@ describe('a socket says who calls before anything else', () => {
     )
   })
 
-  it('survives documents that do not parse and fields that are not there', async () => {
+  it('stays open after documents that do not parse and unknown fields', async () => {
     const socket = await open(game, { authorization: `Bearer ${player.token}` })
     for (const query of ['{', '', '{ nothing }', `{ ${'a { '.repeat(30)} id ${'}'.repeat(31)}`]) {
       const answered = once(socket, 'message')
@@ -148,7 +148,7 @@ describe('a socket says who calls before anything else', () => {
     socket.terminate()
   })
 
-  it('is closed with 4400 for what is no message of the protocol', async () => {
+  it('is closed with 4400 for a message outside the protocol', async () => {
     for (const text of ['junk', '{}', '{"type":"nothing"}', '[]']) {
       const socket = await open(game)
       socket.send(text)
@@ -157,8 +157,8 @@ describe('a socket says who calls before anything else', () => {
   })
 })
 
-describe('what a socket may send', () => {
-  it('takes 64 KiB and closes with 1009 beyond', async () => {
+describe('a message over a socket', () => {
+  it('can have 64 KiB, and closes the socket with 1009 beyond', async () => {
     const message = (bytes: number) => {
       const text = JSON.stringify({ type: 'ping', payload: { pad: '' } })
       return JSON.stringify({ type: 'ping', payload: { pad: 'x'.repeat(bytes - text.length) } })
@@ -173,7 +173,7 @@ describe('what a socket may send', () => {
 })
 
 describe('the handshake', () => {
-  it('is refused with 403 for a foreign origin, and accepted for ours, a listed one, or none', async () => {
+  it('is refused with 403 for a foreign origin, and accepted for that of the service, a listed one, or none', async () => {
     const status = (origin?: string) => handshake(game, origin === undefined ? {} : { headers: { origin } })
     for (const foreign of ['https://evil.example', 'null', `${ORIGIN}.evil.example`, 'http://127.0.0.1:1'])
       expect([foreign, await status(foreign)]).toEqual([foreign, 403])
@@ -195,8 +195,8 @@ describe('the handshake', () => {
   })
 })
 
-describe('sockets are let go of', () => {
-  it('counts none once all are closed, whether they were let in or not', async () => {
+describe('open sockets', () => {
+  it('are counted until they are closed, whether they were accepted or not', async () => {
     await until('no socket of an earlier test is left', async () => (await sockets()) === 0)
     const held = [await open(game), await open(game, { authorization: `Bearer ${player.token}` }), connect(game)]
     await until('three sockets are counted', async () => (await sockets()) === 3)
@@ -208,7 +208,7 @@ describe('sockets are let go of', () => {
     await until('no socket is left', async () => (await sockets()) === 0)
   })
 
-  it('closes every socket with 1001 when the service stops, and ends streams of events', async () => {
+  it('are closed with 1001 when the service stops, and streams of events end', async () => {
     const stopping = await startGame()
     const someone = await stopping.player()
     const authorization = `Bearer ${someone.token}`
@@ -235,11 +235,11 @@ describe('sockets are let go of', () => {
     expect(Date.now() - started).toBeLessThan(8_000)
   })
 
-  it('and does not wait for connections that were opened ahead, over which nothing was asked', async () => {
+  it('without any request do not delay the stop of the service', async () => {
     const stopping = await startGame()
     const ahead = connectTcp(Number(new URL(stopping.baseUrl).port), '127.0.0.1').on('error', () => undefined)
     await once(ahead, 'connect')
-    // Accepted after the one before it.
+    // The service accepts this connection after the one before.
     await stopping.request('GET', '/livez')
     const started = performance.now()
     await stopping.stop()

@@ -36,14 +36,14 @@ async function residentBytes(): Promise<number> {
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])
 }
 
-/** Sends the same piece this often, as fast as it is taken. */
+/** Sends the same piece `count` times, as fast as it is read. */
 async function pour(socket: Socket, piece: string, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1) {
     if (!socket.write(piece)) await new Promise((resolve) => socket.once('drain', resolve))
   }
 }
 
-it('a body takes the memory of its bytes, in however many chunks it comes, and is read whole', async () => {
+it('a body takes the memory of its bytes only, however many chunks it has, and is read completely', async () => {
   const { token } = await world.player('empty')
   const { hostname, port } = new URL(service.baseUrl)
   const before = await residentBytes()
@@ -75,7 +75,7 @@ it('a body takes the memory of its bytes, in however many chunks it comes, and i
   for (const socket of sockets) socket.write('8\r\n"a":1}}\n\r\n0\r\n\r\n')
   await until('all are answered', () => answers.size === sockets.length, { deadlineMs: 40_000 })
   peak = Math.max(peak, await residentBytes())
-  // On a busy machine the transaction behind a body may be late, which says nothing of the body.
+  // On a busy machine the transaction can end with 503, which does not concern the body.
   for (const answer of answers.values()) expect(answer).toMatch(/^HTTP\/1\.1 (204|503) /)
   await until('the value of the bodies is stored', async () => {
     const { rows } = await world.pool.query("SELECT value FROM player_storage WHERE key = 'a'")
@@ -83,7 +83,7 @@ it('a body takes the memory of its bytes, in however many chunks it comes, and i
   })
   const grown = Math.round((peak - before) / MIB)
   console.log(`three million chunks: ${grown} MiB`)
-  // Some 200 bytes each, if each were kept.
+  // A kept chunk would take about 200 bytes.
   expect(grown).toBeLessThan(400)
   for (const socket of sockets) socket.destroy()
 })

@@ -16,13 +16,13 @@ afterAll(() => game?.stop())
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${game.baseUrl}${path}`, { method, headers, redirect: 'manual' })
 
-/** What the page loads, as it names it. */
+/** The files that the page loads. */
 async function assets(): Promise<string[]> {
   const html = await (await get('/docs')).text()
   return [...html.matchAll(/ (?:src|href)="(docs\/[^"]+)"/g)].map(([, address]) => `/${address}`)
 }
 
-/** The status of a path that is sent as it stands, past any URL parser. */
+/** The status of a path that is sent unchanged, without a URL parser. */
 function statusOf(path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request(`${game.baseUrl}`, { path }, (response) => {
@@ -35,7 +35,7 @@ function statusOf(path: string): Promise<number | undefined> {
 }
 
 describe('the page of the REST contract', () => {
-  it('loads a script, a style and its start from this origin, and nothing from elsewhere', async () => {
+  it('loads a style and two scripts from this origin, and nothing from elsewhere', async () => {
     const answer = await get('/docs')
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const html = await answer.text()
@@ -49,7 +49,7 @@ describe('the page of the REST contract', () => {
     expect(types).toEqual(['text/css', 'text/javascript', 'text/javascript'].map((type) => `${type}; charset=utf-8`))
   })
 
-  it('lets the browser run scripts and styles of this origin alone, none within the page', async () => {
+  it('has a content security policy that allows scripts and styles of this origin only, and none inline', async () => {
     const { headers } = await get('/docs')
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
@@ -58,13 +58,13 @@ describe('the page of the REST contract', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('starts on the contract that the service serves', async () => {
+  it('shows the contract that the service serves', async () => {
     const start = (await assets()).find((path) => path.includes('start.js')) ?? ''
     expect(await (await get(start)).text()).toContain("url: 'openapi.json'")
     expect((await game.request('GET', '/openapi.json')).body.openapi).toBe('3.1.0')
   })
 
-  it('is sent again only when it has changed, and what it loads is kept for good', async () => {
+  it('is sent again only when it has changed, and the files that it loads are cached permanently', async () => {
     for (const path of ['/docs', ...(await assets())]) {
       for (const encoding of ['gzip', 'identity']) {
         const first = await get(path, { 'accept-encoding': encoding })
@@ -100,7 +100,7 @@ describe('the page of the REST contract', () => {
     }
   })
 
-  it('serves its own files and no other, however the path is written', async () => {
+  it('gives access to no other files, however the path is written', async () => {
     const paths = [
       '/docs/package.json',
       '/docs/LICENSE',
@@ -121,7 +121,7 @@ describe('the page of the REST contract', () => {
     expect([slash.status, slash.headers.get('location')]).toEqual([308, '../docs'])
   })
 
-  it('is built with its files and their licenses, so that what is installed needs no package', async () => {
+  it('is built with its files and their licenses, so that an installation needs no further package', async () => {
     await buildService()
     const packaged = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
     const built = new URL('../../dist/http/docs/', import.meta.url)
@@ -132,7 +132,7 @@ describe('the page of the REST contract', () => {
       ])
   })
 
-  it('is not there when it is turned off, though the contract is', async () => {
+  it('is 404 with DOCS=false, while the contract is served', async () => {
     const without = await startGame({ DOCS: 'false' })
     for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css'])
       expect((await without.request('GET', path)).body.code).toBe('not_found')

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { readBody } from '../../src/http/request.ts'
 import { times } from '../support/game.ts'
 
-it('long bodies that come at once are given one in each turn of the event loop, so that others are served between them', async () => {
+it('long bodies that arrive together are handed over one per turn of the event loop', async () => {
   let turn = 0
   const count = () => {
     turn += 1

@@ -18,13 +18,13 @@ afterAll(() => game?.stop())
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${game.baseUrl}${path}`, { method, headers, redirect: 'manual' })
 
-/** What the page names. */
+/** The files that the page names. */
 async function named(): Promise<string[]> {
   const html = await (await get('/play')).text()
   return [...html.matchAll(/ (?:src|href)="(play\/[^"]+)"/g)].map(([, address]) => `/${address}`)
 }
 
-describe('the demo season to play', () => {
+describe('the demo game', () => {
   it('is a page that loads a style and a script from this origin, and nothing from elsewhere', async () => {
     const answer = await get('/play')
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
@@ -33,13 +33,13 @@ describe('the demo season to play', () => {
     expect(types).toEqual(['text/css; charset=utf-8', 'text/javascript; charset=utf-8'])
   })
 
-  it('has the policy and the headers of /docs', async () => {
+  it('has the content security policy, security headers and caching of /docs', async () => {
     const [play, docs] = await Promise.all([get('/play'), get('/docs')])
     for (const name of ['content-security-policy', 'x-content-type-options', 'referrer-policy', 'cache-control'])
       expect([name, play.headers.get(name)]).toEqual([name, docs.headers.get(name)])
   })
 
-  it('loads the example and the library as they are, to the byte', async () => {
+  it('consists of the unchanged files of the example and the client library', async () => {
     const modules = (await readdir(join(ROOT, 'dist/client'))).filter((name) => name.endsWith('.js'))
     expect(modules).toContain('index.js')
     const files = [
@@ -55,7 +55,7 @@ describe('the demo season to play', () => {
     }
   })
 
-  it('is sent again only when it has changed, and what the page names is kept for good', async () => {
+  it('is sent again only when it has changed, and the files that the page names are cached permanently', async () => {
     for (const path of ['/play', '/play/view.js', '/play/client/index.js', ...(await named())]) {
       const first = await get(path)
       await first.body?.cancel()
@@ -66,7 +66,7 @@ describe('the demo season to play', () => {
     }
   })
 
-  it('tells what a game must know, of the keys the SDK key alone', async () => {
+  it('has the data that a game needs, and of the keys only the SDK key', async () => {
     const answer = await get('/play/demo.json')
     expect(await answer.json()).toEqual({
       sdkKey: game.sdkKey,
@@ -91,7 +91,7 @@ describe('the demo season to play', () => {
     expect([slash.status, slash.headers.get('location')]).toEqual([308, '../play'])
   })
 
-  it('serves its own files and no other, however the path is written', async () => {
+  it('gives access to no other files, however the path is written', async () => {
     const paths = [
       '/play/index.html',
       '/play/client',
@@ -109,14 +109,14 @@ describe('the demo season to play', () => {
     for (const path of paths) expect([path, (await game.request('GET', path)).body.code]).toEqual([path, 'not_found'])
   })
 
-  it('waits for the demo, which is made once the service answers', async () => {
+  it('answers 503 with Retry-After until the demo data exists', async () => {
     const early = await startInstance(game.databaseUrl, {}, undefined, async () => undefined)
     const answer = await fetch(`${early.baseUrl}/play/demo.json`)
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
     await early.stop()
   })
 
-  it('is not there in production, nor where there is no demo', async () => {
+  it('is 404 in production and without demo data', async () => {
     const without = await startInstance(game.databaseUrl, {})
     const demo = async () => ({ sdkKey: 'k', scenarioId: 's', passNodeId: 'p', customData: {} })
     const production = await startInstance(game.databaseUrl, { NODE_ENV: 'production' }, undefined, demo)

@@ -44,7 +44,7 @@ function work(milliseconds: number): void {
 }
 
 describe('pipelined requests', () => {
-  it('of a connection are served one in a turn of the event loop, also when answers are ready at once', async () => {
+  it('of one connection are served one per turn of the event loop, also when answers are ready at once', async () => {
     let turn = 0
     let isCounting = true
     const countTurns = (): void => {
@@ -64,7 +64,7 @@ describe('pipelined requests', () => {
     expect(new Set(servedIn).size).toBeGreaterThanOrEqual(8)
   })
 
-  it('of many connections share a turn of limited time: others have theirs after a slow one', async () => {
+  it('of many connections wait for the next turn of the event loop after a slow one', async () => {
     let turn = 0
     let isCounting = true
     const countTurns = (): void => {
@@ -90,7 +90,7 @@ describe('pipelined requests', () => {
     expect(new Set(waitedIn).size).toBe(20)
   })
 
-  it('beyond the limit close the connection: the rest of what was read is not parsed', async () => {
+  it('beyond the limit close the connection, and the rest is not parsed', async () => {
     let parsed = 0
     const open = await start(
       () => undefined,
@@ -105,7 +105,7 @@ describe('pipelined requests', () => {
     expect(parsed).toBe(10)
   })
 
-  it('that wait when their client leaves are not served', async () => {
+  it('that wait when their client disconnects are not served', async () => {
     const served: string[] = []
     const open = await start((request, response) => {
       served.push(request.url ?? '')

@@ -13,7 +13,7 @@ const PROGRESS = '/sdk/v1/battlepass/progress'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const body = '{"scenarioId":"season","nodeId":"pass"}'
 
-/** What machines ask, beside the contents page. */
+/** Paths for machines, beside the routes of the API. */
 const MACHINES = [
   '/livez',
   '/readyz',
@@ -41,7 +41,7 @@ interface Answer {
   readonly text: string
 }
 
-/** Sends a request as it stands, past any URL parser. */
+/** Sends a request unchanged, without a URL parser. */
 function send(method: string, path: string, headers: Record<string, string> = {}, sent = ''): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const call = request(game.baseUrl, { method, path, headers }, async (response) => {
@@ -53,13 +53,13 @@ function send(method: string, path: string, headers: Record<string, string> = {}
   })
 }
 
-/** The places of the contents page, with something for what varies. */
+/** The paths of all routes, with a value for each parameter. */
 const PLACES = [...new Set(routes.map(({ path }) => path))].map((path) => ({
   path: path.replaceAll(/:\w+/g, 'x'),
   methods: routes.filter((route) => route.path === path).map(({ method }) => method),
 }))
 
-/** An error in the form of the contract, under the id that its header names. */
+/** Expects an error in the form of the contract, with the request id of its header. */
 function expectError({ status, headers, text }: Answer, kind: [status: number, error: string]): void {
   const answer = JSON.parse(text)
   expect([status, answer.error]).toEqual(kind)
@@ -91,7 +91,7 @@ describe('CORS of REST', () => {
       expect(allowed(answer.headers)).toEqual(OPEN)
   })
 
-  it('answers the preflight of a listed origin with what it may send', async () => {
+  it('answers the preflight of a listed origin with the allowed methods and headers', async () => {
     for (const { path, methods } of PLACES) {
       const { status, headers, text } = await send('OPTIONS', path, {
         origin: ORIGIN,
@@ -108,7 +108,7 @@ describe('CORS of REST', () => {
     }
   })
 
-  it('lets no other origin in, however it is written, and tells a caller without one nothing', async () => {
+  it('allows no other origin, however it is written, and sends no headers to a caller without one', async () => {
     const others = ['https://evil.example', 'null', `${ORIGIN}.evil.example`, ORIGIN.toUpperCase(), `${ORIGIN}/`, '']
     for (const headers of [...others.map((origin) => ({ origin })), {}]) {
       for (const method of ['POST', 'OPTIONS'])
@@ -117,8 +117,8 @@ describe('CORS of REST', () => {
   })
 })
 
-describe('every place', () => {
-  it.each(PLACES)('$path tells by OPTIONS what it allows, and refuses the rest by 405', async ({ path, methods }) => {
+describe('every path', () => {
+  it.each(PLACES)('$path lists its methods for OPTIONS, and answers 405 to all others', async ({ path, methods }) => {
     const options = await send('OPTIONS', path)
     const listed = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].sort()
     expect([options.status, options.text, options.headers.allow?.split(', ').sort()]).toEqual([204, '', listed])
@@ -131,7 +131,7 @@ describe('every place', () => {
     }
   })
 
-  it.each(MACHINES)('%s is for GET and HEAD, and tells so', async (path) => {
+  it.each(MACHINES)('%s allows GET and HEAD only, and says so for OPTIONS', async (path) => {
     const options = await send('OPTIONS', path)
     expect([options.status, options.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS'])
     expectError(await send('POST', path), [405, 'method not allowed'])
@@ -144,7 +144,7 @@ describe('every place', () => {
     expect(get.headers['content-length']).toBe(String(Buffer.byteLength(get.text)))
     const stable = ({ date: _, 'x-request-id': id, 'content-length': length, ...others }: Answer['headers']) => {
       expect(id).toMatch(UUID)
-      // Metrics grow from one look to the next.
+      // Metrics change between requests.
       return { ...others, length: path === '/metrics' ? '' : length }
     }
     expect(stable(head.headers)).toEqual(stable(get.headers))
@@ -161,7 +161,7 @@ describe('every place', () => {
     }
   })
 
-  it('is spelt one way: anything else is 404, with the id under which it is told', async () => {
+  it('has one spelling: any other is 404, with its request id', async () => {
     for (const path of [
       '/nowhere',
       `${PROGRESS}/`,
@@ -183,8 +183,8 @@ describe('every place', () => {
   })
 })
 
-describe('the schema to take away', () => {
-  it('is that of the package, open where introspection is, and for operators elsewhere', async () => {
+describe('/schema.graphql', () => {
+  it('is the schema of the package, public where introspection is, and otherwise for operators', async () => {
     const committed = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8')
     const open = await fetch(`${game.baseUrl}/schema.graphql`)
     expect([open.status, (await open.text()) === committed]).toEqual([200, true])
@@ -205,7 +205,7 @@ describe('the id of an answer', () => {
   const idOf = async (sent: string, path = PROGRESS) =>
     (await send('POST', path, { 'x-request-id': sent })).headers['x-request-id']
 
-  it('is the one that was sent, when it is sane, wherever it was sent', async () => {
+  it('is the one that the client sent, when it is valid, on any path', async () => {
     for (const path of [PROGRESS, '/nowhere', '/livez', '/docs'])
       for (const id of ['a', 'client-1:a.b_c', 'x'.repeat(128)]) expect(await idOf(id, path)).toBe(id)
   })
@@ -217,7 +217,7 @@ describe('the id of an answer', () => {
   })
 })
 
-/** What a connection says until it has ended, or until enough was heard, chunk by chunk. */
+/** A connection, and the chunks that it has received. */
 interface Talk {
   readonly socket: Socket
   readonly chunks: string[]
@@ -252,24 +252,24 @@ function parse(text: string): Answer {
 
 const head = (line: string, ...headers: string[]): string => `${[line, ...headers].join('\r\n')}\r\n\r\n`
 
-describe('what is malformed is told as JSON, under an id', () => {
-  /** Answered as any other request: the connection stays. */
+describe('a malformed request', () => {
+  /** Complete requests, which are answered like any other. */
   const FAULTY: Record<string, [sent: string, path: string]> = {
     'a host with a space': [head('GET /livez HTTP/1.1', 'host: a b'), 'host'],
     'a host of percent signs': [head('GET /livez HTTP/1.1', 'host: %%%'), 'host'],
-    'a bracket for a host': [head(`POST ${PROGRESS} HTTP/1.1`, 'host: [', 'content-length: 0'), 'host'],
-    'a host with a port that cannot be': [head('GET /docs HTTP/1.1', 'host: localhost:99999'), 'host'],
+    'a bracket as its host': [head(`POST ${PROGRESS} HTTP/1.1`, 'host: [', 'content-length: 0'), 'host'],
+    'a host with an impossible port': [head('GET /docs HTTP/1.1', 'host: localhost:99999'), 'host'],
     'a host with a path': [head('GET /livez HTTP/1.1', 'host: a/b'), 'host'],
     'a host with a user': [head('GET /livez HTTP/1.1', 'host: a@b'), 'host'],
     'an empty host': [head('GET /livez HTTP/1.1', 'host:'), 'host'],
     'no host': [head('GET /livez HTTP/1.1'), 'host'],
     'no host, for GraphQL': [head('GET /graphql HTTP/1.1'), 'host'],
-    'an asterisk for a path': [head('OPTIONS * HTTP/1.1', 'host: a'), 'target'],
-    'an address that is none': [head('GET http://[/livez HTTP/1.1', 'host: a'), 'target'],
-    'an address of another kind': [head('GET ftp://a/livez HTTP/1.1', 'host: a'), 'target'],
+    'an asterisk as its path': [head('OPTIONS * HTTP/1.1', 'host: a'), 'target'],
+    'an invalid URL': [head('GET http://[/livez HTTP/1.1', 'host: a'), 'target'],
+    'a URL of another scheme': [head('GET ftp://a/livez HTTP/1.1', 'host: a'), 'target'],
   }
 
-  it.each(Object.entries(FAULTY))('%s', async (_what, [sent, path]) => {
+  it.each(Object.entries(FAULTY))('with %s is answered 400 as JSON with a request id', async (_what, [sent, path]) => {
     const { socket, chunks } = talk(sent)
     await until('it is answered', () => chunks.length > 0)
     const answer = parse(chunks.join(''))
@@ -279,39 +279,46 @@ describe('what is malformed is told as JSON, under an id', () => {
     socket.destroy()
   })
 
-  /** No request at all: the connection ends with the answer. */
+  /** Not HTTP requests: the connection ends with the answer. */
   const BROKEN: Record<string, [sent: string, answer: [number, string]]> = {
-    'a request line that is none': [head('garbage'), [400, 'invalid request']],
+    'an invalid request line': [head('garbage'), [400, 'invalid request']],
     'an unknown method': [head('FOO / HTTP/1.1', 'host: a'), [400, 'invalid request']],
-    'another protocol': [head('GET / HTTP/9.9', 'host: a'), [400, 'invalid request']],
+    'an unknown version of HTTP': [head('GET / HTTP/9.9', 'host: a'), [400, 'invalid request']],
     'a space in the path': [head('GET /a b HTTP/1.1', 'host: a'), [400, 'invalid request']],
     'a header without a colon': [head('GET / HTTP/1.1', 'host: a', 'bad header'), [400, 'invalid request']],
-    'a length that is no number': [
+    'a length that is not a number': [
       head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: x'),
       [400, 'invalid request'],
     ],
-    'two ways to tell the length': [
+    'both a length and chunks': [
       head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 5', 'transfer-encoding: chunked'),
       [400, 'invalid request'],
     ],
-    'headers of more than Node takes': [
+    'headers over the limit of Node': [
       head('GET / HTTP/1.1', 'host: a', `x: ${'x'.repeat(200_000)}`),
       [431, 'headers too large'],
     ],
     TLS: ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', [400, 'invalid request']],
   }
 
-  it.each(Object.entries(BROKEN))('%s, and the connection ends', async (_what, [sent, kind]) => {
-    const { socket, chunks, ended } = talk(sent)
-    await until('it has ended', ended)
-    const answer = parse(chunks.join(''))
-    expectError(answer, kind)
-    expect(answer.headers).toMatchObject({ connection: 'close', 'cache-control': 'no-store', date: expect.any(String) })
-    expect(answer.headers['x-request-id']).toMatch(UUID)
-    socket.destroy()
-  })
+  it.each(Object.entries(BROKEN))(
+    'with %s is answered as JSON with a request id, and the connection ends',
+    async (_what, [sent, kind]) => {
+      const { socket, chunks, ended } = talk(sent)
+      await until('it has ended', ended)
+      const answer = parse(chunks.join(''))
+      expectError(answer, kind)
+      expect(answer.headers).toMatchObject({
+        connection: 'close',
+        'cache-control': 'no-store',
+        date: expect.any(String),
+      })
+      expect(answer.headers['x-request-id']).toMatch(UUID)
+      socket.destroy()
+    },
+  )
 
-  it('a body whose chunks are none ends the call that waits for it', async () => {
+  it('with invalid chunks is answered 400, and the connection ends', async () => {
     const authorization = `authorization: Bearer ${player.token}`
     const start = head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', authorization, 'transfer-encoding: chunked')
     const { chunks, ended } = talk(`${start}zz\r\n`)
@@ -319,7 +326,7 @@ describe('what is malformed is told as JSON, under an id', () => {
     expectError(parse(chunks.join('')), [400, 'invalid request'])
   })
 
-  it('what follows a call is told after the answer of that call', async () => {
+  it('after a valid call is answered after that call', async () => {
     const call = head(
       `POST ${PROGRESS} HTTP/1.1`,
       'host: a',
@@ -333,19 +340,19 @@ describe('what is malformed is told as JSON, under an id', () => {
     expectError(parse(second ?? ''), [400, 'invalid request'])
   })
 
-  it('an expectation that nobody meets', async () => {
+  it('with an unknown expectation is answered 417', async () => {
     expectError(await send('POST', PROGRESS, { expect: 'miracles' }, body), [417, 'expectation failed'])
   })
 
-  it('and is counted', async () => {
+  it('is counted by its status', async () => {
     const { values } = await game.app.metrics.requests.get()
     const statuses = values.filter(({ labels }) => labels.route === '*').map(({ labels }) => labels.status)
     expect(statuses).toEqual(expect.arrayContaining([400, 404, 417, 431]))
   })
 })
 
-describe('what is unusual and right is served', () => {
-  it('a whole address for a path, as proxies send it', async () => {
+describe('an unusual but valid request', () => {
+  it('with an absolute URL, as proxies send it, is served', async () => {
     const { status, text } = await send(
       'POST',
       `http://tierway.example${PROGRESS}?a=1`,
@@ -355,7 +362,7 @@ describe('what is unusual and right is served', () => {
     expect([status, JSON.parse(text).level]).toEqual([200, 1])
   })
 
-  it.each(['POST', 'GET'])('a whole address for GraphQL by %s', async (method) => {
+  it.each(['POST', 'GET'])('to GraphQL with an absolute URL is served by %s', async (method) => {
     const query = '{ project { id } }'
     const parameters = method === 'GET' ? `?${new URLSearchParams({ query })}` : ''
     const { status, text } = await send(
@@ -367,30 +374,30 @@ describe('what is unusual and right is served', () => {
     expect([status, JSON.parse(text)]).toEqual([200, { data: { project: { id: `Project:${game.projectId}` } } }])
   })
 
-  it('HTTP/1.0, without a host', async () => {
+  it('of HTTP/1.0 without a host is served', async () => {
     const { chunks, ended } = talk(head('GET /livez HTTP/1.0'))
     await until('it has ended', ended)
     expect(parse(chunks.join(''))).toMatchObject({ status: 200, text: '{"status":"live"}' })
   })
 
-  it.each(['a_b', '[::1]:80', '127.0.0.1', 'xn--bcher-kva.example:4000'])('the host %s', async (host) => {
+  it.each(['a_b', '[::1]:80', '127.0.0.1', 'xn--bcher-kva.example:4000'])('to the host %s is served', async (host) => {
     expect((await send('GET', '/livez', { host })).status).toBe(200)
   })
 })
 
-describe('an answer is one write', () => {
+describe('an answer', () => {
   const CALLS: Record<string, (token: string) => string> = {
     'a call': (token) =>
       head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', `authorization: Bearer ${token}`, `content-length: ${body.length}`) +
       body,
-    'a refusal': () => head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 0'),
-    'a 404': () => head('GET /nowhere HTTP/1.1', 'host: a'),
+    'a refused call': () => head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 0'),
+    'an unknown path': () => head('GET /nowhere HTTP/1.1', 'host: a'),
     'a preflight': () => head(`OPTIONS ${PROGRESS} HTTP/1.1`, 'host: a', `origin: ${ORIGIN}`),
-    'a state of health': () => head('GET /readyz HTTP/1.1', 'host: a'),
-    'what is no request': () => head('garbage'),
+    'a health check': () => head('GET /readyz HTTP/1.1', 'host: a'),
+    'bytes that are not a request': () => head('garbage'),
   }
 
-  it.each(Object.entries(CALLS))('%s', async (_what, call) => {
+  it.each(Object.entries(CALLS))('to %s is sent in one write', async (_what, call) => {
     const { socket, chunks } = talk(call(player.token))
     await until('it is answered', () => chunks.length > 0)
     const { headers, text } = parse(chunks[0] ?? '')
@@ -400,8 +407,8 @@ describe('an answer is one write', () => {
   })
 })
 
-describe('a body that nobody reads', () => {
-  it('costs its sender neither the answer nor the connection when it ends soon', async () => {
+describe('a body that is not read', () => {
+  it('prevents neither the answer nor the next call on the connection when it ends soon', async () => {
     const { socket, chunks } = talk(head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 300000'))
     await until('it is refused', () => chunks.length > 0)
     expectError(parse(chunks.join('')), [401, 'invalid token'])
@@ -413,15 +420,15 @@ describe('a body that nobody reads', () => {
     socket.destroy()
   })
 
-  it('does not keep a connection that never ends it', async () => {
+  it('closes its connection when it never ends', async () => {
     const talks = times(3, () => talk(head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 300000')))
     await until('all have ended', () => talks.every(({ ended }) => ended()))
     for (const { chunks } of talks) expectError(parse(chunks.join('')), [401, 'invalid token'])
   })
 })
 
-describe('who may not', () => {
-  it('is refused and written down, a player that calls what is for operators as well', async () => {
+describe('a caller without access', () => {
+  it('is refused and recorded in the audit log: a player on a path of operators, a platform key on one of players', async () => {
     const path = `/platform/v1/projects/${game.projectId.toUpperCase()}/auth-providers`
     expectError(await send('PUT', path, { authorization: `Bearer ${player.token}` }, '{}'), [401, 'invalid token'])
     expectError(await send('POST', '/sdk/v1/storage/set', { authorization: `Bearer ${game.platformKey}` }, '{}'), [

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, Socket } from 'node:net'
 import fc from 'fast-check'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createReader } from '../../src/http/whole-requests.ts'
+import { createReader, takeWholeRequests } from '../../src/http/whole-requests.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
@@ -17,8 +17,8 @@ const read = (text: string) => createReader(new Socket())(Buffer.from(text, 'lat
 
 const head = (...lines: string[]): string => `${lines.join('\r\n')}\r\n\r\n`
 
-describe('a request is read here', () => {
-  it('that came whole and is plain, with the fields that Node reads', () => {
+describe('the reader of whole requests', () => {
+  it('reads a whole plain request, with the fields that Node reads', () => {
     const text = `${head(
       'POST /sdk/v1/player/get HTTP/1.1',
       'Host: game.example',
@@ -36,7 +36,7 @@ describe('a request is read here', () => {
     })
   })
 
-  it('after others on its connection, each with its own head and body', () => {
+  it('reads each request of a connection with its own head and body', () => {
     const next = createReader(new Socket())
     const seen = ['a {}', 'a []', 'b []', 'a {}', 'b {}'].map((call) => {
       const [id, sent] = call.split(' ')
@@ -50,13 +50,13 @@ describe('a request is read here', () => {
   const host = 'Host: game.example'
   const two = 'Content-Length: 2'
   it.each([
-    ['has no end of its head', `POST / HTTP/1.1\r\n${host}\r\n${two}\r\n{}`],
-    ['lacks a part of its body', `${head('POST / HTTP/1.1', host, two)}{`],
+    ['has an incomplete head', `POST / HTTP/1.1\r\n${host}\r\n${two}\r\n{}`],
+    ['has an incomplete body', `${head('POST / HTTP/1.1', host, two)}{`],
     ['is followed by another', `${head('POST / HTTP/1.1', host, two)}{}P`],
-    ['is no POST', `${head('PUT / HTTP/1.1', host, two)}{}`],
+    ['is not a POST', `${head('PUT / HTTP/1.1', host, two)}{}`],
     ['has a lower-case method', `${head('post / HTTP/1.1', host, two)}{}`],
-    ['is of another version', `${head('POST / HTTP/1.0', host, two)}{}`],
-    ['names a whole address', `${head('POST http://game.example/ HTTP/1.1', host, two)}{}`],
+    ['is of another version of HTTP', `${head('POST / HTTP/1.0', host, two)}{}`],
+    ['has an absolute URL', `${head('POST http://game.example/ HTTP/1.1', host, two)}{}`],
     ['has a query', `${head('POST /a?b=c HTTP/1.1', host, two)}{}`],
     ['has an escape in its path', `${head('POST /%61 HTTP/1.1', host, two)}{}`],
     ['has two spaces in its first line', `${head('POST  / HTTP/1.1', host, two)}{}`],
@@ -69,12 +69,12 @@ describe('a request is read here', () => {
     ['has a length that begins with zero', `${head('POST / HTTP/1.1', host, 'Content-Length: 02')}{}`],
     ['has a length in hexadecimal', `${head('POST / HTTP/1.1', host, 'Content-Length: 0x2')}{}`],
     ['has a list as its length', `${head('POST / HTTP/1.1', host, 'Content-Length: 2, 2')}{}`],
-    ['has a coding', `${head('POST / HTTP/1.1', host, two, 'Transfer-Encoding: identity')}{}`],
+    ['has a transfer coding', `${head('POST / HTTP/1.1', host, two, 'Transfer-Encoding: identity')}{}`],
     ['has chunks', `${head('POST / HTTP/1.1', host, 'Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`],
     ['expects an answer before its body', `${head('POST / HTTP/1.1', host, two, 'Expect: 100-continue')}{}`],
     ['asks for another protocol', `${head('POST / HTTP/1.1', host, two, 'Upgrade: h2c')}{}`],
     ['closes its connection', `${head('POST / HTTP/1.1', host, two, 'Connection: close')}{}`],
-    ['has options of its connection', `${head('POST / HTTP/1.1', host, two, 'Connection: keep-alive, te')}{}`],
+    ['has other options of its connection', `${head('POST / HTTP/1.1', host, two, 'Connection: keep-alive, te')}{}`],
     ['closes its connection to a proxy', `${head('POST / HTTP/1.1', host, two, 'Proxy-Connection: close')}{}`],
     ['has a space before a colon', `${head('POST / HTTP/1.1', `${host}`, 'A : b', two)}{}`],
     ['has a space before a name', `${head('POST / HTTP/1.1', host, ' A: b', two)}{}`],
@@ -84,20 +84,20 @@ describe('a request is read here', () => {
     ['has a value that ends with a space', `${head('POST / HTTP/1.1', host, 'A: b ', two)}{}`],
     ['has a tab in a value', `${head('POST / HTTP/1.1', host, 'A: b\tc', two)}{}`],
     ['has a value beyond ASCII', `${head('POST / HTTP/1.1', host, 'A: é', two)}{}`],
-    ['has no value', `${head('POST / HTTP/1.1', host, 'A: ', two)}{}`],
-    ['has a header that is a list', `${head('POST / HTTP/1.1', host, 'Set-Cookie: a', two)}{}`],
-    ['has a name that all objects have', `${head('POST / HTTP/1.1', host, '__proto__: a', two)}{}`],
-    ['has a long head', `${head('POST / HTTP/1.1', host, `A: ${'a'.repeat(9000)}`, two)}{}`],
-  ])('but not one that %s', (_what, text) => {
+    ['has an empty value', `${head('POST / HTTP/1.1', host, 'A: ', two)}{}`],
+    ['has a header that Node reads as a list', `${head('POST / HTTP/1.1', host, 'Set-Cookie: a', two)}{}`],
+    ['has the header __proto__', `${head('POST / HTTP/1.1', host, '__proto__: a', two)}{}`],
+    ['has a head over 4 KiB', `${head('POST / HTTP/1.1', host, `A: ${'a'.repeat(4100)}`, two)}{}`],
+  ])('does not read a request that %s', (_what, text) => {
     expect(read(text)).toBeNull()
   })
 
-  it('only where Node reads the very same one, and nothing after it', async () => {
+  it('reads a random request only where Node reads the same one, and nothing after it', async () => {
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    /** What Node reads of these bytes, before they end. */
+    /** The requests and errors that Node reads from these bytes, before they end. */
     const readByNode = (bytes: Buffer): Promise<object[]> =>
       new Promise((resolve) => {
         const found: object[] = []
@@ -177,12 +177,12 @@ afterAll(() => game?.stop())
 
 interface Client {
   readonly socket: Socket
-  /** The next answer, as it came. */
+  /** The next answer, as raw text. */
   answer(): Promise<string>
   ask(bytes: string): Promise<string>
 }
 
-/** A client that sends bytes as they stand. */
+/** A client that sends raw bytes. */
 async function open(baseUrl = game.baseUrl): Promise<Client> {
   const { hostname, port } = new URL(baseUrl)
   const client = connect(Number(port), hostname).setNoDelay(true)
@@ -223,21 +223,21 @@ async function open(baseUrl = game.baseUrl): Promise<Client> {
   }
 }
 
-/** A request with more headers, one of which may be another host, as bytes. */
+/** The bytes of a request with these headers, which can have another Host. */
 function post(path: string, body: string, ...headers: string[]): string {
   const bytes = Buffer.from(body).toString('latin1')
   const host = headers.some((header) => header.startsWith('Host: ')) ? [] : ['Host: game.example']
   return `${head(`POST ${path} HTTP/1.1`, ...host, ...headers, `Content-Length: ${bytes.length}`)}${bytes}`
 }
 
-/** Node ignores this header. Here it means that Node reads the request. */
+/** Node ignores this header. The service leaves a request with it to Node. */
 const BY_NODE = 'TE: trailers'
 
-/** An answer without what differs between two answers to one request. */
+/** An answer without its date and ids, which differ between two answers to one request. */
 const comparable = (answer: string): string =>
   answer.replace(/^Date: .*\r$/m, 'Date').replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'id')
 
-describe('an answer has the same bytes, whoever read the request', () => {
+describe('an answer', () => {
   const json = 'Content-Type: application/json'
   const bearer = () => `Authorization: Bearer ${bare.token}`
   const query = (document: string, variables: object = {}) => JSON.stringify({ query: document, variables })
@@ -246,7 +246,7 @@ describe('an answer has the same bytes, whoever read the request', () => {
   /** The requests, and a part of each answer. */
   const cases: Record<string, readonly [part: string, request: () => string[]]> = {
     'a success': ['200 OK', () => [PROGRESS, PLACE, bearer()]],
-    'a success under an id': ['x-request-id: mine', () => [PROGRESS, PLACE, bearer(), 'X-Request-Id: mine']],
+    'a success with a request id': ['x-request-id: mine', () => [PROGRESS, PLACE, bearer(), 'X-Request-Id: mine']],
     'a success for a page of an allowed origin': [
       `access-control-allow-origin: ${ORIGIN}`,
       () => [PROGRESS, PLACE, bearer(), `Origin: ${ORIGIN}`],
@@ -264,13 +264,13 @@ describe('an answer has the same bytes, whoever read the request', () => {
       '"path":"nodeId","message":"is required"',
       () => ['/sdk/v1/battlepass/xp', '{"amount":-1}', bearer()],
     ],
-    'a body that is no JSON': ['the body must be JSON', () => [PROGRESS, '{', bearer()]],
+    'a body that is not JSON': ['the body must be JSON', () => [PROGRESS, '{', bearer()]],
     'an empty body': ['the body must be JSON', () => [PROGRESS, '', bearer()]],
     'a call without a token': ['"invalid token"', () => [PROGRESS, PLACE]],
-    'a token that is none': ['"invalid token"', () => [PROGRESS, PLACE, 'Authorization: Bearer x']],
-    'a path that is nowhere': ['404 Not Found', () => ['/nowhere', '{}']],
+    'an invalid token': ['"invalid token"', () => [PROGRESS, PLACE, 'Authorization: Bearer x']],
+    'an unknown path': ['404 Not Found', () => ['/nowhere', '{}']],
     'a path that takes no POST': ['allow: GET', () => ['/livez', '{}']],
-    'a host that is none': ['"path":"host"', () => [PROGRESS, PLACE, bearer(), 'Host: a/b']],
+    'an invalid host': ['"path":"host"', () => [PROGRESS, PLACE, bearer(), 'Host: a/b']],
     'a login without a key': ['"invalid sdk key"', () => ['/sdk/v1/authorization/custom', '{"customData":"x"}']],
     'a query': ['"data":{"battlePass":{"level":1', () => read('pass')],
     'a query for a page of an allowed origin': [
@@ -284,27 +284,27 @@ describe('an answer has the same bytes, whoever read the request', () => {
     'a query with a fault': ['"path":"nodeId"', () => read('')],
     'a query without a variable': ['of required type', () => ['/graphql', query(READ), bearer(), json]],
     'a query without a token': ['INVALID_TOKEN', () => ['/graphql', query(READ, { id: 'pass' }), json]],
-    'a query to a host that is none': ['INVALID_REQUEST', () => read('pass', 'Host: [')],
+    'a query to an invalid host': ['INVALID_REQUEST', () => read('pass', 'Host: [')],
     'a document with a fault': ['Cannot query field', () => ['/graphql', query('{ nothing }'), bearer(), json]],
-    'a document that is no JSON': ['SyntaxError', () => ['/graphql', '{', bearer(), json]],
+    'a query that is not JSON': ['SyntaxError', () => ['/graphql', '{', bearer(), json]],
   }
 
   beforeAll(async () => {
     const values = { values: { ключ: '🎮' } }
     expect((await bare.post('/sdk/v1/storage/set', values)).status).toBe(204)
-    // Yoga answers the first operation of a document, which Node reads, and has found it valid then.
+    // Yoga answers the first operation of a document, which Node reads, and validates the document then.
     const [path = '', body = '', ...headers] = read('pass')
     const client = await open()
     expect(await client.ask(post(path, body, ...headers))).toContain('200 OK')
     client.socket.destroy()
   })
 
-  it.each(Object.keys(cases))('%s', async (name) => {
+  it.each(Object.keys(cases))('has the same bytes when Node reads the request: %s', async (name) => {
     const [part, request] = cases[name] ?? expect.fail()
     const [path = '', body = '', ...headers] = request()
     const here = await open()
     const byNode = await open()
-    // A connection whose request was handed over is Node's, the next time, too.
+    // A connection whose request was handed over to Node stays with Node.
     for (const _ of [1, 2]) {
       const expected = comparable(await byNode.ask(post(path, body, ...headers, BY_NODE)))
       expect(expected).toContain(part)
@@ -314,7 +314,7 @@ describe('an answer has the same bytes, whoever read the request', () => {
     byNode.socket.destroy()
   })
 
-  it('a body above the limit that is whole', async () => {
+  it('has the same bytes when Node reads the request: a whole body above the limit', async () => {
     const strict = await startGame({ MAX_BODY_BYTES: '1024' })
     const { token } = await strict.player()
     for (const path of [PROGRESS, '/graphql']) {
@@ -333,14 +333,14 @@ describe('a connection', () => {
   const call = (...headers: string[]) => post(PROGRESS, PLACE, `Authorization: Bearer ${player.token}`, ...headers)
   const SUCCESS = /^HTTP\/1\.1 200 OK\r\n/
 
-  it('carries calls of every form in turn', async () => {
+  it('carries calls for both readers in turn', async () => {
     const client = await open()
     for (const text of [call(), call(), call(BY_NODE), call(), call('X-Tabbed: a\tb'), call()])
       expect(await client.ask(text)).toMatch(SUCCESS)
     client.socket.destroy()
   })
 
-  it('keeps nothing of the calls that it has carried', async () => {
+  it('causes no warning of leaked listeners over many calls', async () => {
     const warnings: Error[] = []
     const warn = (warning: Error) => warnings.push(warning)
     process.on('warning', warn)
@@ -352,7 +352,7 @@ describe('a connection', () => {
     expect(warnings).toEqual([])
   })
 
-  it('may send calls ahead, and has their answers in order', async () => {
+  it('has pipelined calls answered in order', async () => {
     for (const before of [0, 1, 3]) {
       const client = await open()
       for (const _ of times(before, () => 0)) await client.ask(call())
@@ -366,7 +366,7 @@ describe('a connection', () => {
     }
   })
 
-  it('may send a call in two parts, wherever it is cut', async () => {
+  it('can carry a call in two parts, wherever it is cut', async () => {
     const text = call()
     const cuts = [1, 5, 30, text.indexOf('\r\n\r\n') + 2, text.indexOf('\r\n\r\n') + 4, text.length - 1]
     await Promise.all(
@@ -382,7 +382,7 @@ describe('a connection', () => {
     )
   })
 
-  it('that asks to be closed is closed with its answer', async () => {
+  it('is closed after the answer to a call that asks for it', async () => {
     const client = await open()
     expect(await client.ask(call())).toMatch(SUCCESS)
     const closed = once(client.socket, 'close')
@@ -390,7 +390,7 @@ describe('a connection', () => {
     await closed
   })
 
-  it('that its client ends is closed', async () => {
+  it('is closed when its client ends it', async () => {
     const client = await open()
     expect(await client.ask(call())).toMatch(SUCCESS)
     const closed = once(client.socket, 'close')
@@ -398,7 +398,7 @@ describe('a connection', () => {
     await closed
   })
 
-  it('takes bytes that are no request as Node does', async () => {
+  it('is answered with an error for bytes that are not a request, and closed', async () => {
     for (const before of [0, 1]) {
       const client = await open()
       for (const _ of times(before, () => 0)) await client.ask(call())
@@ -407,7 +407,7 @@ describe('a connection', () => {
     }
   })
 
-  it('that is idle when the service stops is closed, and one with a call has its answer first', async () => {
+  it('is closed when the service stops, after the answer to its call if it has one', async () => {
     const stopping = await startGame()
     const { token } = await stopping.player()
     const pool = new Pool({ connectionString: stopping.databaseUrl })
@@ -434,5 +434,41 @@ describe('a connection', () => {
     await once(busy.socket, 'close')
     await stopped
     await pool.end()
+  })
+
+  it('that reads its answer slowly while the service stops has the whole answer, and no later call runs', async () => {
+    const warnings: Error[] = []
+    const warn = (warning: Error) => warnings.push(warning)
+    process.on('warning', warn)
+    const length = 30_000_000
+    const ran: string[] = []
+    const server = createServer()
+    const whole = takeWholeRequests(
+      server,
+      async (request) => {
+        ran.push(request.url)
+        request.answer(200, ['content-length', String(length)], Buffer.alloc(length))
+      },
+      () => undefined,
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+    client.write(post('/first', '{}'))
+    await until('the first call has run', () => ran.length === 1)
+    const closed = new Promise((resolve) => server.close(resolve))
+    for (const _ of times(12, Number)) whole.closeIdle()
+    await new Promise((resolve) => client.write(post('/late', '{}'), resolve))
+    let received = 0
+    client.on('data', (chunk) => {
+      received += chunk.length
+    })
+    client.resume()
+    await once(client, 'close')
+    await closed
+    process.off('warning', warn)
+    expect(ran).toEqual(['/first'])
+    expect(received).toBeGreaterThan(length)
+    expect(warnings).toEqual([])
   })
 })

@@ -20,7 +20,7 @@ async function read(variables: object = {}, credentials = game.platformKey) {
 }
 
 describe('calls by minute', () => {
-  it('count each call of a player over REST and GraphQL, refused ones included, and no call of an operator', async () => {
+  it('count each call of a player over REST and GraphQL, also refused ones, and no call of an operator', async () => {
     const player = await game.player()
     expect((await player.post('/sdk/v1/storage/get', {})).status).toBe(200)
     expect((await player.post('/sdk/v1/storage/get', [])).status).toBe(400)
@@ -32,7 +32,7 @@ describe('calls by minute', () => {
     expect((await read({ environment: 'staging' })).calls).toBe(0)
   })
 
-  it('of two instances add up, and a stop writes what is left', async () => {
+  it('of two instances are summed, and a stop writes the calls that are not written yet', async () => {
     const game = await startGame()
     const other = await startInstance(game.databaseUrl, {})
     const counts = [game, other].map(({ app }) => app.service.countCall)
@@ -60,7 +60,7 @@ describe('calls by minute', () => {
     expect((await read({ environment: 'staging' })).calls).toBe(8)
   })
 
-  it('name every minute of the range, and are removed after a week', async () => {
+  it('have an entry for every minute of the range, and are removed after a week', async () => {
     const { pool } = game.app
     const at = Math.floor(Date.now() / MINUTE_MS - 60 * 24) * MINUTE_MS
     const insert = 'INSERT INTO call_minutes VALUES ($1, $2, $3)'
@@ -77,7 +77,7 @@ describe('calls by minute', () => {
     expect((await read({ environment: 'staging', ...range })).calls).toBe(11)
   })
 
-  it('are for keys of the project, of any role, and refuse a range of more than two days', async () => {
+  it('are readable for viewers and not for players, for a range of at most two days', async () => {
     expect((await read({}, await game.key('viewer'))).calls).toBeGreaterThan(0)
     const player = await game.player()
     expect((await read({}, player.token)).errors[0].extensions.code).toBe('FORBIDDEN')

@@ -11,7 +11,7 @@ import { passNode, scenario, season, tier as tierOf } from '../support/definitio
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
-// What dashboards show of a battle pass. The audit at the end holds every figure of every test against the books.
+// The figures of a battle pass for dashboards. The audit at the end compares the figures of all tests with the books.
 
 let game: Game
 let operator: string
@@ -75,7 +75,7 @@ async function play(scenarioId: string): Promise<Playing> {
   }
 }
 
-/** Adds up what the service has not yet added up by itself. */
+/** Adds up all changes that the service has not added up yet. */
 async function settle(): Promise<void> {
   await until('all is added up', async () => {
     await foldChanges(game.app.pool)
@@ -84,11 +84,11 @@ async function settle(): Promise<void> {
   })
 }
 
-/** Makes all that was counted of a scenario so far older by some days. */
+/** Moves all figures of a scenario back by some days. */
 async function passDays(scenarioId: string, days: number): Promise<void> {
   await settle()
   const { pool } = game.app
-  // Far off and back again: no row may meet another on the way.
+  // In two steps over distant dates, so that no row collides with another on the way.
   for (const interval of [`${24 * (1000 + days)} hours`, `-${24 * 1000} hours`]) {
     await pool.query('UPDATE insight_totals SET bucket = bucket - $2::interval WHERE scenario_id = $1', [
       scenarioId,
@@ -106,7 +106,7 @@ const dayStart = (daysAgo = 0): string =>
   `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)}T00:00:00.000Z`
 
 describe('the figures of a battle pass', () => {
-  test('tell levels, premium, the claim funnel, days, xp and completion, from the call on that made them', async () => {
+  test('have levels, premium, the claim funnel, days, xp and completion as soon as the calls are answered', async () => {
     await game.publish('whole', season({ levels: [0, 100, 200] }))
     const [ada, ben, eve, gil] = await Promise.all(times(4, () => play('whole')))
     if (!ada || !ben || !eve || !gil) throw new Error('four play')
@@ -145,19 +145,19 @@ describe('the figures of a battle pass', () => {
       { source: 'match', grants: 2, xp: '200' },
       { source: 'quest', grants: 2, xp: '195' },
     ])
-    // Seven whole days and the one under way.
+    // Seven whole days and the current day.
     expect(told.days).toHaveLength(8)
     const sum = (key: string) =>
       told.days.reduce((total: number, day: Record<string, number>) => total + (day[key] ?? 0), 0)
     expect(['players', 'newPlayers', 'premium', 'claims', 'completed'].map(sum)).toEqual([3, 3, 2, 7, 1])
 
-    // Where figures are kept makes no difference to them.
+    // Adding up does not change the figures.
     await settle()
     const settled = await insight({ scenarioId: 'whole', from: told.from, to: told.to })
     expect(settled).toEqual(told)
   })
 
-  test('follow what support takes back', async () => {
+  test('follow revocations and resets by support', async () => {
     await game.publish('taken', season({ levels: [0, 100, 200] }))
     const owner = await newOperator(game.app.pool, game.projectId)
     const ida = await play('taken')
@@ -178,7 +178,7 @@ describe('the figures of a battle pass', () => {
     await support(game, owner.key, 'resetPass', pass)
     const after = await insight({ scenarioId: 'taken' })
     expect(after.levels.map((row: { players: number }) => row.players)).toEqual([1, 0, 0])
-    // Premium went where it was: at the top.
+    // The reset takes premium away at the level where it was counted: the top.
     expect(after.levels.map((row: { premiumInRange: number }) => row.premiumInRange)).toEqual([0, 0, 0])
     expect(after.tiers.every((row: { claimed: number }) => row.claimed === 0)).toBe(true)
     expect(after.completion).toEqual({ players: 1, atTopLevel: 0, completed: 0, rate: 0 })
@@ -186,13 +186,13 @@ describe('the figures of a battle pass', () => {
       ['match', '210'],
       ['support:reset', '-210'],
     ])
-    // Who plays on the same day again is nobody new.
+    // A player who plays again on the same day is counted once.
     await ida.xp(10)
     const again = await insight({ scenarioId: 'taken' })
     expect(again.days.reduce((total: number, day: { players: number }) => total + day.players, 0)).toBe(1)
   })
 
-  test('count a tier that support gives before it is reached, and never less than nothing unclaimed', async () => {
+  test('count a tier that support grants before it is reached, with no negative number of unclaimed tiers', async () => {
     await game.publish('given', season({ levels: [0, 100] }))
     const owner = await newOperator(game.app.pool, game.projectId)
     const kim = await play('given')
@@ -213,7 +213,7 @@ describe('the figures of a battle pass', () => {
     expect(tiers[2]).toMatchObject({ level: 2, track: 'FREE', reached: 0, claimed: 1, unclaimed: 0 })
   })
 
-  test('tell of the tiers that level nodes bring (decisions 11.2)', async () => {
+  test('include the tiers that level nodes add (decisions 11.2)', async () => {
     const data = { levelNumber: 2, passNodeId: 'pass', rewards: { free: [] } }
     const nodes = [passNode('pass', { tiers: [tierOf(1, 'free')] }), { id: 'two', type: 'battle-pass-level', data }]
     await game.publish('brought', scenario(nodes, []))
@@ -227,7 +227,7 @@ describe('the figures of a battle pass', () => {
     ])
   })
 
-  test('are of the end of the range, and of its days: a day counts each player once', async () => {
+  test('show levels at the end of the range, and count each player once a day', async () => {
     await game.publish('days', season({ levels: [0, 100, 200, 300] }))
     const lou = await play('days')
     const max = await play('days')
@@ -269,12 +269,12 @@ describe('the figures of a battle pass', () => {
       },
     ])
 
-    // As it stood five days ago, before anything else.
+    // A range that ends before the later calls.
     const first = await insight({ scenarioId: 'days', from: dayStart(6), to: dayStart(4) })
     expect(first.levels.map((row: { players: number }) => row.players)).toEqual([1, 1, 0, 0])
     expect(first.levels.map((row: { reachedInRange: number }) => row.reachedInRange)).toEqual([2, 1, 0, 0])
     expect(first.completion.players).toBe(2)
-    // Then two days later: one of them went on, with premium.
+    // Three days later, one of the two has premium and a higher level.
     const second = await insight({ scenarioId: 'days', from: dayStart(4), to: dayStart(1) })
     expect(second.levels.map((row: { players: number }) => row.players)).toEqual([1, 0, 1, 0])
     expect(second.levels.map((row: { reachedInRange: number }) => row.reachedInRange)).toEqual([0, 0, 1, 0])
@@ -283,14 +283,14 @@ describe('the figures of a battle pass', () => {
     // The end is not in the range.
     const third = await insight({ scenarioId: 'days', from: dayStart(4), to: dayStart(2) })
     expect(third.levels.map((row: { premium: number }) => row.premium)).toEqual([0, 0, 0, 0])
-    // And before there was anybody.
+    // A range before the first call.
     const none = await insight({ scenarioId: 'days', from: dayStart(20), to: dayStart(10) })
     expect(none.completion).toEqual({ players: 0, atTopLevel: 0, completed: 0, rate: null })
     expect(none.xp).toEqual([])
     expect(none.tiers).toHaveLength(8)
   })
 
-  test('keep a hundred sources of an hour apart, and lose no xp of the others', async () => {
+  test('keep a hundred sources of an hour apart, and lose no xp of other sources', async () => {
     await game.publish('sources', season())
     const pat = await play('sources')
     const names = times(130, (index) => `source-${String(index).padStart(3, '0')}`)
@@ -298,7 +298,7 @@ describe('the figures of a battle pass', () => {
     await settle()
     await Promise.all(names.slice(60).map((name) => pat.xp(1, name)))
     await settle()
-    // One of the first sixty, which has its own name whatever is added up meanwhile.
+    // One of the first sixty sources, which keeps its own row.
     await pat.xp(1000, 'source-000')
     await settle()
     const { xp } = await insight({ scenarioId: 'sources', sources: 100 })
@@ -314,7 +314,7 @@ describe('the figures of a battle pass', () => {
     expect(total).toEqual([60 * 2 + 70 + 1000, 131])
     expect(xp[0]).toMatchObject({ source: 'source-000' })
 
-    // The largest by name, the rest as one.
+    // The largest sources by name, the others as one.
     const { xp: three } = await insight({ scenarioId: 'sources', sources: 3 })
     expect(three.map((row: { source: string | null }) => row.source)).toEqual([
       'source-000',
@@ -322,7 +322,7 @@ describe('the figures of a battle pass', () => {
       expect.anything(),
       null,
     ])
-    // The audit holds sources against the ledger, where they have their own names.
+    // The audit compares sources with the ledger, which has all names. Here both get one source.
     await game.app.pool.query("UPDATE xp_ledger SET source = 'other' WHERE scenario_id = 'sources'")
     await settle()
     await game.app.pool.query(
@@ -332,7 +332,7 @@ describe('the figures of a battle pass', () => {
     )
   })
 
-  test('count days whole where the range touches them, xp too', async () => {
+  test('count each day that the range touches as a whole, for xp, too', async () => {
     await game.publish('noon', season())
     const uma = await play('noon')
     await uma.xp(7)
@@ -350,7 +350,7 @@ describe('the figures of a battle pass', () => {
       1,
       [{ source: 'match', grants: 1, xp: '7', times: [{ startsAt: dayStart(2), grants: 1, xp: '7' }] }],
     ])
-    // Of hours, only those that it touches.
+    // With hours, only those that the range touches count.
     expect((await insight({ scenarioId: 'noon', from: dayStart(2), to: noon })).xp).toEqual([])
   })
 
@@ -362,7 +362,7 @@ describe('the figures of a battle pass', () => {
     await ann.xp(3)
     await settle()
     const { pool } = game.app
-    // Two more hours of that day, of which one is its first.
+    // Two more hours of that day. One is its first hour.
     await pool.query(
       `INSERT INTO insight_totals
        SELECT environment_id, scenario_id, node_id, measure, date_trunc('day', bucket, 'UTC') + hour, level, detail, count, amount
@@ -384,13 +384,13 @@ describe('the figures of a battle pass', () => {
       return rows[0].count
     }
     expect(await hours()).toBeGreaterThan(3)
-    // Folding takes turns with it, and then it does nothing.
+    // A call that meets the lock of folding does nothing, so it is repeated.
     await until('hours are days', async () => (await rollUpHours(pool)) === 0 && (await hours()) === 3)
     expect(await insight(range)).toEqual(before)
     const details = [{ path: 'by', message: 'must be DAY for what is more than 90 days ago' }]
     expect(await refused({ ...range, to: dayStart(99), by: 'HOUR' })).toEqual(['INVALID_REQUEST', details])
     expect((await insight({ ...range, from: dayStart(1), by: 'HOUR' })).xp[0].xp).toBe('3')
-    // The audit holds hours against the ledger: here it is to find a day in each place.
+    // The audit compares hours with the ledger. Here both get the first hour of the day.
     await pool.query(
       `UPDATE xp_ledger SET created_at = date_trunc('day', created_at, 'UTC')
        WHERE scenario_id = 'ancient' AND created_at < now() - interval '90 days'`,
@@ -401,7 +401,7 @@ describe('the figures of a battle pass', () => {
     )
   })
 
-  test('add up xp to what 64 bits hold', async () => {
+  test('have at most 2^63-1 as the sum of xp', async () => {
     await game.publish('vast', season())
     const most = 9_000_000_000_000_000_000n
     for (const { xp } of await Promise.all(times(2, () => play('vast')))) await xp(most, 'cheat')
@@ -422,7 +422,7 @@ describe('the figures of a battle pass', () => {
   const levelsOf = async (scenarioId: string, range = {}): Promise<unknown> =>
     (await insight({ scenarioId, ...range })).levels.map((row: { players: number }) => row.players)
 
-  test('follow an edit that moves levels, up and down, with no call of a player; days before stay as they were', async () => {
+  test('follow an edit that moves levels without a call of a player, and keep earlier days', async () => {
     await game.publish('moved', season({ levels: [0, 100, 200] }))
     const [ann, bob, cal] = await Promise.all(times(3, () => play('moved')))
     if (!ann || !bob || !cal) throw new Error('three play')
@@ -456,7 +456,7 @@ describe('the figures of a battle pass', () => {
     expect(await levelsOf('moved')).toEqual([3, 0, 0])
   })
 
-  test('count an edit once while everybody plays and several instances count', async () => {
+  test('count an edit once while twelve players play and three recounts race', async () => {
     const steps = [100, 10, 40, 400, 25]
     await game.publish('busy', season({ levels: [0, 100, 200] }))
     const all = await Promise.all(times(12, () => play('busy')))
@@ -467,7 +467,7 @@ describe('the figures of a battle pass', () => {
     try {
       for (const step of steps) {
         await game.publish('busy', season({ levels: [0, step, 2 * step] }))
-        // The calls that were under way with the definition of before have ended.
+        // The running calls with the old definition have ended then.
         for (const _ of times(2, () => 0)) await Promise.all(all.map(({ xp }) => xp(1)))
         await Promise.all(times(3, () => recountStanding(game.app.pool, { settledMs: 0 })))
       }
@@ -480,7 +480,7 @@ describe('the figures of a battle pass', () => {
     await auditBooks(game.app.pool)
   })
 
-  test('give up a count of an edit when the service stops, and make it later', async () => {
+  test('are recounted later when a stop of the service aborts a recount', async () => {
     await game.publish('stopped', season({ levels: [0, 100, 200] }))
     await (await play('stopped')).xp(60)
     await game.publish('stopped', season({ levels: [0, 50, 100] }))
@@ -489,7 +489,7 @@ describe('the figures of a battle pass', () => {
     const ended = new AbortController()
     try {
       await blocker.query('BEGIN; LOCK TABLE passes IN ACCESS EXCLUSIVE MODE')
-      // The service itself looks each second: then it is not this one's turn.
+      // The service recounts each second, too. While it does, this call does nothing.
       const counting = (async () => {
         while ((await recountStanding(pool, { settledMs: 0, signal: ended.signal })) === 0);
       })()
@@ -510,7 +510,7 @@ describe('the figures of a battle pass', () => {
     expect(await levelsOf('stopped')).toEqual([0, 1, 0])
   })
 
-  test('show levels and tiers that an edit took away while anybody stands there', async () => {
+  test('show a removed level that has a player and a removed tier that has a claim', async () => {
     await game.publish('edited', season({ levels: [0, 100, 200] }))
     const sam = await play('edited')
     await sam.xp(250)
@@ -531,8 +531,8 @@ describe('the figures of a battle pass', () => {
   })
 })
 
-describe('figures and books', () => {
-  test('never part, however many write, add up and read at once', async () => {
+describe('figures compared with the books', () => {
+  test('agree while twelve players write, four workers add up and one caller reads', async () => {
     await game.publish('crowd', season())
     const { pool } = game.app
     const crowd = await Promise.all(times(12, () => play('crowd')))
@@ -545,7 +545,7 @@ describe('figures and books', () => {
     const reading = (async () => {
       while (playing) {
         const { completion, levels } = await insight({ scenarioId: 'crowd' })
-        // Nobody is ever counted at two levels, or at none.
+        // Each player is counted at exactly one level.
         expect(levels.reduce((total: number, row: { players: number }) => total + row.players, 0)).toBe(
           completion.players,
         )
@@ -566,7 +566,7 @@ describe('figures and books', () => {
     await auditBooks(pool)
   })
 
-  test('agree from the start where there were books before there were figures', async () => {
+  test('agree after the migration that adds figures to existing books', async () => {
     await settle()
     const { pool } = game.app
     const migration = await readFile('prisma/migrations/20261122100000_insight/migration.sql', 'utf8')
@@ -581,9 +581,9 @@ describe('figures and books', () => {
       await client.query(update)
       const { rowCount } = await client.query(insert)
       expect(rowCount).toBeGreaterThan(20)
-      // It counts by the levels that were crossed: a later migration has all of them counted anew.
+      // The migration counts by the levels that were crossed. A later migration has all scenarios recounted.
       await client.query('UPDATE scenarios SET counted_version = 0')
-      // The audit asks for a pool, and a connection answers as one.
+      // The audit expects a pool, and a connection has the same `query`.
       await auditBooks(client as unknown as typeof pool)
       const { rows } = await client.query(
         `SELECT (SELECT count(*) FROM passes WHERE active_on IS NOT NULL)::int AS players,
@@ -597,23 +597,23 @@ describe('figures and books', () => {
   })
 })
 
-describe('bad input and access', () => {
+describe('battlePassInsight', () => {
   const days = (count: number): string => new Date(Date.now() + count * 86_400_000).toISOString()
 
   test.each([
     ['a range that ends before it begins', { from: days(0), to: days(-1) }, ['from', 'must be before to']],
-    ['a range of no time', { from: dayStart(1), to: dayStart(1) }, ['from', 'must be before to']],
+    ['an empty range', { from: dayStart(1), to: dayStart(1) }, ['from', 'must be before to']],
     ['a range of more than a year', { from: days(-367), to: days(0) }, ['from', 'must be at most 366 days before to']],
     ['hours of more than a month', { from: days(-32), to: days(0) }, ['by', 'must be DAY for more than 31 days']],
     ['no sources', { sources: 0 }, ['sources', 'must be 1 to 100']],
     ['too many sources', { sources: 101 }, ['sources', 'must be 1 to 100']],
     ['a scenario without a name', { scenarioId: '' }, ['scenarioId', 'must be 1 to 128 characters']],
-  ])('%s is a bad request that says where', async (_, variables, [path, message]) => {
+  ])('refuses %s and names the argument', async (_, variables, [path, message]) => {
     await game.publish('asked', season())
     expect(await refused({ scenarioId: 'asked', ...variables })).toEqual(['INVALID_REQUEST', [{ path, message }]])
   })
 
-  test('every fault is named at once', async () => {
+  test('names every invalid argument at once', async () => {
     const [code, details] = (await refused({ scenarioId: '', nodeId: '', from: days(1), to: days(0) })) as [
       string,
       unknown[],
@@ -622,16 +622,16 @@ describe('bad input and access', () => {
   })
 
   test.each([
-    ['no such scenario', { scenarioId: 'nowhere' }, 'SCENARIO_NOT_FOUND'],
-    ['no such node', { nodeId: 'nowhere' }, 'NODE_NOT_FOUND'],
-    ['a node that is no pass', { nodeId: 'start' }, 'NODE_NOT_FOUND'],
-    ['no such environment', { environment: 'nowhere' }, 'ENVIRONMENT_NOT_FOUND'],
-  ])('%s is said', async (_, variables, code) => {
+    ['an unknown scenario', { scenarioId: 'nowhere' }, 'SCENARIO_NOT_FOUND'],
+    ['an unknown node', { nodeId: 'nowhere' }, 'NODE_NOT_FOUND'],
+    ['a node that is not a pass', { nodeId: 'start' }, 'NODE_NOT_FOUND'],
+    ['an unknown environment', { environment: 'nowhere' }, 'ENVIRONMENT_NOT_FOUND'],
+  ])('answers with an error for %s', async (_, variables, code) => {
     await game.publish('asked', season())
     expect(await refused({ scenarioId: 'asked', ...variables })).toBe(code)
   })
 
-  test('every role of the project may look; players and other projects may not', async () => {
+  test('is readable for every role of the project, and not for players and other projects', async () => {
     await game.publish('asked', season())
     for (const key of [await game.key('viewer'), operator, game.platformKey])
       await insight({ scenarioId: 'asked' }, key)
@@ -642,7 +642,7 @@ describe('bad input and access', () => {
   })
 })
 
-test('what fails each second is logged once a minute, not each second', async () => {
+test('a failure that repeats each second is not logged each second', async () => {
   const told: string[] = []
   const alone = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(line) }))
   try {

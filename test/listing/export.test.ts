@@ -6,9 +6,9 @@ import { auditRows, newOperator, type Operator } from '../liveops/desk.ts'
 import { type Game, startGame, startInstance } from '../support/game.ts'
 import { startProxy } from '../support/proxy.ts'
 
-// The export of players: lines of JSON, made while they are sent.
+// The export of players: lines of JSON, produced while they are sent.
 
-/** More than sockets hold, so that the end is not made before the beginning is read. */
+/** More than socket buffers hold, so that the end is not produced before the client reads the beginning. */
 const CROWD = 20_000
 
 let game: Game
@@ -49,7 +49,7 @@ async function begin(key: string, baseUrl = game.baseUrl): Promise<IncomingMessa
   return response
 }
 
-/** What of it comes, and whether it ended as a whole. */
+/** Reads the remaining lines, and whether the response is complete. */
 async function rest(response: IncomingMessage): Promise<{ lines: number; isWhole: boolean }> {
   let lines = 0
   try {
@@ -61,7 +61,7 @@ async function rest(response: IncomingMessage): Promise<{ lines: number; isWhole
 }
 
 describe('an export of players', () => {
-  it('has a line for each player of the list, the newest first, and is written down', async () => {
+  it('has a line for each player of the list, newest first, and is in the audit log', async () => {
     const { pool, service } = game.app
     const ids: string[] = []
     for (const nickname of ['Ann', 'Hannah', 'Bob', null])
@@ -110,7 +110,7 @@ describe('an export of players', () => {
     ])
   })
 
-  it('is refused with every fault at once, to viewers, and elsewhere; who may not is written down', async () => {
+  it('is refused with every fault at once, to viewers and in other projects; denied exports are in the audit log', async () => {
     const { pool, projectId } = { pool: game.app.pool, projectId: game.projectId }
     const refused = await get({
       createdFrom: '2026',
@@ -131,13 +131,13 @@ describe('an export of players', () => {
     expect(rows.map(({ actor }) => actor)).toEqual([viewer.actor, operator.actor])
   })
 
-  it('is whole when it is taken slowly, and made no faster', async () => {
+  it('is complete for twenty thousand players', async () => {
     const response = await begin(operator.key)
     const { lines, isWhole } = await rest(response)
     expect([lines, isWhole]).toEqual([CROWD, true])
   })
 
-  it('is cut off when its key is revoked or a page cannot be read, and does not look whole', async () => {
+  it('is incomplete when its key is revoked or a page cannot be read', async () => {
     const { pool } = game.app
     const { caller, key } = await newOperator(pool, game.projectId)
     const revoked = await begin(key)
@@ -153,7 +153,7 @@ describe('an export of players', () => {
     }
   })
 
-  it('does not look whole when Postgres goes away, and can be asked for again once it is back', async () => {
+  it('is incomplete when Postgres becomes unreachable, and a later export is complete', async () => {
     const proxy = await startProxy(game.databaseUrl)
     const instance = await startInstance(proxy.url, {})
     try {
@@ -169,7 +169,7 @@ describe('an export of players', () => {
     }
   })
 
-  it('ends when its client leaves, and the service goes on', async () => {
+  it('leaves the service available when its client disconnects', async () => {
     const response = await begin(operator.key)
     response.destroy()
     expect((await get({ environment: 'production' })).status).toBe(200)

@@ -4,7 +4,7 @@ import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerPage } from '..
 import { newOperator, type Operator } from '../liveops/desk.ts'
 import { type Game, startGame } from '../support/game.ts'
 
-// Lists of more players than are looked at for a page.
+// Lists of more players than are examined for a page.
 
 interface Known {
   readonly id: string
@@ -18,7 +18,7 @@ interface Known {
   readonly premium: boolean
 }
 
-/** More than are put in order, and more than twice as many as are looked at for a page. */
+/** More than are sorted as a whole, and more than twice as many as are examined for a page. */
 const COUNT = 25_000
 const PIECE = 5_000
 const MINUTE = 60_000
@@ -87,43 +87,51 @@ async function all(search: PlayerSearch, page: Partial<PlayerPage>): Promise<str
 const at = (minutes: number) => new Date(START + minutes * MINUTE)
 const loggedIn = ({ loggedInAt }: Known) => loggedInAt?.getTime() ?? Number.NaN
 const FILTERS: readonly [string, Partial<PlayerSearch>, (player: Known) => boolean][] = [
-  ['everybody', {}, () => true],
-  ['the active of a region', { status: 'active', region: 'us' }, (p) => p.status === 'active' && p.region === 'us'],
+  ['all players', {}, () => true],
+  ['active players of a region', { status: 'active', region: 'us' }, (p) => p.status === 'active' && p.region === 'us'],
   [
-    'the banned of a language',
+    'banned players of a language',
     { status: 'banned', language: 'en' },
     (p) => p.status === 'banned' && p.language === 'en',
   ],
-  ['a rare language of a region', { language: 'ja', region: 'us' }, (p) => p.language === 'ja' && p.region === 'us'],
-  ['those without premium, all of them old', { premium: false }, ({ premium }) => !premium],
   [
-    'premium of a level',
+    'players with a rare language in a region',
+    { language: 'ja', region: 'us' },
+    (p) => p.language === 'ja' && p.region === 'us',
+  ],
+  ['players without premium, who are all old', { premium: false }, ({ premium }) => !premium],
+  [
+    'premium owners at a level',
     { premium: true, levelFrom: 50, levelTo: 50 },
     ({ premium, level }) => premium && level === 50,
   ],
   [
-    'high levels who logged in late',
+    'players at high levels with a late login',
     { levelFrom: 90, lastLoginFrom: at(COUNT - 600) },
     (player) => player.level >= 90 && loggedIn(player) >= at(COUNT - 600).getTime(),
   ],
   [
-    'those created within a day who have not logged in since',
+    'players created within a day with no login after that day',
     { createdFrom: at(5_000), createdTo: at(6_440), lastLoginTo: at(6_440) },
     (p) => p.createdAt >= at(5_000) && p.createdAt < at(6_440) && loggedIn(p) < at(6_440).getTime(),
   ],
   [
-    'a common name at a level',
+    'players with a common name at low levels',
     { text: 'rowd', levelTo: 1 },
     ({ nickname, level }) => nickname.startsWith('C') && level <= 1,
   ],
   [
-    'a common name without premium',
+    'players with a common name and without premium',
     { text: 'crowd', premium: false },
     ({ nickname, premium }) => nickname.startsWith('C') && !premium,
   ],
-  ['a rare name of a region', { text: 'NCIENT', region: 'eu' }, (p) => p.nickname.startsWith('A') && p.region === 'eu'],
   [
-    'the beginning of a common name, banned',
+    'players with a rare name in a region',
+    { text: 'NCIENT', region: 'eu' },
+    (p) => p.nickname.startsWith('A') && p.region === 'eu',
+  ],
+  [
+    'banned players by the prefix of a common name',
     { text: 'cr', status: 'banned' },
     (p) => p.nickname[0] === 'C' && p.status === 'banned',
   ],
@@ -149,7 +157,7 @@ describe('a list of many players', () => {
       }
   })
 
-  it.each(FILTERS)('says how many are %s, or at least how many', async (_what, asked, isOne) => {
+  it.each(FILTERS)('counts exactly or gives a lower bound: %s', async (_what, asked, isOne) => {
     const expected = known.filter((player) => isOne(player)).length
     for (const sortBy of PLAYER_SORTS) {
       const { count, isExact } = await countPlayers(game.app.pool, searchOf(asked), sortBy)
@@ -159,18 +167,18 @@ describe('a list of many players', () => {
   })
 
   it.each<[string, Partial<PlayerSearch>, (player: Known) => boolean]>([
-    ['everybody', {}, () => true],
+    ['all players', {}, () => true],
     ['a rare language', { language: 'ja' }, ({ language }) => language === 'ja'],
     ['a rare name', { text: 'ancient' }, ({ nickname }) => nickname.startsWith('A')],
     ['a common name', { text: 'crowd' }, ({ nickname }) => nickname.startsWith('C')],
-    ['a level of a region', { levelTo: 0, region: 'us' }, ({ level, region }) => level === 0 && region === 'us'],
-  ])('counts %s up to a limit', async (_what, asked, isOne) => {
+    ['a level in a region', { levelTo: 0, region: 'us' }, ({ level, region }) => level === 0 && region === 'us'],
+  ])('counts up to a limit: %s', async (_what, asked, isOne) => {
     const count = known.filter((player) => isOne(player)).length
     const expected = { count: Math.min(count, MAX_COUNT), isExact: count <= MAX_COUNT }
     expect(await countPlayers(game.app.pool, searchOf(asked))).toEqual(expected)
   })
 
-  it('has pages that are not full where few players are of it, and says that it goes on', async () => {
+  it('has pages that are not full when few players match, and says that more may follow', async () => {
     const query = `query ($after: String) {
       players(environment: "production", scenarioId: "season", nodeId: "pass", premium: false, first: 50, after: $after) {
         edges { cursor node { playerId } } pageInfo { hasNextPage endCursor } totalCount totalCountIsExact
@@ -188,7 +196,7 @@ describe('a list of many players', () => {
     expect(pages).toEqual([[], [], known.slice(-5).map(({ id }) => id)])
   })
 
-  it('is exported as a whole, however few its players are', async () => {
+  it('is exported completely when few players match', async () => {
     const asked = new URLSearchParams({ environment: 'production', ...PASS, premium: 'false' })
     const url = `${game.baseUrl}/platform/v1/projects/${game.projectId}/players.ndjson?${asked}`
     const response = await fetch(url, { headers: { authorization: `Bearer ${operator.key}` } })

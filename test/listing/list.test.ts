@@ -5,7 +5,7 @@ import { season } from '../support/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame } from '../support/game.ts'
 import { startOperator, type Operator as Webhook } from '../support/operator.ts'
 
-// Which players a list has, and in which order.
+// The filters and orders of a list of players.
 
 interface Known {
   readonly id: string
@@ -20,7 +20,7 @@ interface Known {
 
 const COUNT = 60
 const HOUR = 3_600_000
-/** Nobody logs in before it is created. */
+/** After the creation of all players, since no player logs in earlier. */
 const START = Math.ceil(Date.now() / HOUR) * HOUR
 const PASS = { scenarioId: 'season', nodeId: 'pass' }
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
       region: n % 3 === 0 ? 'eu' : n % 3 === 1 ? 'us' : null,
       language: n % 2 === 0 ? 'pt-BR' : 'en',
       createdAt: new Date(Date.now() - (COUNT - n) * 1000),
-      // Some at the same moment, some never.
+      // Some players log in at the same moment, some never.
       loggedInAt: n % 5 === 0 ? null : new Date(START + ((n * 7) % 20) * HOUR),
       level: n % 4 === 0 ? null : (n * 3) % 9,
       premium: n % 4 !== 0 && n % 7 === 0,
@@ -84,7 +84,7 @@ const ENUMS = (game: Game, viewer: Operator) =>
     '{ a: __type(name: "PlayerSort") { enumValues { name } } b: __type(name: "SortDirection") { enumValues { name } } }',
   )
 
-/** The names of the values of enums, by what they are in any letter case. */
+/** The name of an enum value in the schema, in any letter case and without underscores. */
 async function named(value: string): Promise<string> {
   const { data } = await ENUMS(game, viewer)
   const names = [...data.a.enumValues, ...data.b.enumValues].map(({ name }: { name: string }) => name)
@@ -137,12 +137,16 @@ describe('filters of a list of players', () => {
   it.each<[string, () => Asked, (player: Known) => boolean]>([
     ['a region', () => ({ region: 'eu' }), ({ region }) => region === 'eu'],
     ['a language', () => ({ language: 'pt-BR' }), ({ language }) => language === 'pt-BR'],
-    ['a region that nobody has', () => ({ region: "mars' --" }), () => false],
-    ['created from a moment', () => ({ createdFrom: middle() }), ({ createdAt }) => createdAt >= middle()],
-    ['created before a moment', () => ({ createdTo: middle() }), ({ createdAt }) => createdAt < middle()],
-    ['logged in from a moment', () => ({ lastLoginFrom: at(7) }), (player) => loggedIn(player) >= at(7).getTime()],
+    ['an unknown region', () => ({ region: "mars' --" }), () => false],
+    ['a creation at or after a moment', () => ({ createdFrom: middle() }), ({ createdAt }) => createdAt >= middle()],
+    ['a creation before a moment', () => ({ createdTo: middle() }), ({ createdAt }) => createdAt < middle()],
     [
-      'logged in within a range',
+      'a last login at or after a moment',
+      () => ({ lastLoginFrom: at(7) }),
+      (player) => loggedIn(player) >= at(7).getTime(),
+    ],
+    [
+      'a last login within a range',
       () => ({ lastLoginFrom: at(7), lastLoginTo: at(14) }),
       (player) => loggedIn(player) >= at(7).getTime() && loggedIn(player) < at(14).getTime(),
     ],
@@ -153,13 +157,13 @@ describe('filters of a list of players', () => {
       () => ({ ...PASS, levelFrom: 3, levelTo: 6 }),
       ({ level }) => level !== null && level >= 3 && level <= 6,
     ],
-    ['a pass that is only named', () => PASS, () => true],
+    ['a pass without a condition', () => PASS, () => true],
     [
-      'several at once',
+      'several conditions',
       () => ({ ...PASS, region: 'eu', levelFrom: 1, lastLoginFrom: at(3), search: 'NIGHT' }),
       (player) => player.region === 'eu' && (player.level ?? 0) >= 1 && loggedIn(player) >= at(3).getTime(),
     ],
-  ])('find exactly those with %s, the newest first', async (_what, asked, isOne) => {
+  ])('find exactly the players with %s, newest first', async (_what, asked, isOne) => {
     const expected = known.filter((player) => isOne(player))
     expect(await all(asked())).toEqual(idsOf(expected))
   })
@@ -177,7 +181,7 @@ describe('filters of a list of players', () => {
     expect(faultsOf(await ask({ levelTo: -1, ...PASS }))).toEqual(['levelTo'])
   })
 
-  it('take any moment', async () => {
+  it('accept moments from year 1 to year 9999', async () => {
     const [first, last] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z']
     expect(await all({ createdFrom: first, createdTo: last }, 100)).toEqual(idsOf(known))
     expect(await all({ lastLoginTo: first })).toEqual([])
@@ -209,7 +213,7 @@ describe('sorting of players', () => {
     },
   )
 
-  it('refuses a cursor of another order', async () => {
+  it('refuses cursors of another order and forged cursors', async () => {
     const cursors = new Map<string, string>()
     for (const sortBy of ['created', 'lastLogin', 'level'])
       cursors.set(sortBy, (await ask({ sortBy, ...PASS, first: 1 })).data.players.pageInfo.endCursor)
@@ -232,7 +236,7 @@ describe('sorting of players', () => {
 })
 
 describe('a search by id', () => {
-  it('takes the id that REST has and that of a node, of the environment alone', async () => {
+  it('accepts plain ids and node ids, of players of the environment only', async () => {
     const { id } = known[7] as Known
     const { data } = await game.graphql(viewer.key, 'query ($id: ID!) { player(id: $id) { id } }', { id })
     expect(data.player.id).not.toBe(id)
@@ -243,11 +247,11 @@ describe('a search by id', () => {
   })
 })
 
-describe('a search of nicknames', () => {
+describe('a search for nicknames', () => {
   const how = async (search: string | null) =>
     (await ask({ search, first: 1 })).data.players.nicknameSearch?.toLowerCase()
 
-  it('says whether it looked anywhere in them or at their beginning', async () => {
+  it('says whether it searched anywhere in nicknames or for a prefix', async () => {
     expect([await how('nig'), await how('ni'), await how('a-b'), await how(null)]).toEqual([
       'anywhere',
       'prefix',
@@ -256,7 +260,7 @@ describe('a search of nicknames', () => {
     ])
   })
 
-  it('looks at their beginning where the index is not there, and anywhere once it is made', async () => {
+  it('searches for a prefix without the index, and anywhere once the index is created', async () => {
     const { pool } = game.app
     await pool.query('DROP INDEX players_search_name_idx')
     expect([await how('nig'), await all({ search: 'night' }), await all({ search: 'knight 5' })]).toEqual([
@@ -278,7 +282,7 @@ describe('the last login of a player', () => {
     (await game.graphql(viewer.key, 'query ($id: ID!) { player(id: $id) { lastLoginAt } }', { id })).data.player
       .lastLoginAt
 
-  it('is that of its latest login, also of two at once, and is erased with it', async () => {
+  it('is the time of its latest login, also after two at once, and is erased by deletePlayer', async () => {
     const { playerId } = await logIn(game, 'late')
     const first = new Date(await lastOf(playerId))
     expect(Math.abs(Date.now() - first.getTime())).toBeLessThan(60_000)

@@ -114,7 +114,7 @@ const entries = async (asked: Input = {}): Promise<Entry[]> =>
 
 const refusal = ({ errors }: GraphqlAnswer) => errors?.[0]?.extensions.code
 
-/** What the table has, as the log shows it. */
+/** The rows of the table, in the form of the log. */
 async function rows(condition = 'true', values: unknown[] = []): Promise<Entry[]> {
   const found = await game.app.pool.query(
     `SELECT 'AuditLogEntry:' || id AS id, created_at AS "occurredAt", actor, action, target, before AS "beforeText",
@@ -125,7 +125,7 @@ async function rows(condition = 'true', values: unknown[] = []): Promise<Entry[]
   return JSON.parse(JSON.stringify(found.rows))
 }
 
-/** A player with some entries of every operator. */
+/** A player with entries by every operator, and two denied entries. */
 async function written(): Promise<TestPlayer> {
   const player = await game.player()
   const { playerId } = player
@@ -139,7 +139,7 @@ async function written(): Promise<TestPlayer> {
 }
 
 describe('the audit log', () => {
-  it('tells who did what to whom, when, before, after and why, the latest first', async () => {
+  it('has actor, action, target, time, before, after and reason of each entry, latest first', async () => {
     const { playerId } = await written()
     const told = await entries({ target: playerId })
     expect(told).toEqual(await rows('target = $2', [playerId]))
@@ -165,14 +165,14 @@ describe('the audit log', () => {
     })
   })
 
-  it('has the changes of settings beside those of players', async () => {
+  it('has changes of settings', async () => {
     const { url, secret } = webhook
     await game.setProviders({ default: { enabled: false, url, secret } }, 'staging')
     const [entry] = await entries({ action: 'auth_providers.set' })
     expect(entry).toMatchObject({ target: 'staging', reason: null, actor: expect.stringMatching(/^platform_key:/) })
   })
 
-  it('is found by action, target and actor, alone and together', async () => {
+  it('is filtered by action, target and actor, alone and together', async () => {
     const [one, two] = [await written(), await written()]
     const [, operator] = operators
     const filters = [
@@ -203,7 +203,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('is found by time: from a moment on, up to another that does not count any more', async () => {
+  it('is filtered by time', async () => {
     const target = (await written()).playerId
     const all = await rows('target = $2', [target])
     const moments = all.map((entry) => (entry as Entry & { at: string }).at)
@@ -226,12 +226,12 @@ describe('the audit log', () => {
       const named = { target, from, to }
       expect([named, await entries(named)]).toEqual([named, expected])
     }
-    // Years that Postgres does not have.
+    // Postgres has no year 0.
     expect(await entries({ target, from: '0000-01-01T00:00:00Z' })).toEqual(all)
     expect(await entries({ target, to: '0000-01-01T00:00:00Z' })).toEqual([])
   })
 
-  it('by each of its filters is read from an index in its order: no page sorts or looks through the log', async () => {
+  it('has an index for each filter, so that no page sorts or scans the log', async () => {
     const client = await game.app.pool.connect()
     try {
       await client.query('BEGIN')
@@ -257,20 +257,20 @@ describe('the audit log', () => {
     }
   })
 
-  it('is read by admins of the project only', async () => {
+  it('is readable by admins of its project only', async () => {
     const { playerId, token } = await written()
     for (const { key } of [viewer, ...operators.slice(1)]) expect(refusal(await ask({}, key))).toBe('FORBIDDEN')
     expect(refusal(await ask({}, token))).toBe('FORBIDDEN')
     for (const by of [null, 'twplat_nobody']) expect(refusal(await ask({}, by))).toBe('INVALID_TOKEN')
     expect((await page({}, stranger.key)).edges).toEqual([])
     expect((await page({ target: playerId }, stranger.key)).edges).toEqual([])
-    // Nor by a cursor that the project's own admin was given.
+    // A cursor that was given to an admin of the project shows others nothing.
     const { pageInfo } = await page({ first: 1 })
     for (const asked of [{ after: pageInfo.endCursor }, { last: 5, before: pageInfo.endCursor }])
       expect((await ask(asked, stranger.key)).data?.auditLog.edges ?? []).toEqual([])
   })
 
-  it('tells the environment of each entry, and is read for one of them', async () => {
+  it('has the environment of each entry, and is filtered by it', async () => {
     const publish = (environment: string, xp: number) =>
       game.graphql(
         admin.key,
@@ -335,7 +335,7 @@ describe('the audit log', () => {
     expect(backwards).toEqual(all)
   })
 
-  it('refuses cursors and sizes that make no sense, and filters that cannot be stored', async () => {
+  it('refuses invalid cursors, page sizes and filters', async () => {
     const forged = [
       'x',
       '💎',
@@ -358,7 +358,7 @@ describe('the audit log', () => {
         expect([name, refusal(await ask({ [name]: value }))]).toEqual([name, 'INVALID_REQUEST'])
   })
 
-  it('never has a secret: of providers, keys, tokens, storage or idempotency', async () => {
+  it('never has provider secrets, keys, tokens, storage values or idempotency keys', async () => {
     const secrets = ['first-secret-of-a-provider', 'second-secret-of-a-provider', 'stored-value', 'key-of-a-request']
     const [first, second, stored, idempotencyKey] = secrets
     for (const secret of [first, second])
@@ -381,7 +381,7 @@ describe('the audit log', () => {
     for (const pattern of [/tw(plat|sdk|rt)_/, /eyJ/]) expect(text).not.toMatch(pattern)
   })
 
-  it('keeps its entries of a player that is deleted', async () => {
+  it('keeps the entries of a deleted player', async () => {
     const { playerId } = await written()
     const before = await entries({ target: playerId })
     payload(await support(game, admin.key, 'deletePlayer', { playerId, reason: 'asked for' }))
@@ -392,16 +392,16 @@ describe('the audit log', () => {
 const SEQUENCES = 100
 const AT_ONCE = 10
 
-/** One thing that somebody does to one of the players of a sequence. */
+/** One call that concerns one of the players of a sequence. */
 interface Step {
   readonly player: number
-  /** What support does; else what the player itself does, on a path. */
+  /** The support action; without it, the player calls `path`. */
   readonly mutation?: Mutation
   readonly path?: string
   readonly input: Input
 }
 
-/** What several people do at the same time, each one thing after another. */
+/** The steps of several callers at the same time. Each caller takes one step after another. */
 type Plan = readonly (readonly Step[])[]
 
 const PLAYERS = 3
@@ -461,14 +461,14 @@ function plan(next: () => number): Plan {
   ]
 }
 
-/** What a step came to: `ok`, or why it did not. */
+/** A step with its outcome: `ok`, or the code of its refusal. */
 interface Done extends Step {
   readonly outcome: string
   // biome-ignore lint/suspicious/noExplicitAny: answers have many shapes.
   readonly answer: any
 }
 
-/** Whatever else is answered is a fault of the service. */
+/** Any other outcome is a fault of the service. */
 const EXPECTED = new Set([
   'ok',
   'PLAYER_BANNED',
@@ -477,7 +477,7 @@ const EXPECTED = new Set([
   'INSUFFICIENT_FUNDS',
   'PREMIUM_TIERS_CLAIMED',
   'IDEMPOTENCY_KEY_REUSED',
-  // Of a client's node that was crossed already, an identity that was taken already, and logins that were ended.
+  // For client nodes that are completed, identities that are unlinked, and logins that are ended.
   'NODE_NOT_ACTIVE',
   'NOT_FOUND',
   'INVALID_TOKEN',
@@ -494,14 +494,14 @@ async function replay(steps: Plan): Promise<{ players: TestPlayer[]; done: Done[
       return player
     }),
   )
-  // Each has the tokens of its last refresh, and links the identity that it came with.
+  // Each player uses the token of its last refresh, and links the identity of its login.
   const tokens = players.map(({ refreshToken }) => refreshToken)
   const runs = await Promise.all(players.map((player) => player.start('season')))
   const take = async (step: Step, who: Operator | undefined): Promise<Done> => {
     const { player: index, mutation, path = '', input } = step
     const player = players[index]
     if (!player) throw new Error(`no player ${index}`)
-    // Each knows of the run that was started last.
+    // Steps use the run that the player started last.
     const runId = runs[index]
     if (mutation) {
       const { subject } = player
@@ -548,7 +548,7 @@ async function expectBooked({ playerId }: TestPlayer, steps: readonly Done[], wh
   const keyed = new Map<string, Done>()
   for (const step of ok) {
     const { mutation, input, answer } = step
-    // A refusal of the game is not done, and its key may be tried again.
+    // A refusal by the rules of the game has no effect, and its key may be tried again.
     if (input.idempotencyKey === undefined || answer.result?.success === false) continue
     const name = `${mutation} ${input.idempotencyKey}`
     const first = keyed.get(name)
@@ -584,14 +584,14 @@ async function expectBooked({ playerId }: TestPlayer, steps: readonly Done[], wh
     granted.length - free,
   )
   expect(await ledger('premium_purchase'), what).toBe(by(PREMIUM).filter(({ answer }) => answer.success).length)
-  // One is what the player was made with.
+  // One adjustment is the initial balance of the player.
   expect(await ledger('adjustment'), what).toBe(1 + of('creditWallet').length + of('debitWallet').length)
   const starts = by(START).filter(({ answer }) => !answer.resumed).length
   expect(await count('count(*) FROM runs WHERE player_id = $1'), `${what}: runs`).toBe(1 + starts)
 }
 
-describe('players and operators at once, in any order', () => {
-  it(`leave books, streams and audit log that agree with every answer (${SEQUENCES} sequences)`, async () => {
+describe('random concurrent calls of players and operators', () => {
+  it(`leave ledgers, streams and an audit log that match every answer (${SEQUENCES} sequences)`, async () => {
     const next = random(SEED)
     const plans = times(SEQUENCES, () => plan(next))
     for (let at = 0; at < plans.length; at += AT_ONCE) {

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { codeOf, newOperator, type Operator, support } from './desk.ts'
 
-// Denied calls cannot fill the audit log. Minutes are those of the clock: a flood may reach over
-// the end of one, and then there are the rows of two.
+// Denied calls cannot fill the audit log. The limits count per minute of the clock: a flood that crosses the end of a
+// minute has the rows of two minutes.
 
 const ROWS_A_MINUTE = 100
-/** One action of a minute is in one more row at most, once there are so many. */
+/** One more row counts the further denied calls of an action in a minute. */
 const ROWS_BEYOND = 1
 
 let game: Game
@@ -30,7 +30,7 @@ interface Row {
   readonly minute: string
 }
 
-/** What the log has of attempts, with the minutes that they fell into. */
+/** The denied entries of actors, with the sum of attempts and the number of minutes. */
 async function rowsOf(actor: string): Promise<{ rows: Row[]; attempts: number; minutes: number }> {
   const { rows } = await game.app.pool.query<Row>(
     `SELECT actor, target, attempts, minute::text FROM audit_log
@@ -46,8 +46,8 @@ async function flood(count: number, call: (index: number) => Promise<string>): P
   expect(new Set(await Promise.all(times(count, call)))).toEqual(new Set(['FORBIDDEN']))
 }
 
-describe('what is denied', () => {
-  it('again and again within a minute is one row that counts, also when all come at once', async () => {
+describe('denied calls', () => {
+  it('share one row per minute, which counts them, when 150 arrive at once', async () => {
     const { key, actor } = await viewer()
     await flood(150, () => ban(key, victim.playerId))
     const { rows, attempts, minutes } = await rowsOf(actor)
@@ -56,7 +56,7 @@ describe('what is denied', () => {
     expect(new Set(rows.map(({ target }) => target))).toEqual(new Set([victim.playerId]))
   })
 
-  it('is shown with how often it was tried; what was done counts one', async () => {
+  it('are shown with the number of attempts, which is 1 for an allowed call', async () => {
     const { key, actor } = await viewer()
     for (const _ of times(3, () => 0)) await ban(key, victim.playerId)
     const admin = await newOperator(game.app.pool, game.projectId, 'admin')
@@ -71,7 +71,7 @@ describe('what is denied', () => {
     expect(await ask(admin.actor)).toEqual([1])
   })
 
-  it('on ever other targets is a hundred rows a minute of a key, and the rest is counted in one without a target', async () => {
+  it('of one key on many targets fill a hundred rows per minute, and one row without a target counts the others', async () => {
     const { key, actor } = await viewer()
     await flood(300, (index) => ban(key, `target ${index}`))
     const { rows, attempts, minutes } = await rowsOf(actor)
@@ -82,12 +82,12 @@ describe('what is denied', () => {
     expect(beyond.length).toBeLessThanOrEqual(minutes)
   })
 
-  it('keeps nobody else from the database, however much of it waits to be written', async () => {
+  it('leave the database free for other calls while sixty wait to be written', async () => {
     const { key, actor } = await viewer()
     const holder = await game.app.pool.connect()
     let flooding: Promise<void>
     try {
-      // As another instance holds it while it writes.
+      // Holds the lock as another instance does while it writes.
       await holder.query('BEGIN')
       const source = `audit ${game.projectId} ${actor}`
       await holder.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [source])
@@ -101,7 +101,7 @@ describe('what is denied', () => {
     expect((await rowsOf(actor)).attempts).toBe(60)
   })
 
-  it('of players, however many they are, is a hundred rows a minute of a project; keys are counted apart', async () => {
+  it('of many players fill a hundred rows per minute and project, and those of keys count separately', async () => {
     const players = await Promise.all(times(130, () => game.player()))
     await flood(130, (index) => ban(players[index]?.token ?? '', victim.playerId))
     const { rows, attempts, minutes } = await rowsOf('player:%')

@@ -8,7 +8,7 @@ import type { Game, LoginOptions, TestPlayer } from '../support/game.ts'
 import { approve, type Respond } from '../support/operator.ts'
 import { inEnums, inWords, type Outcome, PLAN, REWARD } from '../support/surfaces.ts'
 
-// The desk of an operator: every action of support, and what tests look at afterwards.
+// Every support action of an operator, and reads of what the actions write.
 
 const PLAYER = 'player { playerId status }'
 
@@ -35,7 +35,7 @@ const SELECTIONS = {
 
 export type Mutation = keyof typeof SELECTIONS
 
-/** How each action is named in the audit log. */
+/** The name of each action in the audit log. */
 export const AUDITED: Readonly<Record<Mutation, string>> = {
   banPlayer: 'player.ban',
   unbanPlayer: 'player.unban',
@@ -58,11 +58,11 @@ export const AUDITED: Readonly<Record<Mutation, string>> = {
 
 export type Input = Record<string, unknown>
 
-/** An operator of a project, with the name that the audit log has for it. */
+/** An operator of a project, with its name in the audit log. */
 export interface Operator {
   readonly key: string
   readonly actor: string
-  /** As operations know it. */
+  /** The caller that operations take. */
   readonly caller: PlatformCaller
 }
 
@@ -72,7 +72,7 @@ export async function newOperator(pool: Pool, projectId: string, role: Role = 'o
 }
 
 /**
- * One action, with the payload as it came, or the refusal: the payload's own `error`, or an error of the request.
+ * One action: its payload, or its refusal, which is the `error` of the payload or an error of the request.
  * Credits may be of any currency unless the input says otherwise.
  */
 export async function support(
@@ -83,7 +83,7 @@ export async function support(
 ): Promise<Outcome> {
   const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
   const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { error ${SELECTIONS[mutation]} } }`
-  // Int64 travel as strings in variables.
+  // Variables carry Int64 as strings.
   const sent = JSON.parse(
     JSON.stringify(inEnums({ ...(mutation === 'creditWallet' && { allowNew: true }), ...input }), (_key, value) =>
       typeof value === 'bigint' ? String(value) : value,
@@ -99,7 +99,7 @@ export async function support(
   return { code, message: error.message, ...(details && { details }) }
 }
 
-/** What an action that must succeed answers. */
+/** The payload of an action that must succeed. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape.
 export function payload(outcome: Outcome): any {
   expect(outcome).toHaveProperty('ok')
@@ -119,7 +119,7 @@ export interface AuditRow {
   readonly after: any
 }
 
-/** What the audit log of a project has of a target, in its order. */
+/** The entries for a target in the audit log of a project, oldest first. */
 export async function auditRows(pool: Pool, projectId: string, target: string): Promise<AuditRow[]> {
   const { rows } = await pool.query(
     `SELECT action, actor, reason, environment_id AS "environmentId", before, after
@@ -129,7 +129,7 @@ export async function auditRows(pool: Pool, projectId: string, target: string): 
   return rows.map((row) => ({ ...row, before: JSON.parse(row.before), after: JSON.parse(row.after) }))
 }
 
-/** The entries of the audit log. Several denials within a minute are one row. */
+/** Counts the entries of the audit log. One row can stand for several denials within a minute. */
 export async function countAudit(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ count: string }>('SELECT coalesce(sum(attempts), 0) AS count FROM audit_log')
   return Number(rows[0]?.count)
@@ -153,7 +153,7 @@ const OWNED = [
   'events',
 ]
 
-/** Everything that the database has of a player, but for the audit log. */
+/** All rows of a player in the database, without the audit log. */
 export async function everythingOf(pool: Pool, playerId: string): Promise<Record<string, unknown>> {
   const columns = OWNED.map(
     (table) => `(SELECT json_agg(t ORDER BY t::text) FROM ${table} t WHERE t.player_id = $1) AS ${table}`,
@@ -162,19 +162,19 @@ export async function everythingOf(pool: Pool, playerId: string): Promise<Record
   return rows[0]
 }
 
-/** A player that came in by a login of its own. */
+/** A player that logged in through the webhook. */
 export interface LoggedIn extends TestPlayer {
   readonly subject: string
   readonly refreshToken: string
 }
 
-/** A webhook that approves the `player` of customData, with what its `answer` says beside the subject. */
+/** A webhook that approves the `player` of customData, and adds the members of its `answer` to the response. */
 export const obey: Respond = (hit, response) => {
   const { player, answer } = JSON.parse(hit.customData)
   return approve({ subject: player, ...answer })(hit, response)
 }
 
-/** Logs a subject in through that webhook. */
+/** Logs a subject in through a webhook that responds with `obey`. */
 export async function logIn(
   game: Game,
   subject: string,
@@ -200,7 +200,7 @@ export async function logIn(
   }
 }
 
-/** Numbers from 0 to below 1 that a seed decides (mulberry32). */
+/** A generator of numbers from 0 to below 1 from a seed (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed
   return () => {

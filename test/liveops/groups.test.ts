@@ -36,13 +36,13 @@ import { type Game, startGame, times } from '../support/game.ts'
 import { SEED } from '../support/seed.ts'
 import { newOperator, type Operator, random } from './desk.ts'
 
-// Commands that arrive at once are decided in one transaction, one after another, on rows in memory. Whatever meets
-// there, it must be as if each had a transaction of its own: of two players in the same place, one has its commands
-// decided together, the other one by one, and both must come to the same.
+// Commands that arrive at once are decided in one transaction, one after another, on rows in memory. The results must
+// be the same as with one transaction per command: of two players in the same state, one has its commands decided in
+// one group, the other one by one, and both must end in the same state.
 
 const SEQUENCES = 100
 
-/** Commands that wait at once: fewer than a group takes, so that no trial is parted. */
+/** Commands that wait at once: fewer than a group takes, so that no trial is split. */
 const WAITING = 200
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
@@ -80,7 +80,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** A player and the run that it was in when it was made. */
+/** A player and its first run; an unknown run for a new player. */
 interface Subject extends PlayerRef {
   readonly runId: string
 }
@@ -97,13 +97,13 @@ const keyed = (player: PlayerRef, idempotencyKey: string) => ({ ...call(player),
 const values = (name: string) => new Map([[name, '1']])
 
 let keys = 0
-/** A key that nobody has used. */
+/** A key that is not in use yet. */
 const key = (): string => {
   keys += 1
   return `key ${keys}`
 }
 
-/** Everything that is done to a player in one group, by itself or by support. */
+/** Every call that changes a player in a group, by the player or by support. */
 const CALLS: Readonly<Record<string, Call>> = {
   start: (player) => run(startRun(player, { scenarioId: 'season' })),
   'a little xp': ({ runId, ...player }) => run(addXp(player, { ...pass, runId, amount: 20n, source: 'match' })),
@@ -146,7 +146,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 
 const NAMES = Object.keys(CALLS)
 
-/** Those of which any two are tried: of those that are much alike, one. */
+/** Calls that are left out of the pairs, since they resemble another call. */
 const ALIKE = new Set([
   'a little xp',
   'all claims',
@@ -168,7 +168,7 @@ const PLACES = ['in a run', 'between two runs', 'new', 'banned'] as const
 type Place = (typeof PLACES)[number]
 
 /**
- * A player in one of the places. But for the new one it has 150 xp, premium, the first free tier, and something stored.
+ * A player in one of the places. Unless new, the player has 150 xp, premium, the first free tier and a stored value.
  */
 async function subject(place: Place): Promise<Subject> {
   const player = await run(createPlayer(game.environmentId, 'Ada'))
@@ -184,7 +184,7 @@ async function subject(place: Place): Promise<Subject> {
   return { ...player, runId }
 }
 
-/** What a call came to, as it can be compared. */
+/** The result of a call in a comparable form: its answer as text, or the code of its refusal. */
 const settle = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     (outcome) => freeze((outcome ?? null) as Json),
@@ -194,7 +194,7 @@ const settle = (promise: Promise<unknown>): Promise<string> =>
     },
   )
 
-/** All at once: they are queued in this order, and decided together. */
+/** Sends all calls at once. They are queued in this order, and decided in one group. */
 const together = (player: Subject, names: readonly string[]): Promise<string[]> =>
   Promise.all(names.map((name) => settle(CALLS[name]?.(player) ?? Promise.reject(new Error(name)))))
 
@@ -204,7 +204,7 @@ async function oneByOne(player: Subject, names: readonly string[]): Promise<stri
   return outcomes
 }
 
-/** Everything that tells where a player is, in the order in which it came about. */
+/** The state of a player by table. Rows are sorted by their first columns. */
 const STATE: Readonly<Record<string, string>> = {
   passes: 'node_id, xp, level, premium_owned, max_level_crossed, completed, completed_nodes FROM passes t',
   claims: 'level, track || node_id, granted, run_id FROM tier_claims t',
@@ -217,10 +217,10 @@ const STATE: Readonly<Record<string, string>> = {
   events: 'position, type, handle, node_id, run_id, data FROM events t',
   audit: `id, action, before, after, reason FROM (SELECT *, target::uuid AS player_id FROM audit_log WHERE target = ANY ($2)) t`,
 }
-/** One for each player, and in the order of time: values behind this prefix are sorted by it. */
+/** Columns that sort rows, but differ between players, so they are not compared. */
 const OWN = new Set(['id', 'position'])
 
-/** Where players have come to, by id, with their runs by number. */
+/** The states of players by id, with run ids replaced by numbers. */
 async function arrivals(subjects: readonly Subject[]): Promise<Map<string, Record<string, unknown>>> {
   const ids = subjects.map(({ playerId }) => playerId)
   const found = new Map<string, Record<string, unknown>>()
@@ -258,10 +258,10 @@ interface Trial {
   readonly names: readonly string[]
 }
 
-/** Expects of each of these that it comes to the same in one group as one by one. */
+/** Expects that each trial has the same results in one group as one by one. */
 async function expectAlike(trials: readonly Trial[]): Promise<void> {
   const differing: string[] = []
-  // Of each trial wait all commands of one player and one of the other.
+  // In each trial, all commands of one player wait, and one command of the other.
   const atOnce = Math.floor(WAITING / (1 + Math.max(...trials.map(({ names }) => names.length))))
   for (let at = 0; at < trials.length; at += atOnce) {
     const ran = await Promise.all(
@@ -289,23 +289,23 @@ async function expectAlike(trials: readonly Trial[]): Promise<void> {
   expect(differing.slice(0, 10), `${differing.length} differences`).toEqual([])
 }
 
-describe('calls that are decided in one group come to the same as one by one', () => {
+describe('the results of calls in one group', () => {
   it.each(['in a run', 'between two runs'] as const)(
-    `any two, in any order, of a player %s (${PAIRED.length ** 2} pairs)`,
+    `are the same as one by one for any two calls of a player %s (${PAIRED.length ** 2} pairs)`,
     async (place) => {
       await expectAlike(PAIRED.flatMap((first) => PAIRED.map((second) => ({ place, names: [first, second] }))))
     },
   )
 
-  it(`any eight (${SEQUENCES} sequences)`, async () => {
+  it(`are the same as one by one for any eight calls (${SEQUENCES} sequences)`, async () => {
     const next = random(SEED)
     const one = <T>(choices: readonly T[]): T => choices[Math.floor(next() * choices.length)] as T
     await expectAlike(times(SEQUENCES, () => ({ place: one(PLACES), names: times(8, () => one(NAMES)) })))
   })
 })
 
-describe('names that are alike but for where they are parted are told apart in one group', () => {
-  it('those of scenarios and nodes', async () => {
+describe('pairs of names in one group that differ only in where they are split', () => {
+  it('are kept apart for scenarios and nodes', async () => {
     const places = [
       { scenarioId: 'alike', nodeId: 'one\ntwo' },
       { scenarioId: 'alike\none', nodeId: 'two' },
@@ -324,7 +324,7 @@ describe('names that are alike but for where they are parted are told apart in o
     expect(xp).toEqual([50n, 57n])
   })
 
-  it('those of providers and subjects', async () => {
+  it('are kept apart for providers and subjects', async () => {
     const { environmentId, playerId } = await run(createPlayer(game.environmentId, 'Ada'))
     const own = { provider: 'custom', subject: 'studio/7' }
     await game.app.pool.query(

@@ -84,7 +84,7 @@ function refusal({ errors }: GraphqlAnswer) {
 }
 
 let count = 0
-/** A name that nobody has yet. */
+/** A name that is not in use yet. */
 const fresh = (what: string): string => {
   count += 1
   return `${what} ${count}`
@@ -93,8 +93,8 @@ const fresh = (what: string): string => {
 const create = async (nickname: string | null, environmentId = game.environmentId): Promise<string> =>
   (await game.app.service.run(createPlayer(environmentId, nickname))).playerId
 
-describe('a search of players', () => {
-  it('finds one by its id, in any letter case, in its environment only', async () => {
+describe('a search for players', () => {
+  it('finds a player by id in any letter case, in the environment of the player only', async () => {
     const [id, staged] = [await create(null), await create(null, game.stagingId)]
     expect(await found({ search: id })).toEqual([id])
     expect(await found({ search: id.toUpperCase() })).toEqual([id])
@@ -146,12 +146,12 @@ describe('a search of players', () => {
     'NULL',
   ]
 
-  it('finds by any part of a nickname in any letter case, of less than three letters by its beginning; nothing is a pattern', async () => {
+  it('finds by any part of a nickname, or by its start for less than three letters, in any case and without wildcards', async () => {
     const ids = new Map<string, string>()
     for (const nickname of NICKNAMES) ids.set(await create(nickname), nickname)
     await create(null)
     await create('Ada', game.stagingId)
-    // A lone half of an emoji is no text: such a beginning is left out.
+    // A slice that ends within an emoji is not well formed, and is skipped.
     for (const search of SEARCHES.filter((text) => text.isWellFormed())) {
       const hasPiece = /[\p{L}\p{N}]{3}/u.test(search)
       const expected = [...ids].filter(([, nickname]) => {
@@ -162,7 +162,7 @@ describe('a search of players', () => {
     }
   })
 
-  it('finds nicknames of every script as they are written', async () => {
+  it('finds nicknames beyond ASCII as they are written', async () => {
     const nicknames = ['Ünïcøde', 'Жанна', 'ŻÓŁĆ', 'İstanbul', 'ßtraße', '東京', 'éclair']
     for (const nickname of nicknames) {
       const id = await create(nickname)
@@ -171,7 +171,7 @@ describe('a search of players', () => {
     }
   })
 
-  it('finds nicknames of every script in any letter case, and however their letters are composed', async () => {
+  it('finds nicknames beyond ASCII in any letter case and any Unicode composition', async () => {
     const alike = [
       ['Éva', 'ÉVA', 'éva', 'e\u0301va', 'E\u0301V', 'ÉV'],
       ['ŁUKASZ', 'łukasz', 'Łuk'],
@@ -191,7 +191,7 @@ describe('a search of players', () => {
     expect(await found({ search: 'ev' })).toEqual([])
   })
 
-  it('finds by the whole of a subject, whichever provider said so', async () => {
+  it('finds by a whole subject of any provider', async () => {
     const subject = fresh('subject')
     const [one, two] = [await logIn(game, subject), await logIn(game, subject, {}, { provider: 'steam' })]
     expect(await found({ search: subject })).toEqual([two.playerId, one.playerId])
@@ -200,7 +200,7 @@ describe('a search of players', () => {
     expect(await found({ search: subject, environment: 'staging' })).toEqual([])
   })
 
-  it('finds by a provider and its subject, and then by nothing else', async () => {
+  it('with a provider finds by subjects of that provider only, and requires a search text', async () => {
     const subject = fresh('subject')
     const [one, two] = [await logIn(game, subject), await logIn(game, subject, {}, { provider: 'steam' })]
     await logIn(game, fresh('namesake'), { nickname: subject })
@@ -215,13 +215,13 @@ describe('a search of players', () => {
     ])
   })
 
-  it('finds by a subject that looks like an id: many studios have such', async () => {
+  it('finds by a subject that has the form of an id', async () => {
     const subject = '6f1c0f3e-8f0b-4c57-9a55-0d4c2b0e7a11'
     const { playerId } = await logIn(game, subject)
     expect(await found({ search: subject })).toEqual([playerId])
   })
 
-  it('finds a player once that is found in several ways', async () => {
+  it('lists a player once when subject and nickname both match', async () => {
     const name = fresh('name')
     const { playerId } = await logIn(game, name, { nickname: name })
     await logIn(game, fresh('subject'), { nickname: `${name} too` })
@@ -229,7 +229,7 @@ describe('a search of players', () => {
     expect(await found({ search: name })).toHaveLength(2)
   })
 
-  it('finds by the nickname of now, and not by one that is erased', async () => {
+  it('finds by the current nickname, and not by a replaced or erased one', async () => {
     const [before, after, subject] = [fresh('before'), fresh('after'), fresh('subject')]
     const { playerId } = await logIn(game, subject, { nickname: before })
     await logIn(game, subject, { nickname: after })
@@ -240,7 +240,7 @@ describe('a search of players', () => {
     expect(await found({ search: playerId })).toEqual([playerId])
   })
 
-  it('is refused for texts that cannot be stored, are empty or too long', async () => {
+  it('is refused for text that is empty, too long or contains NUL or a lone surrogate', async () => {
     for (const search of ['', 'x'.repeat(256), 'a\0b', '\ud83d'])
       expect(refusal(await list({ search }))).toEqual([
         'INVALID_REQUEST',
@@ -248,7 +248,7 @@ describe('a search of players', () => {
       ])
   })
 
-  it('is by status, too', async () => {
+  it('can be limited to a status', async () => {
     const name = fresh('standing')
     const ids = await Promise.all(times(3, () => create(name)))
     const [active, banned, deleted] = ids.sort()
@@ -268,7 +268,7 @@ describe('a search of players', () => {
 })
 
 describe('the list of players', () => {
-  /** Follows the pages to the end; `between` is done after each. */
+  /** Follows the pages to the end, and calls `between` after each. */
   async function follow(asked: Asked, between: () => Promise<unknown> = async () => undefined): Promise<string[][]> {
     const pages: string[][] = []
     let after: string | null = null
@@ -289,7 +289,7 @@ describe('the list of players', () => {
   it('shows 250 players on pages without a gap or a duplicate while others are created and banned', async () => {
     const known = await Promise.all(times(250, (index) => create(`paged ${index}`, game.stagingId)))
     for (const first of [200, 33, 7]) {
-      // Those that come meanwhile are newer than the first page.
+      // Players that are created meanwhile are newer than the first page.
       const expected = [...known].sort().reverse()
       const between = async () => {
         known.push(await create(`paged ${known.length}`, game.stagingId))
@@ -306,7 +306,7 @@ describe('the list of players', () => {
     expect((await follow({ environment: 'staging', first: 100 })).flat()).toEqual(rows.map(({ id }) => id))
   })
 
-  it('has twenty to a page unless asked, the newest first, and says whether more follow', async () => {
+  it('has twenty players per page by default, newest first, and says whether more follow', async () => {
     const name = fresh('twenty')
     const ids = await Promise.all(times(21, () => create(name)))
     const first = await page({ search: name })
@@ -321,7 +321,7 @@ describe('the list of players', () => {
     })
   })
 
-  it('takes up an end that is gone: a cursor is a place, not a row', async () => {
+  it('continues after a player that no longer matches the search', async () => {
     const name = fresh('place')
     const [oldest, middle, newest] = (await Promise.all(times(3, () => create(name)))).sort()
     const { pageInfo } = await page({ search: name, first: 2 })
@@ -332,7 +332,7 @@ describe('the list of players', () => {
     expect(await found({ search: name })).toEqual([newest, oldest])
   })
 
-  it('refuses sizes and directions that it does not have, in clear words', async () => {
+  it('refuses invalid page sizes, and the arguments last and before', async () => {
     const tooMany = [{ path: 'first', message: 'must be 1 to 200' }]
     for (const first of [0, -1, 201, 2 ** 31 - 1])
       expect(refusal(await list({ first }))).toEqual(['INVALID_REQUEST', tooMany])
@@ -350,7 +350,7 @@ describe('the list of players', () => {
     expect(refusal(await list({ first: 2 ** 31 }))?.[0]).toBe('INVALID_REQUEST')
   })
 
-  it('refuses cursors that it did not give, in clear words', async () => {
+  it('refuses forged cursors', async () => {
     const { rows } = await game.app.pool.query('SELECT id FROM players LIMIT 1')
     const forged = ['player:', 'player:no-id', `event:${rows[0].id}`, rows[0].id, 'player', "player:'", 'player:a\0b']
     const cursors = [
@@ -366,7 +366,7 @@ describe('the list of players', () => {
     }
   })
 
-  it("knows no environment of another project, and gives no player of another's", async () => {
+  it('hides environments and players of other projects', async () => {
     const missing = ['ENVIRONMENT_NOT_FOUND', 'environment not found']
     for (const environment of ['elsewhere', 'nowhere', 'Production', 'x'.repeat(32)])
       expect(refusal(await list({ environment }))).toEqual(missing)
@@ -378,7 +378,7 @@ describe('the list of players', () => {
     expect(refusal(await list({ environment: '' }))?.[0]).toBe('INVALID_REQUEST')
   })
 
-  it('names every fault of its arguments at once', async () => {
+  it('names every invalid argument at once', async () => {
     const [code, details] = refusal(await list({ first: 0, last: 1, search: '', environment: '' })) ?? []
     expect(code).toBe('INVALID_REQUEST')
     expect((details as { path: string }[]).map(({ path }) => path).sort()).toEqual([
@@ -389,7 +389,7 @@ describe('the list of players', () => {
     ])
   })
 
-  it('is for operators of every role, and for nobody else', async () => {
+  it('is readable with platform keys of every role, and refused to players and unknown keys', async () => {
     for (const by of [viewer.key, operator.key, game.platformKey]) await page({}, by)
     const player = await game.player()
     expect(refusal(await list({}, player.token))?.[0]).toBe('FORBIDDEN')
@@ -414,7 +414,7 @@ const PLAYER = `query ($id: ID!) { player(id: $id) {
 
 const read = (id: string, by: string | null = viewer.key) => game.graphql(by, PLAYER, { id })
 
-/** The same, as the tables have it. */
+/** The expected player, as the tables have it. */
 async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
   const query = async (sql: string) => (await game.app.pool.query(sql, [playerId])).rows
   const nodes = (rows: unknown[]) => ({ edges: rows.map((node) => ({ node })) })
@@ -443,7 +443,7 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
     rows
       .filter(({ scenario_id, node_id }) => scenario_id === scenarioId && node_id === nodeId)
       .map(({ scenario_id: _, node_id: __, ...row }) => row)
-  // As JSON has it: dates as text, bigints as they are.
+  // JSON turns dates into text. Bigints are text already.
   return JSON.parse(
     JSON.stringify({
       ...player,
@@ -490,7 +490,7 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
   )
 }
 
-describe('a player, as support sees it', () => {
+describe('the player that an operator reads', () => {
   let player: LoggedIn
 
   beforeAll(async () => {
@@ -527,7 +527,7 @@ describe('a player, as support sees it', () => {
     await by('setPlayerStorage', { values: '{"exact":1.0}' })
   })
 
-  it('has identities, wallet, inventory, storage, runs, passes, claims, ledgers, logins and events as the tables have', async () => {
+  it('has the identities, wallet, inventory, storage, runs, passes, claims, ledgers, logins and events of the tables', async () => {
     const { data, errors } = await read(player.playerId)
     expect(errors).toBeUndefined()
     expect(data.player).toEqual(await rowsOf(player.playerId))
@@ -542,11 +542,11 @@ describe('a player, as support sees it', () => {
     ])
   })
 
-  it('is the same by its id in upper case', async () => {
+  it('is found by id in upper case', async () => {
     expect((await read(player.playerId.toUpperCase())).data.player.playerId).toBe(player.playerId)
   })
 
-  it('is seen whole while it is banned, its storage too; what is left of it once it is deleted', async () => {
+  it('is complete while banned, and lacks only the erased fields once deleted', async () => {
     const input = { playerId: player.playerId, reason: 'x' }
     payload(await support(game, operator.key, 'banPlayer', input))
     const banned = (await read(player.playerId)).data.player
@@ -567,7 +567,7 @@ describe('a player, as support sees it', () => {
     })
   })
 
-  it('is found in a list with the same fields', async () => {
+  it('has the same fields in the list of players', async () => {
     const fields = PLAYER.slice(PLAYER.indexOf('{', PLAYER.indexOf('player(')))
     const document = `{ players(environment: "production", search: "${player.playerId}", first: 1) { edges { node ${fields.slice(0, -1)} } } }`
     const { data, errors } = await game.graphql(viewer.key, document)
@@ -575,7 +575,7 @@ describe('a player, as support sees it', () => {
     expect(data.players.edges).toEqual([{ node: (await read(player.playerId)).data.player }])
   })
 
-  it('is null alike for nobody, for a player of another project, and to operators of another', async () => {
+  it('is null for unknown players, for players of another project, and to operators of another project', async () => {
     const answers = await Promise.all([read(NOBODY), read(strangePlayerId), read(player.playerId, stranger.key)])
     for (const answer of answers) {
       expect(answer).toEqual({ data: { player: null } })
@@ -583,7 +583,7 @@ describe('a player, as support sees it', () => {
     expect((await read(strangePlayerId, stranger.key)).data.player.nickname).toBe('Eve')
   })
 
-  it('shows its events by kind, with cursors that go on in the stream; to itself, too, but not its login log', async () => {
+  it('has events by type and handle, with cursors of the stream; the player reads the same, but not its login log', async () => {
     const itself = await logIn(game, fresh('itself'))
     await itself.start('season')
     const events = 'events(types: [CROSSING], handles: ["onStart"], last: 1) { edges { cursor node { handle } } }'
@@ -599,7 +599,7 @@ describe('a player, as support sees it', () => {
       expect(refusal(await logins(fields))?.[0]).toBe('FORBIDDEN')
   })
 
-  it('is refused without an id, and to whoever is no operator', async () => {
+  it('is refused for invalid ids, to players and without credentials', async () => {
     for (const id of ['', 'x', `${NOBODY}0`, 'a\0b']) expect(refusal(await read(id))?.[0]).toBe('INVALID_REQUEST')
     expect(refusal(await read(player.playerId, (await game.player()).token))?.[0]).toBe('FORBIDDEN')
     expect(refusal(await read(player.playerId, null))?.[0]).toBe('INVALID_TOKEN')

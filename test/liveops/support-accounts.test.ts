@@ -31,7 +31,7 @@ afterAll(closeDesk)
 
 const REFRESH = '/sdk/v1/authorization/refresh'
 
-/** Every endpoint that takes a player's token, with a body that is in order. */
+/** Every endpoint that takes a player's token, with a valid body. */
 function callsOf({ runId }: Seasoned): Record<string, Json> {
   return {
     [PROGRESS]: pass,
@@ -54,7 +54,7 @@ const refresh = ({ refreshToken }: LoggedIn) =>
 const SUBSCRIPTION = 'subscription ($after: String) { events(after: $after) { cursor } }'
 
 describe('a ban', () => {
-  it('counts from the very next call on: REST, GraphQL, login, link and refresh, on every instance', async () => {
+  it('refuses the next call over REST and GraphQL, login, link and refresh, and on another instance', async () => {
     const player = await seasoned()
     payload(await act('banPlayer', player))
     for (const [path, body] of Object.entries(callsOf(player))) {
@@ -79,7 +79,7 @@ describe('a ban', () => {
       expect([status, body.error]).toEqual([403, 'player banned'])
   })
 
-  it('ends with unbanPlayer, from the very next call on, with the same tokens', async () => {
+  it('ends with unbanPlayer: the next call succeeds with the same tokens', async () => {
     const player = await seasoned()
     payload(await act('banPlayer', player))
     payload(await act('unbanPlayer', player))
@@ -90,7 +90,7 @@ describe('a ban', () => {
     expect((await game.login({ player: player.subject })).status).toBe(200)
   })
 
-  it('takes nothing from the player but its standing', async () => {
+  it('changes only the status of the player', async () => {
     const player = await seasoned()
     const { status: _, ...before } = await everything(player)
     payload(await act('banPlayer', player))
@@ -98,7 +98,7 @@ describe('a ban', () => {
     expect([status, after]).toEqual(['banned', before])
   })
 
-  it('may be repeated, and each time is written down', async () => {
+  it('can be repeated, and is in the audit log each time', async () => {
     const player = await seasoned()
     for (const mutation of ['banPlayer', 'banPlayer', 'unbanPlayer', 'unbanPlayer'] as const)
       payload(await act(mutation, player))
@@ -110,7 +110,7 @@ describe('a ban', () => {
     ])
   })
 
-  it('lets support go on with the account: wallet, storage, premium and tiers', async () => {
+  it('lets support change the wallet, storage, premium, tiers and run of the player', async () => {
     const player = await seasoned()
     payload(await act('banPlayer', player))
     payload(await act('creditWallet', player, { currency: 'gems', amount: 1, idempotencyKey: key() }))
@@ -121,9 +121,9 @@ describe('a ban', () => {
   })
 })
 
-describe('what a player has open', () => {
+describe('an open subscription of a player', () => {
   it.each(['banPlayer', 'deletePlayer', 'endSessions'] as const)(
-    'closes within two seconds after %s (4403)',
+    'closes with 4403 within two seconds of %s',
     async (mutation) => {
       const player = await seasoned()
       const { data } = await player.graphql('{ streamCursor }')
@@ -137,7 +137,7 @@ describe('what a player has open', () => {
       payload(await act(mutation, player))
       const started = performance.now()
       await expect(ended).rejects.toMatchObject({ code: 4403 })
-      // Two seconds, and some for a busy machine.
+      // Two seconds, and a margin for a busy machine.
       expect(performance.now() - started).toBeLessThan(4_000)
       await heard.close()
     },
@@ -145,7 +145,7 @@ describe('what a player has open', () => {
 })
 
 describe('endSessions', () => {
-  it('ends every login of the player with its access tokens, and it may log in again (decisions 11.4)', async () => {
+  it('ends every refresh and access token of the player, who can log in again (decisions 11.4)', async () => {
     const player = await seasoned()
     const second = await logIn(game, player.subject)
     const bystander = await seasoned()
@@ -161,7 +161,7 @@ describe('endSessions', () => {
     expect((await refresh(bystander)).status).toBe(200)
   })
 
-  it('leaves no login that raced alive, but those that came after: twenty refreshes and twenty logins', async () => {
+  it('ends all tokens of a login or none when it races twenty refreshes and twenty logins', async () => {
     const player = await seasoned()
     const logins = await Promise.all(times(20, () => logIn(game, player.subject)))
     const [, ...answers] = await Promise.all([
@@ -170,7 +170,7 @@ describe('endSessions', () => {
       ...times(20, () => game.login({ player: player.subject })),
     ])
     for (const { status } of answers) expect([200, 401]).toContain(status)
-    // Of one login, either all tokens are ended or none: a login is before the action or after it.
+    // Each login is either before the action or after it.
     const { rows } = await game.app.pool.query<{ tokens: string; ended: string }>(
       `SELECT count(*) AS tokens, count(revoked_at) AS ended FROM refresh_tokens WHERE player_id = $1 GROUP BY family_id`,
       [player.playerId],
@@ -183,7 +183,7 @@ describe('endSessions', () => {
 describe('deletePlayer', () => {
   const MARKS = ['Zephyrine-Quill', 'zephyrine.example', 'zq-region', 'zq-tongue', 'zq-storage-value', 'zq-storage-key']
 
-  /** Every table in which a text stands. */
+  /** Every table with a row that contains a text. */
   async function tablesWith(mark: string): Promise<string[]> {
     const { pool } = game.app
     const { rows } = await pool.query<{ name: string }>(
@@ -206,7 +206,7 @@ describe('deletePlayer', () => {
     )
   }
 
-  it('leaves nothing of nickname, avatar, region, language and storage anywhere in the database', async () => {
+  it('erases nickname, avatar, region, language and storage from every table', async () => {
     const player = await marked()
     await player.post('/sdk/v1/storage/set', { values: { own: 'zq-storage-value' } })
     for (const mark of MARKS) expect([mark, await tablesWith(mark)]).not.toEqual([mark, []])
@@ -215,7 +215,7 @@ describe('deletePlayer', () => {
     for (const mark of MARKS) expect([mark, await tablesWith(mark)]).toEqual([mark, []])
   })
 
-  it('erases its login log, and keeps the identity, by which its next login is told so (spec 7.1)', async () => {
+  it('erases the login log, and keeps the identity, whose next login is refused as player deleted (spec 7.1)', async () => {
     const player = await seasoned()
     const log = `{ loginLog(environment: "production", playerId: "${player.playerId}") { edges { node { outcome } } } }`
     expect((await game.graphql(viewer.key, log)).data.loginLog.edges).toHaveLength(1)
@@ -228,7 +228,7 @@ describe('deletePlayer', () => {
     expect([status, body.error]).toEqual([409, 'identity already linked'])
   })
 
-  it('keeps the books: wallet, ledgers, inventory, passes, claims, runs, identities', async () => {
+  it('keeps wallets, ledgers, inventory, passes, claims, runs and identities', async () => {
     const player = await seasoned()
     const kept = ['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities']
     const before = await everything(player)
@@ -247,7 +247,7 @@ describe('deletePlayer', () => {
     })
   })
 
-  it('writes nothing personal of it any more: a login that is refused leaves who it was out of the login log', async () => {
+  it('keeps the subject of later logins out of the login log', async () => {
     const player = await seasoned()
     payload(await act('deletePlayer', player))
     const { status, body } = await game.login({ player: player.subject })
@@ -265,7 +265,7 @@ describe('deletePlayer', () => {
     expect(rows).toEqual([{ count: '0' }])
   })
 
-  it('erases what the login log has of its subject also where no player is named', async () => {
+  it('erases entries of the subject from the login log that do not name the player', async () => {
     const [player, other] = [await seasoned(), await game.player()]
     await game.login({ player: player.subject, answer: { data: { ['k'.repeat(129)]: 1 } } })
     expect((await game.link(other.token, { player: player.subject })).status).toBe(409)
@@ -280,7 +280,7 @@ describe('deletePlayer', () => {
     expect([await count(player.subject), await count(bystander.subject)]).toEqual([0, 2])
   })
 
-  it('takes the nickname out of player.created wherever the stream is read, and leaves it without a gap', async () => {
+  it('removes the nickname from player.created, and leaves the positions of the stream unchanged', async () => {
     const player = await seasoned()
     const document = `query ($id: String) { events(environment: "production", types: [PLAYER_CREATED], playerId: $id) {
       edges { node { playerId data } } } }`
@@ -297,7 +297,7 @@ describe('deletePlayer', () => {
     expect(after).toEqual(before)
   })
 
-  it('ends its sessions: no refresh token is good any more', async () => {
+  it('revokes every refresh token of the player', async () => {
     const player = await seasoned()
     payload(await act('deletePlayer', player))
     expect([401, 403]).toContain((await refresh(player)).status)
@@ -308,7 +308,7 @@ describe('deletePlayer', () => {
     expect(rows).toEqual([{ count: '0' }])
   })
 
-  it('is for good: nothing brings the player back', async () => {
+  it('is final: unbanPlayer and deletePlayer are then PLAYER_DELETED', async () => {
     const player = await seasoned()
     payload(await act('deletePlayer', player))
     expect(codeOf(await act('unbanPlayer', player))).toBe('PLAYER_DELETED')
@@ -316,7 +316,7 @@ describe('deletePlayer', () => {
     expect(await everything(player)).toMatchObject({ status: 'deleted' })
   })
 
-  it('leaves nothing behind, whatever the player does at the same time: logins, storage, xp, ten rounds', async () => {
+  it('leaves no personal data and no valid token when it races logins, storage writes and xp, in ten rounds', async () => {
     for (const _ of times(10, () => 0)) {
       const player = await marked()
       const runId = await player.start('season')
@@ -345,7 +345,7 @@ describe('deletePlayer', () => {
 })
 
 describe('unlinkIdentity', () => {
-  it('frees the subject: its next login makes a new player, the old one keeps what it has', async () => {
+  it('frees the subject: its next login creates a new player, and the old player keeps passes, runs and wallets', async () => {
     const player = await seasoned()
     const before = await everything(player)
     payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
@@ -357,7 +357,7 @@ describe('unlinkIdentity', () => {
     expect(rows).toEqual([{ player_id: next.playerId }])
   })
 
-  it('ends all logins of the player, whichever identity they came by; those of the identities that remain begin anew', async () => {
+  it('ends all logins of the player, who can log in again by a remaining identity', async () => {
     const player = await seasoned()
     const other = fresh('subject')
     expect((await game.link(player.token, { player: other })).status).toBe(204)
@@ -380,7 +380,7 @@ describe('unlinkIdentity', () => {
     expect((await logIn(game, player.subject)).playerId).toBe(heir.playerId)
   })
 
-  it('is NOT_FOUND for a subject that is not of the player, and nobody loses it', async () => {
+  it('is NOT_FOUND for an identity that the player does not have, and unlinks nothing', async () => {
     const [player, bystander] = [await seasoned(), await seasoned()]
     const { subject } = bystander
     const refs = [
@@ -395,14 +395,14 @@ describe('unlinkIdentity', () => {
     expect((await logIn(game, player.subject)).playerId).toBe(player.playerId)
   })
 
-  it('against twenty logins at once: each is of the old player or of one new one, who is the owner, ten rounds', async () => {
+  it('gives twenty racing logins the old player or one new owner of the subject, in ten rounds', async () => {
     for (const round of times(10, (index) => index)) {
       const player = await logIn(game, fresh('subject'))
       const asked = webhook.hits.length
       const logins = Promise.all(times(20, () => logIn(game, player.subject, { nickname: 'Bob', data: { round } })))
-      // First logins of others, with which it may share a transaction.
+      // First logins of other subjects, which may share a transaction with the action.
       const others = Promise.all(times(10, () => logIn(game, fresh('subject'))))
-      // It comes while they are on their way into the database: in each round after some more of them.
+      // The action starts while the logins are in progress: one webhook call later in each round.
       await until('webhooks are asked', () => webhook.hits.length >= asked + round)
       const done = await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject })
       const [answers] = await Promise.all([logins, others])
@@ -414,14 +414,14 @@ describe('unlinkIdentity', () => {
       const owner = rows[0]?.player_id ?? (await logIn(game, player.subject)).playerId
       expect([rows.length <= 1, owner === player.playerId]).toEqual([true, false])
       for (const { playerId } of answers) expect([player.playerId, owner]).toContain(playerId)
-      // Logins that came before it are ended with it, those that came after it are not, in whatever group they met.
+      // The action ends the logins before it and no later login, also within one group of transactions.
       for (const session of answers)
         expect((await refresh(session)).status).toBe(session.playerId === owner ? 200 : 401)
       expect((await logIn(game, player.subject)).playerId).toBe(owner)
     }
   })
 
-  it('against logins by an identity that remains: those that began before it are ended, those after it live, ten rounds', async () => {
+  it('ends racing logins by a remaining identity exactly when they began before it, in ten rounds', async () => {
     for (const round of times(10, (index) => index)) {
       const player = await logIn(game, fresh('subject'))
       const other = fresh('subject')
@@ -443,7 +443,7 @@ describe('unlinkIdentity', () => {
     }
   })
 
-  it('twice at once takes the identity once', async () => {
+  it('succeeds once when ten calls race', async () => {
     const player = await seasoned()
     const input = { provider: 'custom', subject: player.subject }
     const outcomes = await Promise.all(times(10, () => act('unlinkIdentity', player, input)))
@@ -452,8 +452,8 @@ describe('unlinkIdentity', () => {
   })
 })
 
-describe('a ban among fifty calls of xp', () => {
-  it('each counts before it or is refused, and nothing counts after it, in ten rounds', async () => {
+describe('a ban that races fifty xp calls', () => {
+  it('leaves exactly the acknowledged xp, and refuses all other calls, in ten rounds', async () => {
     for (const _ of times(10, () => 0)) {
       const player = await game.player()
       const runId = await player.start('season')

@@ -32,7 +32,7 @@ export const PROGRESS = '/sdk/v1/battlepass/progress'
 export const pass = { scenarioId: 'season', nodeId: 'pass' }
 export const bonus = { scenarioId: 'season', nodeId: 'bonus' }
 
-// Two passes of five levels, a view on a tier of the first, and gold for each gain of a level.
+// Two passes of five levels, a level node on the first, and gold for each level up of the first.
 const definition = scenario(
   [
     passNode('pass'),
@@ -89,7 +89,7 @@ export async function closeDesk(): Promise<void> {
 }
 
 let count = 0
-/** A name that nobody has yet. */
+/** A name that is not in use yet. */
 export const fresh = (what: string): string => {
   count += 1
   return `${what} ${count}`
@@ -100,8 +100,8 @@ export interface Seasoned extends LoggedIn {
 }
 
 /**
- * A player in the middle of a season: 250 xp, premium bought, the free tiers 1 and 2 claimed. It has 50 gems, and 35
- * gold: 30 of its tiers, and 5 of the level that it gained.
+ * A player in the middle of a season: 250 xp, premium bought, the free tiers 1 and 2 claimed. The player has 50 gems
+ * and 35 gold: 30 from tiers, and 5 from a level up.
  */
 export async function seasoned(): Promise<Seasoned> {
   const player = await logIn(
@@ -122,7 +122,7 @@ export async function seasoned(): Promise<Seasoned> {
   return { ...player, runId }
 }
 
-/** One action of an operator that has no doubt about why. */
+/** One action of an operator, with a reason. */
 export const act = (
   mutation: Mutation,
   { playerId }: { playerId: string },

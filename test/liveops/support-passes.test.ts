@@ -45,11 +45,11 @@ async function xpLedger({ playerId }: { playerId: string }) {
   return rows.map(({ amount, source }) => [amount, source])
 }
 
-describe('grantXp, by the rules of the game', () => {
+describe('grantXp', () => {
   const grant = (player: TestPlayer, amount: bigint | number, more: Input = {}) =>
     act('grantXp', player, { ...pass, amount, idempotencyKey: key(), ...more })
 
-  it("has the very outcome of the player's own call: levels, plan, events, rewards, ledger", async () => {
+  it("has the same effects as the player's own call: levels, plan, events, rewards and ledger", async () => {
     const [own, granted] = [await game.player(), await game.player()]
     const [runId] = [await own.start('season'), await granted.start('season')]
     for (const amount of [1, 99, 1, 150, 1000, 5]) {
@@ -65,7 +65,7 @@ describe('grantXp, by the rules of the game', () => {
     expect(await balances(granted)).toEqual(await balances(own))
   })
 
-  it('is refused outside the season, past int64, and without an active run; nothing is written', async () => {
+  it('is refused without an active run, outside the season and past int64, and then writes nothing', async () => {
     const player = await game.player()
     expect(codeOf(await grant(player, 1))).toBe('RUN_NOT_ACTIVE')
     await player.start('season')
@@ -78,7 +78,7 @@ describe('grantXp, by the rules of the game', () => {
     expect(await rowsOf(player)).toHaveLength(1)
   })
 
-  it("is refused in the order of the player's own call: the player, the scenario, the run, the node", async () => {
+  it('checks the scenario, then the run, then the node, and refuses a banned player', async () => {
     const player = await game.player()
     expect(codeOf(await grant(player, 1, { scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
     expect(codeOf(await grant(player, 1, { nodeId: 'nowhere' }))).toBe('RUN_NOT_ACTIVE')
@@ -90,14 +90,14 @@ describe('grantXp, by the rules of the game', () => {
     expect(await rowsOf(player)).toHaveLength(1)
   })
 
-  it('counts on the pass when it names one of its level nodes', async () => {
+  it('adds xp to the pass when it names a level node of the pass', async () => {
     const player = await game.player()
     await player.start('season')
     expect(payload(await grant(player, 120, { nodeId: 'third' })).result).toMatchObject({ level: 2, xp: '120' })
     expect((await progress(player)).xp).toBe(120)
   })
 
-  it('and xp of the player at once: every grant counts, each level is crossed once', async () => {
+  it('sums exactly and crosses each level once when fifty grants race fifty xp calls of the player', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     const outcomes = await Promise.all(
@@ -117,7 +117,7 @@ describe('grantTier', () => {
   const give = (player: TestPlayer, level: number, track: 'free' | 'premium', more: Input = {}) =>
     act('grantTier', player, { ...pass, level, track, idempotencyKey: key(), ...more })
 
-  it('gives a tier that is not reached, and one whose season is over; the player has it at once', async () => {
+  it('grants a tier that is not reached, and a tier whose season is closed', async () => {
     const player = await game.player()
     await player.start('season')
     await player.start('over')
@@ -128,7 +128,7 @@ describe('grantTier', () => {
     expect(await balances(player)).toEqual({ gold: '90' })
   })
 
-  it('needs premium for premium tiers, and says so as a claim does', async () => {
+  it('refuses a premium tier without premium and an unknown tier with the errors of a claim', async () => {
     const player = await game.player()
     await player.start('season')
     const refused = payload(await give(player, 1, 'premium')).result
@@ -142,7 +142,7 @@ describe('grantTier', () => {
     })
   })
 
-  it('leaves the key of a refusal free: with premium it is given', async () => {
+  it('can be retried with the key of a refusal once the player has premium', async () => {
     const player = await game.player()
     await player.start('season')
     const idempotencyKey = key()
@@ -151,7 +151,7 @@ describe('grantTier', () => {
     expect(payload(await give(player, 1, 'premium', { idempotencyKey })).result).toMatchObject({ success: true })
   })
 
-  it('answers the original grant to a repeat, whoever claimed first; nothing is granted twice', async () => {
+  it('answers with the original grant after a claim, as a claim does after it, and grants nothing twice', async () => {
     const player = await seasoned()
     const { runId } = player
     const own = (await player.post(CLAIM, { ...pass, runId, level: 3, track: 'free' })).body
@@ -172,7 +172,7 @@ describe('grantTier', () => {
     expect((await balances(player)).gold).toBe(String(35 + 30 + 50))
   })
 
-  it('through a level node is the same claim, and the level must be the node’s', async () => {
+  it('through a level node is the same claim, and is refused for another level', async () => {
     const player = await game.player()
     await player.start('season')
     const third = { nodeId: 'third' }
@@ -182,13 +182,13 @@ describe('grantTier', () => {
     expect((await events(player)).filter(({ nodeId }) => nodeId === 'third')).toHaveLength(1)
   })
 
-  it('needs an active run, as a claim does', async () => {
+  it('is RUN_NOT_ACTIVE without an active run', async () => {
     const player = await game.player()
     expect(codeOf(await give(player, 1, 'free'))).toBe('RUN_NOT_ACTIVE')
     expect(await rowsOf(player)).toEqual([])
   })
 
-  it('and fifty claims of the player at once: granted once', async () => {
+  it('grants once when twenty-five calls race twenty-five claims of the player', async () => {
     const player = await seasoned()
     const { runId } = player
     const claims = await Promise.all(
@@ -208,7 +208,7 @@ describe('resetTier', () => {
   const reset = (player: TestPlayer, level: number, track: string, more: Input = {}) =>
     act('resetTier', player, { ...pass, level, track, ...more })
 
-  it('makes exactly that tier claimable again, and a new claim grants again', async () => {
+  it('makes only that tier claimable again, and a new claim grants again', async () => {
     const player = await seasoned()
     const { runId } = player
     await player.post(CLAIM, { ...pass, runId, level: 2, track: 'premium' })
@@ -223,7 +223,7 @@ describe('resetTier', () => {
     expect((await balances(player)).gold).toBe('55')
   })
 
-  it('is no change for a tier that is not claimed, and is written down all the same', async () => {
+  it('changes nothing for a tier that is not claimed, and still adds an audit entry', async () => {
     const player = await seasoned()
     const state = await everything(player)
     expect(payload(await reset(player, 5, 'free')).changed).toBe(false)
@@ -232,7 +232,7 @@ describe('resetTier', () => {
     expect((await rowsOf(player)).map(({ before }) => before.claimed)).toEqual([false, false])
   })
 
-  it('through a level node is of the tier behind it, and of no other', async () => {
+  it('through a level node resets the tier of that node, and is refused for another level', async () => {
     const player = await seasoned()
     await player.post(CLAIM, { ...pass, runId: player.runId, level: 3, track: 'free' })
     expect(codeOf(await reset(player, 2, 'free', { nodeId: 'third' }))).toBe('INVALID_REQUEST')
@@ -243,14 +243,14 @@ describe('resetTier', () => {
     ])
   })
 
-  it('is SCENARIO_NOT_FOUND or NODE_NOT_FOUND for a pass that is not there', async () => {
+  it('is SCENARIO_NOT_FOUND or NODE_NOT_FOUND for an unknown pass', async () => {
     const player = await seasoned()
     expect(codeOf(await reset(player, 2, 'free', { scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
     expect(codeOf(await reset(player, 2, 'free', { nodeId: 'gift' }))).toBe('NODE_NOT_FOUND')
     expect(await rowsOf(player)).toEqual([])
   })
 
-  it('and claims at once: as many grants as there were resets that changed something, and one', async () => {
+  it('allows one more grant for each effective reset when ten resets race forty claims', async () => {
     const player = await seasoned()
     const { runId } = player
     const [claims, resets] = await Promise.all([
@@ -267,7 +267,7 @@ describe('resetTier', () => {
 })
 
 describe('grantPremium and revokePremium', () => {
-  it('give premium for nothing: no price, no purchase is crossed, premium tiers can be claimed', async () => {
+  it('give premium without a price or a purchase event, and make premium tiers claimable', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     expect(payload(await act('grantPremium', player, pass)).changed).toBe(true)
@@ -278,7 +278,7 @@ describe('grantPremium and revokePremium', () => {
     expect((await player.post(PREMIUM, { ...pass, runId })).body.error).toBe('premium already owned')
   })
 
-  it('are refused where none is sold, as a purchase is; what an earlier edition sold can be taken back', async () => {
+  it('cannot grant premium that the pass does not sell, but can revoke premium of an earlier version', async () => {
     const free = { scenarioId: 'unsold', nodeId: 'pass' }
     expect((await game.publish('unsold', season())).status).toBe(200)
     const [player, owner] = [await game.player(), await game.player()]
@@ -303,7 +303,7 @@ describe('grantPremium and revokePremium', () => {
     expect(await progress(player)).toEqual({ level: 1, xp: 0, premiumOwned: false, claimedTiers: [] })
   })
 
-  it('is not taken back while premium tiers are claimed; once they are reset it is, and can be bought again', async () => {
+  it('cannot revoke premium before claimed premium tiers are reset, after which it can be bought again', async () => {
     const player = await seasoned()
     const { runId } = player
     await player.post(CLAIM, { ...pass, runId, level: 3, track: 'premium' })
@@ -324,7 +324,7 @@ describe('grantPremium and revokePremium', () => {
     expect((await balances(player)).gems).toBe('0')
   })
 
-  it('keep xp and claims of the pass', async () => {
+  it('keep the xp and claims of the pass', async () => {
     const player = await seasoned()
     payload(await act('revokePremium', player, pass))
     expect(await progress(player)).toMatchObject({
@@ -335,7 +335,7 @@ describe('grantPremium and revokePremium', () => {
     })
   })
 
-  it('taken back while premium claims arrive: no claim without premium is left, in thirty rounds', async () => {
+  it('leave no premium claim without premium when a revocation races a claim, in thirty rounds', async () => {
     for (const _ of times(30, () => 0)) {
       const player = await game.player()
       const runId = await player.start('season')
@@ -354,7 +354,7 @@ describe('grantPremium and revokePremium', () => {
 })
 
 describe('resetPass', () => {
-  it('puts the pass back to its beginning, with its ledger balanced; what was granted stays', async () => {
+  it('resets xp, premium and claims, balances the xp ledger, and keeps granted rewards', async () => {
     const player = await seasoned()
     const money = await balances(player)
     expect(payload(await act('resetPass', player, pass)).changed).toBe(true)
@@ -366,7 +366,7 @@ describe('resetPass', () => {
     expect(await balances(player)).toEqual(money)
   })
 
-  it('lets levels be crossed, tiers claimed, premium bought and the pass completed once more', async () => {
+  it('lets levels be crossed, premium bought, tiers claimed and the pass completed once more', async () => {
     const player = await game.player({ wallet: { gems: 1900n } })
     const runId = await player.start('season')
     const play = async () => {
@@ -391,7 +391,7 @@ describe('resetPass', () => {
     expect(await balances(player)).toEqual({ gems: '0', gold: '310' })
   })
 
-  it('is no change for a pass that nobody played, and touches no other pass', async () => {
+  it('changes nothing of a pass without progress, and nothing of other passes', async () => {
     const player = await seasoned()
     await player.post(XP, { ...bonus, runId: player.runId, amount: 120, source: 'match' })
     payload(await act('resetPass', player, pass))
@@ -401,21 +401,21 @@ describe('resetPass', () => {
     expect(await xpLedger(untouched)).toEqual([])
   })
 
-  it('through a level node is of the pass behind it', async () => {
+  it('through a level node resets the pass of that node', async () => {
     const player = await seasoned()
     expect(payload(await act('resetPass', player, { ...pass, nodeId: 'third' })).changed).toBe(true)
     expect(await progress(player)).toMatchObject({ xp: 0, claimedTiers: [] })
     expect(await rowsOf(player)).toMatchObject([{ before: { nodeId: 'pass' } }])
   })
 
-  it('twice leaves nothing to take the second time', async () => {
+  it('changes nothing when it is repeated', async () => {
     const player = await seasoned()
     expect(payload(await act('resetPass', player, pass)).changed).toBe(true)
     expect(payload(await act('resetPass', player, pass)).changed).toBe(false)
     expect(await xpLedger(player)).toHaveLength(2)
   })
 
-  it('among fifty grants of xp: what came before it is gone, what came after it counts', async () => {
+  it('removes earlier xp and keeps later xp when it races fifty xp calls', async () => {
     const player = await seasoned()
     const { runId } = player
     const calls = await Promise.all([
@@ -431,7 +431,7 @@ describe('resetPass', () => {
 })
 
 describe('cancelRun', () => {
-  it('ends the run as it stands, and lets the player start another on the pass as it is', async () => {
+  it('ends the run, and lets the player start another with the same progress of the pass', async () => {
     const player = await seasoned()
     const { runId } = player
     payload(await act('cancelRun', player, { runId }))
@@ -462,7 +462,7 @@ describe('cancelRun', () => {
     expect((await player.post('/sdk/v1/scenarios/run', { runId })).body.plan).toEqual(plan)
   })
 
-  it('is RUN_NOT_FOUND for a run that is not of the player, RUN_NOT_ACTIVE for one that has ended', async () => {
+  it('is RUN_NOT_FOUND for unknown runs and runs of other players, and RUN_NOT_ACTIVE for an ended run', async () => {
     const [player, bystander] = [await seasoned(), await seasoned()]
     for (const runId of [bystander.runId, NOBODY, 'no id'])
       expect(codeOf(await act('cancelRun', player, { runId }))).toBe('RUN_NOT_FOUND')
@@ -472,7 +472,7 @@ describe('cancelRun', () => {
     expect((await bystander.post(XP, { ...pass, runId: bystander.runId, amount: 1, source: 'match' })).status).toBe(200)
   })
 
-  it('among starts at once: one run is active in the end, and no other was started while it was', async () => {
+  it('lets at most one new run begin when it races twenty starts', async () => {
     const player = await seasoned()
     const [done, ...starts] = await Promise.all([
       act('cancelRun', player, { runId: player.runId }),

@@ -29,7 +29,7 @@ describe('creditWallet and debitWallet', () => {
   const debit = (player: TestPlayer, amount: bigint | number, currency = 'gems') =>
     act('debitWallet', player, { currency, amount, idempotencyKey: key() })
 
-  it('show in the wallet of the player at once, and in its ledger without the reason', async () => {
+  it('appear at once in the wallet of the player, and in its ledger without the reason', async () => {
     const player = await game.player()
     payload(
       await act('creditWallet', player, {
@@ -54,7 +54,7 @@ describe('creditWallet and debitWallet', () => {
     expect(JSON.stringify(data)).not.toContain('a-secret-matter')
   })
 
-  it('are exact over the whole int64 range, and refuse what is beyond', async () => {
+  it('are exact over the int64 range, and refuse amounts above the limit or the balance', async () => {
     const player = await game.player()
     expect(payload(await credit(player, MAX_INT64)).balance).toBe(String(MAX_INT64))
     expect(codeOf(await credit(player, 1))).toBe('BALANCE_LIMIT_EXCEEDED')
@@ -66,7 +66,7 @@ describe('creditWallet and debitWallet', () => {
     expect(await rowsOf(player)).toHaveLength(2)
   })
 
-  it('leave the key of a refusal free: once there is enough, it is done', async () => {
+  it('let a refused debit be retried with the same key once there are funds', async () => {
     const player = await game.player()
     const request = { currency: 'gems', amount: 5, idempotencyKey: key() }
     expect(codeOf(await act('debitWallet', player, request))).toBe('INSUFFICIENT_FUNDS')
@@ -74,7 +74,7 @@ describe('creditWallet and debitWallet', () => {
     expect(payload(await act('debitWallet', player, request)).balance).toBe('0')
   })
 
-  it('are two actions, also under one key', async () => {
+  it('count separately under the same idempotency key', async () => {
     const player = await game.player()
     const request = { currency: 'gems', amount: 5, idempotencyKey: key() }
     expect(payload(await act('creditWallet', player, request)).balance).toBe('5')
@@ -83,14 +83,14 @@ describe('creditWallet and debitWallet', () => {
     expect(await balances(player)).toEqual({ gems: '0' })
   })
 
-  it('take a currency of any name', async () => {
+  it('accept any name of a currency', async () => {
     const player = await game.player()
     for (const currency of ['NULL', '{a,"b"}', "o'gold\\", '💎'.repeat(64), ' '])
       expect(payload(await credit(player, 2, currency)).balance).toBe('2')
     expect(Object.keys(await balances(player))).toHaveLength(5)
   })
 
-  it('with claims and purchases at once on one wallet: every change counts once', async () => {
+  it('count each change once when they race claims and purchases on one wallet', async () => {
     const player = await seasoned()
     const { runId } = player
     const moves = [
@@ -123,7 +123,7 @@ describe('creditWallet and debitWallet', () => {
 describe('setPlayerStorage and deletePlayerStorage', () => {
   const read = async (player: TestPlayer) => (await player.post('/sdk/v1/storage/get', {})).text
 
-  it('write what the player then reads byte for byte, and leave other keys alone', async () => {
+  it('write values that the player reads byte for byte, and leave other keys alone', async () => {
     const player = await seasoned()
     payload(await act('setPlayerStorage', player, { values: '{"big":18446744073709551616,"exact":1.0}' }))
     expect(await read(player)).toBe('{"values":{"big":18446744073709551616,"color":"red","exact":1.0}}')
@@ -136,7 +136,7 @@ describe('setPlayerStorage and deletePlayerStorage', () => {
     ])
   })
 
-  it('keep within the limits of spec 8, all or nothing', async () => {
+  it('refuse to exceed the limits of spec 8, and then write nothing', async () => {
     const player = await seasoned()
     const state = await everything(player)
     const tooMany = print(Object.fromEntries(times(1000, (index) => [`key ${index}`, 1])))
@@ -151,14 +151,14 @@ describe('setPlayerStorage and deletePlayerStorage', () => {
     expect(await rowsOf(player)).toEqual([])
   })
 
-  it('write down the keys, never a value', async () => {
+  it('have no value in the audit log', async () => {
     const player = await seasoned()
     payload(await act('setPlayerStorage', player, { values: '{"note":"zz-private"}' }))
     payload(await act('deletePlayerStorage', player, { keys: ['note'] }))
     expect(JSON.stringify(await rowsOf(player))).not.toContain('zz-private')
   })
 
-  it('and writes of the player at once never pass 1000 keys', async () => {
+  it('never exceed 1000 keys when they race writes of the player', async () => {
     const player = await game.player()
     const values = (from: number, size: number) => Object.fromEntries(times(size, (index) => [`k${from + index}`, 1]))
     await player.post('/sdk/v1/storage/set', { values: values(0, 990) })
@@ -179,8 +179,8 @@ describe('setPlayerStorage and deletePlayerStorage', () => {
   })
 })
 
-describe('rewards of items', () => {
-  it('that a granted tier gives are in the inventory of the player', async () => {
+describe('item rewards', () => {
+  it('of a granted tier are in the inventory of the player', async () => {
     const player = await seasoned()
     payload(await act('grantTier', player, { ...pass, level: 5, track: 'premium', idempotencyKey: key() }))
     const { inventory } = (await player.post('/sdk/v1/player/get', {})).body

@@ -50,18 +50,18 @@ const BAD_LEVEL: Bad = { level: [[-1, 'must be 0 to 2147483647']] }
 
 interface Case {
   readonly mutation: Mutation
-  /** The input, beside the player and the reason. */
+  /** The input, without the player and the reason. */
   readonly input: (player: Seasoned) => Input
-  /** What must have happened before. */
+  /** Prepares the player. */
   readonly given?: (player: Seasoned) => Promise<unknown>
-  /** The payload, beside the player. */
+  /** The payload, without the player. */
   readonly answer?: Input
   readonly status?: string
   readonly before: (player: Seasoned) => unknown
   readonly after: (player: Seasoned) => unknown
-  /** What the fields beside the player and the reason must not be. */
+  /** Invalid values of the other fields, each with its message. */
   readonly bad?: Bad
-  /** What makes another request of it. */
+  /** A change that makes it another request. */
   readonly otherwise?: Input
 }
 
@@ -227,7 +227,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
   '%s',
   (mutation, { input, given, answer, status = 'active', ...rest }) => {
     const action = AUDITED[mutation]
-    /** A player whom no test of these changes. */
+    /** A player that no test of this action changes. */
     let victim: Seasoned
     let all: Input
 
@@ -236,7 +236,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       all = { playerId: victim.playerId, reason: 'because', ...input(victim) }
     })
 
-    /** Expects that a call changes nothing of the victim, and that this is all the audit log gains. */
+    /** Expects that a call changes nothing of the victim, and adds `gains` entries to the audit log. */
     async function changesNothing(call: () => Promise<unknown>, { gains = 0 } = {}): Promise<void> {
       const [state, entries] = [await everything(victim), await countAudit(game.app.pool)]
       await call()
@@ -244,7 +244,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       expect((await countAudit(game.app.pool)) - entries).toBe(gains)
     }
 
-    it('answers what it did, and leaves one audit row: who, what, on whom, before, after, why', async () => {
+    it('answers with its result, and adds one audit entry with actor, action, target, before, after and reason', async () => {
       const player = await seasoned()
       await given?.(player)
       const reason = 'He said: "löre, 💎 & co\\"'
@@ -262,14 +262,14 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       ])
     })
 
-    it('may be done by an admin, too', async () => {
+    it('is allowed to admins', async () => {
       const player = await seasoned()
       await given?.(player)
       payload(await act(mutation, player, input(player), admin))
       expect(await rowsOf(player)).toMatchObject([{ action, actor: admin.actor }])
     })
 
-    it('is PLAYER_NOT_FOUND alike for nobody, for a player of another project, and to operators of another', async () => {
+    it('is PLAYER_NOT_FOUND for unknown players, for players of another project, and to operators of another project', async () => {
       await changesNothing(
         async () => {
           const outcomes = await Promise.all([
@@ -284,7 +284,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       )
     })
 
-    it('on a player of another project is in the audit log of the operator, and in no other', async () => {
+    it('on a player of another project is in the audit log of the project of the operator only', async () => {
       const { pool } = game.app
       const denied = (actor: string) => ({ action: `${action}.denied`, actor, environmentId: null, before: null })
       const { projectId } = stranger.caller
@@ -300,7 +300,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       expect((await rowsOf(victim)).map(({ actor }) => actor)).not.toContain(stranger.actor)
     })
 
-    it('is PLAYER_DELETED for one that is deleted, and leaves no trace', async () => {
+    it('is PLAYER_DELETED for a deleted player, and writes nothing', async () => {
       const player = await seasoned()
       payload(await act('deletePlayer', player))
       const state = await everything(player)
@@ -309,7 +309,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       expect(await rowsOf(player)).toHaveLength(1)
     })
 
-    it('is FORBIDDEN to a viewer and to players, the player itself among them; the attempt is in the audit log', async () => {
+    it('is FORBIDDEN to viewers and players, also to the player concerned, and the attempt is in the audit log', async () => {
       const bystander = await game.player()
       const forbidden = { code: 'FORBIDDEN', message: 'forbidden' }
       await changesNothing(
@@ -326,7 +326,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       )
     })
 
-    it('is FORBIDDEN, and in the audit log, whatever else is wrong with the call', async () => {
+    it('is FORBIDDEN, and in the audit log, also when the input is invalid', async () => {
       await changesNothing(
         async () => {
           expect(codeOf(await support(game, viewer.key, mutation, { ...all, reason: '' }))).toBe('FORBIDDEN')
@@ -337,7 +337,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
       )
     })
 
-    it('is INVALID_TOKEN without credentials that hold, and leaves no trace', async () => {
+    it('is INVALID_TOKEN without valid credentials, and writes nothing', async () => {
       await changesNothing(async () => {
         for (const credentials of [null, 'twplat_unknown', `${operator.key}x`, `${victim.token}x`])
           expect(codeOf(await support(game, credentials, mutation, all))).toBe('INVALID_TOKEN')
@@ -376,14 +376,14 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
 
 const KEYED = CASES.flatMap((each) => (each.otherwise ? [[each.mutation, each] as const] : []))
 
-describe.each(KEYED)('%s under an idempotency key', (mutation, { input, answer, before, after, otherwise }) => {
-  it('is done once for one key, and answered alike', async () => {
+describe.each(KEYED)('%s with an idempotency key', (mutation, { input, answer, before, after, otherwise }) => {
+  it('takes effect once, and gives repeats the same answer', async () => {
     const player = await seasoned()
     const request = input(player)
     const first = await act(mutation, player, request)
     expect(payload(first)).toMatchObject(answer ?? {})
     const state = await everything(player)
-    // Another operator that has the key, and another reason, are the same request.
+    // A repeat by another operator or with another reason is the same request.
     const again = [
       await act(mutation, player, request),
       await act(mutation, player, { ...request, reason: 'x' }, admin),
@@ -393,7 +393,7 @@ describe.each(KEYED)('%s under an idempotency key', (mutation, { input, answer, 
     expect(await rowsOf(player)).toHaveLength(1)
   })
 
-  it('is done once when fifty carry one key at once', async () => {
+  it('takes effect once when fifty calls with one key race', async () => {
     const player = await seasoned()
     const request = input(player)
     const outcomes = await Promise.all(times(50, () => act(mutation, player, request)))
@@ -403,7 +403,7 @@ describe.each(KEYED)('%s under an idempotency key', (mutation, { input, answer, 
     expect(await rowsOf(player)).toMatchObject([{ before: before(player), after: after(player) }])
   })
 
-  it('is IDEMPOTENCY_KEY_REUSED when its key comes back with another request', async () => {
+  it('is IDEMPOTENCY_KEY_REUSED for another request with the same key, and changes nothing', async () => {
     const player = await seasoned()
     const request = input(player)
     payload(await act(mutation, player, request))
@@ -416,7 +416,7 @@ describe.each(KEYED)('%s under an idempotency key', (mutation, { input, answer, 
     expect(await rowsOf(player)).toHaveLength(1)
   })
 
-  it('is done for each player that one key is sent for', async () => {
+  it('takes effect for each of two players when both calls have the same key', async () => {
     const [one, two] = [await seasoned(), await seasoned()]
     const request = input(one)
     for (const player of [one, two]) {
@@ -426,7 +426,7 @@ describe.each(KEYED)('%s under an idempotency key', (mutation, { input, answer, 
   })
 })
 
-it('names a field once, whatever is wrong with it', async () => {
+it('a support action names an invalid playerId once', async () => {
   for (const playerId of ['', 'x'.repeat(37), '\ud800']) {
     const outcome = await act('banPlayer', { playerId })
     expect(outcome).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: 'playerId' }] })

@@ -10,7 +10,7 @@ import { type Game, startGame, type TestPlayer } from '../support/game.ts'
 import { startOperator } from '../support/operator.ts'
 import { type Input, type Mutation, newOperator, type Operator } from './desk.ts'
 
-// Who did it: the key with its label, and the person behind it, in every entry of the audit log.
+// Each entry of the audit log has the platform key with its label, and the operator: the person behind the call.
 
 const ORIGIN = 'https://dashboard.example.com'
 const WHO = 'id actor actorLabel operator operatorIsClaimed action target reason'
@@ -31,16 +31,16 @@ afterAll(() => game?.stop())
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 const named = (key: string, operator: string) => ({ ...bearer(key), 'x-operator': operator })
-/** A name as a terminal sends it: the bytes of UTF-8, each of which \`fetch\` takes for one character. */
+/** A name as a terminal sends it: UTF-8 bytes, each as one character of the string for `fetch`. */
 const utf8 = (name: string) => Buffer.from(name).toString('latin1')
 
-/** What GraphQL calls a role. */
+/** The GraphQL name of a role. */
 function nameOf(role: Role): string {
   const type = schema.getType('Role')
   return (isEnumType(type) && type.getValues().find(({ value }) => value === role)?.name) || ''
 }
 
-/** What an operator's mutation answers. */
+/** The answer of an operator's mutation, or its error. */
 async function act(
   credentials: string | Record<string, string>,
   mutation: string,
@@ -56,12 +56,12 @@ async function act(
 const unban = (credentials: string | Record<string, string>) =>
   act(credentials, 'unbanPlayer', { playerId: player.playerId })
 
-describe('the person behind a call with a platform key', () => {
+describe('the operator name of a call with a platform key', () => {
   it.each(['ada@studio.example', 'Zoë', '山田 太郎', 'x'.repeat(128), '語'.repeat(128)])(
-    'is in the audit log as it was sent, and as claimed: %s',
+    'is in the audit log as sent, and marked as claimed: %s',
     async (name) => {
       for (const sent of new Set([utf8(name), ...(/^[\u0000-\u00ff]*$/.test(name) ? [name] : [])])) {
-        // A document that is new goes another way than one that was run before.
+        // The service runs a new document through other code than a known one.
         const selection = `auditEntry { ${WHO} } # ${JSON.stringify(sent)}\n`
         for (const _way of ['new', 'known']) {
           const input = { playerId: player.playerId }
@@ -72,7 +72,7 @@ describe('the person behind a call with a platform key', () => {
     },
   )
 
-  it('is nobody where the call says nothing', async () => {
+  it('is null in the audit log when the call has none', async () => {
     const { answer } = await unban(desk.key)
     expect(answer.auditEntry).toMatchObject({ actor: desk.actor, operator: null, operatorIsClaimed: false })
   })
@@ -83,7 +83,7 @@ describe('the person behind a call with a platform key', () => {
     ['a\tb', 'must not contain control characters'],
     [utf8('a\u202eb'), 'must not contain control characters'],
     [utf8('\u00a0b'), 'must not begin or end with a space'],
-  ])('is refused where it is no name, over GraphQL and REST: %j', async (sent, message) => {
+  ])('is refused over GraphQL and REST when it is not a valid name: %j', async (sent, message) => {
     const before = await entriesOf(player.playerId)
     const details = [{ path: 'X-Operator', message }]
     expect((await unban(named(desk.key, sent))).error).toMatchObject({ code: 'INVALID_REQUEST', details })
@@ -93,13 +93,13 @@ describe('the person behind a call with a platform key', () => {
     expect(await entriesOf(player.playerId)).toEqual(before)
   })
 
-  it('is nothing that a player’s call, or one with a key that nobody has, is refused for', async () => {
+  it('is not checked in calls of players and with unknown keys', async () => {
     const headers = { ...bearer(player.token), 'x-operator': 'a\tb' }
     expect((await game.request('POST', '/sdk/v1/player/get', { headers, body: '{}' })).status).toBe(200)
     expect((await unban(named('twplat_nobody', 'a\tb'))).error).toMatchObject({ code: 'INVALID_TOKEN' })
   })
 
-  it('is in what REST writes, and in what is denied', async () => {
+  it('is in the entries of REST calls and of denied calls', async () => {
     const path = `/platform/v1/projects/${game.projectId}/scenarios/by-rest?environment=production`
     const body = JSON.stringify(season())
     const put = (key: string, name: string) => game.request('PUT', path, { body, headers: named(key, name) })
@@ -112,20 +112,20 @@ describe('the person behind a call with a platform key', () => {
     const denied = { action: 'scenario.publish.denied', operatorIsClaimed: true }
     expect(await tried('Ada')).toMatchObject({ ...denied, operator: 'Ada' })
     expect(await tried('Ada')).toMatchObject({ ...denied, operator: 'Ada' })
-    // Of several people it is nobody's, unless a minute has ended between them.
+    // A row of several operators names none of them. Calls in different minutes have different rows.
     const { attempts = 0, ...latest } = await tried('Grace')
     if (attempts > 1) expect(latest).toMatchObject({ operator: null, operatorIsClaimed: false })
     else expect(latest).toMatchObject({ ...denied, operator: 'Grace' })
   })
 
-  it('is asked for by a preflight of a page', async () => {
+  it('is an allowed header in the answer to a preflight', async () => {
     for (const path of ['/graphql', `/platform/v1/projects/${game.projectId}/auth-providers`]) {
       const { headers } = await fetch(`${game.baseUrl}${path}`, { method: 'OPTIONS', headers: { origin: ORIGIN } })
       expect(headers.get('access-control-allow-headers')?.split(', ')).toContain('x-operator')
     }
   })
 
-  it('is said once for a socket', async () => {
+  it('is taken from connection_init of a WebSocket, and closes it with 4400 when invalid', async () => {
     const document = `mutation ($playerId: ID!) {
       unbanPlayer(input: { playerId: $playerId, reason: "test" }) { auditEntry { operator operatorIsClaimed } } }`
     const open = async (operator: unknown) => {
@@ -148,7 +148,7 @@ describe('the person behind a call with a platform key', () => {
     }
   })
 
-  it('is the one of the token, beside which a call names nobody else', async () => {
+  it('is the actor of an operator token, and no call with the token can name another', async () => {
     const { answer } = await act(desk.key, 'createOperatorToken', { role: nameOf('operator'), actor: 'Zoë' }, 'token')
     const entry = { operator: 'Zoë', operatorIsClaimed: false }
     expect((await unban(answer.token)).answer.auditEntry).toMatchObject(entry)
@@ -166,7 +166,7 @@ interface Entry {
   readonly attempts: number
 }
 
-/** What the audit log says of a target, the latest first. */
+/** The audit entries of a target, latest first. */
 async function entriesOf(target: string, more = ''): Promise<Entry[]> {
   const { data, errors } = await game.graphql(
     game.platformKey,
@@ -178,7 +178,7 @@ async function entriesOf(target: string, more = ''): Promise<Entry[]> {
 }
 
 describe('the audit log', () => {
-  it('is found by the person, to the letter', async () => {
+  it('is filtered by the exact name of the operator', async () => {
     const other = await game.player()
     for (const name of ['Ada', 'Grace', 'ada'])
       await act(named(desk.key, name), 'unbanPlayer', { playerId: other.playerId })
@@ -186,7 +186,7 @@ describe('the audit log', () => {
     expect(await entriesOf(other.playerId, 'operator: "nobody"')).toEqual([])
   })
 
-  it('names keys by their label, also once they are revoked', async () => {
+  it('shows the labels of keys, also of revoked keys', async () => {
     const key = { role: nameOf('operator'), label: 'support desk in Kyōto' }
     const made = await act(
       game.platformKey,
@@ -221,7 +221,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('of a player is read by whoever may act on it, page by page, and by nobody below', async () => {
+  it('of a player is readable page by page for operators, and not for viewers, players and other projects', async () => {
     const target = await game.player()
     for (const name of ['a', 'b', 'c']) await act(named(desk.key, name), 'unbanPlayer', { playerId: target.playerId })
     const document = `query ($id: ID!, $after: String) { player(id: $id) { auditLog(first: 2, after: $after) {
@@ -251,7 +251,7 @@ describe('the audit log', () => {
   })
 })
 
-describe('every change of an operator answers its audit entry and what it wrote', () => {
+describe('an operator mutation', () => {
   it.each<[Mutation, () => Input]>([
     ['banPlayer', () => ({})],
     ['unbanPlayer', () => ({})],
@@ -263,13 +263,13 @@ describe('every change of an operator answers its audit entry and what it wrote'
     ['setPlayerStorage', () => ({ values: { key: 1 } })],
     ['deletePlayerStorage', () => ({ keys: ['key'] })],
     ['cancelRun', () => ({ runId })],
-  ])('%s', async (mutation, input) => {
+  ])('answers with its audit entry: %s', async (mutation, input) => {
     const { answer, error } = await act(desk.key, mutation, { playerId: player.playerId, ...input() })
     expect(error).toBeUndefined()
     expect(answer.auditEntry).toEqual(omitAttempts((await entriesOf(player.playerId))[0]))
   })
 
-  it('the row of the ledger, too; and a key that comes again, also at once, answers the same of both', async () => {
+  it('answers repeats of a key, also concurrent ones, with the same audit entry and ledger entry', async () => {
     const rich = await game.player()
     await rich.start('season')
     const select = (ledger: string) => `auditEntry { id } entry { id ${ledger} }`
@@ -290,7 +290,7 @@ describe('every change of an operator answers its audit entry and what it wrote'
     expect(grant.entry).toMatchObject({ amount: '1500', source: 'support' })
     expect(await entriesOf(rich.playerId)).toHaveLength(2)
 
-    // An answer that was stored by an earlier version names neither.
+    // An answer that an earlier version stored has no ids of these entries.
     await game.app.pool.query(
       `UPDATE idempotency_keys SET response = (response::jsonb - 'auditId' - 'entryId')::text WHERE player_id = $1`,
       [rich.playerId],
@@ -300,7 +300,7 @@ describe('every change of an operator answers its audit entry and what it wrote'
     expect(await again('grantXp', xp)).toEqual({ auditEntry: null, entry: { id: grant.entry.id } })
   })
 
-  it('of the project, its environments and providers; null where nothing changed', async () => {
+  it('of settings answers with its audit entry, and with null when nothing changed', async () => {
     const { platformKey } = game
     const target = async (mutation: string, input: Input) =>
       (await act(platformKey, mutation, input, 'auditEntry { target }')).answer.auditEntry

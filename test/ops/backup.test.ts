@@ -24,69 +24,72 @@ const [backUp = '', restore = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```
 const EVENTS = `query ($after: String) {
   events(environment: "production", first: 50, after: $after) { edges { cursor } } }`
 
-// Stands for Docker: its containers are a Postgres and a service that the test runs.
+// Replaces Docker: its containers are a Postgres and a service that the test runs.
 const DOCKER = `case "$*" in
   'compose stop tierway' | 'compose start tierway') ;;
   'compose exec -T postgres pg_'*) shift 4; tool=$1; shift; exec "$PG_BIN/$tool" -h 127.0.0.1 -p "$PG_PORT" "$@" ;;
   *) echo "unknown: $*" >&2; exit 1 ;;
 esac`
 
-describe.skipIf(withoutSystemPostgres !== '')(`${withoutSystemPostgres}backup and restore, as the page says`, () => {
-  let postgres: SystemPostgres
-  let world: World
-  let shell: PageShell
-  let service: Service | undefined
-  beforeAll(async () => {
-    await buildService()
-    postgres = await startSystemPostgres('tierway')
-    world = await createWorld(postgres.url)
-    shell = await startPageShell({ programs: { docker: DOCKER } })
-  })
-  afterAll(async () => {
-    await stopService(service)
-    await shell?.close()
-    await world?.close()
-    await postgres?.stop()
-  })
+describe.skipIf(withoutSystemPostgres !== '')(
+  `${withoutSystemPostgres}backup and restore by the commands of docs/operations.md`,
+  () => {
+    let postgres: SystemPostgres
+    let world: World
+    let shell: PageShell
+    let service: Service | undefined
+    beforeAll(async () => {
+      await buildService()
+      postgres = await startSystemPostgres('tierway')
+      world = await createWorld(postgres.url)
+      shell = await startPageShell({ programs: { docker: DOCKER } })
+    })
+    afterAll(async () => {
+      await stopService(service)
+      await shell?.close()
+      await world?.close()
+      await postgres?.stop()
+    })
 
-  it('bring back every book as of the backup; later cursors expire, and the game goes on', async () => {
-    await world.publish('climb', scenario([passNode('pass', { levels: times(100, (xp) => xp), tiers: [] })], []))
-    service = await startService(world.env)
-    const player = await world.player('climb')
-    const { rows } = await world.pool.query<{ project_id: string }>('SELECT project_id FROM environments')
-    const { key } = await createPlatformKey(world.pool, rows[0]?.project_id ?? '', 'admin')
-    const climb = async (count: number) => {
-      for (const _ of times(count, String)) {
-        const call = { scenarioId: 'climb', nodeId: 'pass', runId: player.runId, amount: 1, source: 'backup' }
-        expect((await post(service as Service, '/sdk/v1/battlepass/xp', player.token, call)).status).toBe(200)
+    it('bring back the books as of the backup, expire later cursors, and let the game go on', async () => {
+      await world.publish('climb', scenario([passNode('pass', { levels: times(100, (xp) => xp), tiers: [] })], []))
+      service = await startService(world.env)
+      const player = await world.player('climb')
+      const { rows } = await world.pool.query<{ project_id: string }>('SELECT project_id FROM environments')
+      const { key } = await createPlatformKey(world.pool, rows[0]?.project_id ?? '', 'admin')
+      const climb = async (count: number) => {
+        for (const _ of times(count, String)) {
+          const call = { scenarioId: 'climb', nodeId: 'pass', runId: player.runId, amount: 1, source: 'backup' }
+          expect((await post(service as Service, '/sdk/v1/battlepass/xp', player.token, call)).status).toBe(200)
+        }
       }
-    }
-    const level = async () => {
-      const call = { scenarioId: 'climb', nodeId: 'pass' }
-      return (await post(service as Service, '/sdk/v1/battlepass/progress', player.token, call)).body.level
-    }
-    const ask = (query: string, variables = {}) => graphql(service as Service, key, query, variables)
-    const cursor = async () => (await ask('{ streamCursor(environment: "production") }')).data.streamCursor as string
-    const eventsAfter = async (after: string) => {
-      const { data, errors } = await ask(EVENTS, { after })
-      return errors ? errors[0]?.extensions.code : data.events.edges.length
-    }
-    const tools = { PG_BIN: postgres.bin, PG_PORT: String(postgres.port) }
+      const level = async () => {
+        const call = { scenarioId: 'climb', nodeId: 'pass' }
+        return (await post(service as Service, '/sdk/v1/battlepass/progress', player.token, call)).body.level
+      }
+      const ask = (query: string, variables = {}) => graphql(service as Service, key, query, variables)
+      const cursor = async () => (await ask('{ streamCursor(environment: "production") }')).data.streamCursor as string
+      const eventsAfter = async (after: string) => {
+        const { data, errors } = await ask(EVENTS, { after })
+        return errors ? errors[0]?.extensions.code : data.events.edges.length
+      }
+      const tools = { PG_BIN: postgres.bin, PG_PORT: String(postgres.port) }
 
-    await climb(5)
-    const kept = await cursor()
-    await shell.run(backUp, tools)
-    const levelBefore = await level()
-    await climb(4)
-    const lost = await cursor()
-    expect(await level()).toBe(levelBefore + 4)
+      await climb(5)
+      const kept = await cursor()
+      await shell.run(backUp, tools)
+      const levelBefore = await level()
+      await climb(4)
+      const lost = await cursor()
+      expect(await level()).toBe(levelBefore + 4)
 
-    await stopService(service)
-    await shell.run(restore, tools)
-    service = await startService(world.env)
-    expect(await level()).toBe(levelBefore)
-    await climb(4)
-    expect([await eventsAfter(kept), await eventsAfter(lost)]).toEqual([4, 'CURSOR_EXPIRED'])
-    await auditBooks(world.pool)
-  })
-})
+      await stopService(service)
+      await shell.run(restore, tools)
+      service = await startService(world.env)
+      expect(await level()).toBe(levelBefore)
+      await climb(4)
+      expect([await eventsAfter(kept), await eventsAfter(lost)]).toEqual([4, 'CURSOR_EXPIRED'])
+      await auditBooks(world.pool)
+    })
+  },
+)

@@ -32,7 +32,7 @@ const EVERYTHING = {
   env: { ALLOWED_ORIGINS: 'https://a.example,https://b.example', TRUSTED_PROXIES: '2' },
 }
 
-/** Renders the chart without Helm, which cannot be had everywhere. */
+/** Renders the chart without Helm, which is not installed everywhere. */
 function render(values: object): { manifests: Map<string, Manifest>; notes: string; fault: string } {
   const names = readdirSync(`${CHART}templates`)
   const { stdout, stderr } = spawnSync('go', ['run', fileURLToPath(new URL('render-chart.go', import.meta.url))], {
@@ -55,13 +55,13 @@ function render(values: object): { manifests: Map<string, Manifest>; notes: stri
 }
 
 describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
-  it('without a Secret says which one it needs', () => {
+  it('names the Secret that it needs when none is given', () => {
     expect(render({}).fault).toContain(
       'existingSecret must name a Secret with DATABASE_URL, TOKEN_KEYS and SECRETS_KEYS',
     )
   })
 
-  it('makes a deployment, its service, a disruption budget and a migration', () => {
+  it('creates a deployment, its service, a disruption budget and a migration', () => {
     const { manifests, fault } = render(SECRET)
     expect([fault, [...manifests.keys()].sort()]).toEqual(['', ['Deployment', 'Job', 'PodDisruptionBudget', 'Service']])
     const deployment = manifests.get('Deployment')
@@ -75,7 +75,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
       pod.spec.topologySpreadConstraints[0].labelSelector.matchLabels,
     ]) {
       expect(pod.metadata.labels).toMatchObject(selector)
-      // Else the service would send calls to the pod of the migration.
+      // Otherwise the service would send calls to the pod of the migration.
       expect(manifests.get('Job').spec.template.metadata.labels).not.toMatchObject(selector)
     }
     const [container] = pod.spec.containers
@@ -83,7 +83,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     expect(container.image).toBe(`tierway:${chart.appVersion}`)
   })
 
-  it('probes routes that there are, and waits for a stop as long as it takes', () => {
+  it('probes routes that exist, and gives a stop enough time', () => {
     const { manifests } = render({ ...SECRET, shutdownGraceMs: 7_000 })
     const { spec } = manifests.get('Deployment').spec.template
     const [container] = spec.containers
@@ -92,13 +92,13 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
       const { path, port } = container[probe].httpGet
       expect([probe, health.includes(`get('${path}'`), port]).toEqual([probe, true, 'http'])
     }
-    // Postgres away must not restart the instances.
+    // An unreachable Postgres must not restart the instances.
     expect([container.livenessProbe.httpGet.path, container.readinessProbe.httpGet.path]).toEqual(['/livez', '/readyz'])
     const grace = Number(container.env.find(({ name }: Manifest) => name === 'SHUTDOWN_GRACE_MS').value)
     expect([grace, spec.terminationGracePeriodSeconds]).toEqual([7_000, 27])
   })
 
-  it('sets variables that there are, and takes secrets from the Secret', () => {
+  it('sets variables that exist, and takes secrets from the Secret', () => {
     const { manifests } = render(EVERYTHING)
     const config = read('src/config.ts')
     const containers = [manifests.get('Deployment'), manifests.get('Job')].map(
@@ -145,7 +145,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     }
   })
 
-  it('makes an ingress, an autoscaler and a monitor when asked', () => {
+  it('creates an ingress, an autoscaler and a monitor when they are enabled', () => {
     const { manifests, notes } = render(EVERYTHING)
     expect(manifests.get('Deployment').spec.replicas).toBeUndefined()
     expect(manifests.get('HorizontalPodAutoscaler').spec.scaleTargetRef.name).toBe('game')
@@ -159,13 +159,13 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     expect(notes).toContain('kubectl port-forward service/game 4000:80')
   })
 
-  it('makes a network policy when asked: calls come in at the service’s port, and none leaves for a private address but as it says', () => {
+  it('limits calls to the service port, and private addresses to listed ports, when the network policy is enabled', () => {
     const { manifests, fault } = render(EVERYTHING)
     expect(fault).toBe('')
     const { metadata, spec } = manifests.get('Deployment').spec.template
     const policy = manifests.get('NetworkPolicy').spec
     expect(metadata.labels).toMatchObject(policy.podSelector.matchLabels)
-    // A migration runs before the policy exists, and is none of its pods.
+    // A migration runs before the policy exists, which does not select its pod.
     expect(manifests.get('Job').spec.template.metadata.labels).not.toMatchObject(policy.podSelector.matchLabels)
     expect(policy.policyTypes).toEqual(['Ingress', 'Egress'])
     expect(policy.ingress).toEqual([
@@ -200,7 +200,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
   })
 })
 
-it.skipIf(withoutHelm !== '')(`${withoutHelm}helm lint finds no fault of the chart`, () => {
+it.skipIf(withoutHelm !== '')(`${withoutHelm}helm lint finds no fault in the chart`, () => {
   const { status, stdout } = spawnSync('helm', ['lint', CHART, '--set', 'existingSecret=game-secrets'], {
     encoding: 'utf8',
   })

@@ -14,7 +14,7 @@ const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 
 const section = page.slice(page.indexOf('## Rotating keys'), page.indexOf('## Updates'))
 const [rotate = '', remove = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands]) => commands)
 
-// Stands for Docker. `up` leaves a file, and ends once the test has restarted its instances and removed the file.
+// Replaces Docker. `up` creates a file, and ends once the test has restarted its instances and removed the file.
 const DOCKER = `case "$*" in
   'run --rm tierway node dist/cli.js '*) shift 5; exec ${COMMAND_LINE} "$@" ;;
   'compose up --detach --wait') touch up; while [ -e up ]; do sleep 0.05; done ;;
@@ -64,7 +64,7 @@ function keysIn(name: KeysName): { readonly kid: string }[] {
   return JSON.parse(text)
 }
 
-/** An instance with the keys of the file. */
+/** Starts an instance with the keys of the file. */
 const start = (): Promise<Service> =>
   startService({
     ...world.env,
@@ -113,7 +113,7 @@ async function progress(instance: Service, token: string): Promise<number> {
   return (await call(instance, 'POST', path, { authorization: `Bearer ${token}` }, place)).status
 }
 
-/** Whatever one instance signs or encrypts, each can verify or decrypt. */
+/** Expects every instance to verify the tokens and to decrypt the secrets of every other. */
 async function expectUnderstood(earlier: string): Promise<void> {
   for (const instance of instances) {
     await setSecret(instance)
@@ -131,7 +131,7 @@ async function follow(commands: string, restarted: () => Promise<void>): Promise
   const run = shell.run(commands).finally(() => {
     isOver = true
   })
-  // A failure shows at the end.
+  // A failure is reported at the end.
   run.catch(() => undefined)
   let restarts = 0
   const up = join(shell.home, 'up')
@@ -150,8 +150,8 @@ async function follow(commands: string, restarted: () => Promise<void>): Promise
   return restarts
 }
 
-describe('keys that are replaced by the commands of the page', () => {
-  it('for tokens: every token is valid on every instance all the while; tokens of the removed key are refused, and their logins refresh', async () => {
+describe('keys that are rotated by the commands of docs/operations.md', () => {
+  it('keep every token valid on every instance until the old key is removed; then logins can refresh', async () => {
     const [old] = keysIn('TOKEN_KEYS')
     const { accessToken: earlier, refreshToken } = await logIn(instances[0] as Service)
     expect(decodeProtectedHeader(earlier).kid).toBe(old?.kid)
@@ -169,7 +169,7 @@ describe('keys that are replaced by the commands of the page', () => {
     expect([refreshed.status, await progress(instances[0] as Service, refreshed.body.accessToken)]).toEqual([200, 200])
   })
 
-  it('for secrets: every secret is read on every instance all the while, and without the old key once it was set again', async () => {
+  it('keep every secret readable on every instance, and without the old key once the secret is set again', async () => {
     const forSecrets = (commands: string) =>
       commands
         .replace('NAME=TOKEN_KEYS KIND=token', 'NAME=SECRETS_KEYS KIND=secrets')

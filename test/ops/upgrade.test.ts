@@ -15,7 +15,7 @@ import {
 } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** What a later release may do to tables that this one reads and writes all the time. */
+/** Changes that a later release can make to tables that this one reads and writes all the time. */
 const SQL = `
 ALTER TABLE "passes" ADD COLUMN "streak" INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE "players" ADD COLUMN "clan" TEXT;
@@ -30,7 +30,7 @@ const place = { scenarioId: 'season', nodeId: 'pass' }
 let database: TestDatabase
 let world: World
 let next: NextVersion
-/** The instances that a balancer sends calls to. */
+/** The instances that a load balancer sends calls to. */
 let instances: Service[] = []
 const started: Service[] = []
 
@@ -62,7 +62,7 @@ async function replace(service: Service): Promise<void> {
   expect(await service.exited).toEqual({ code: 0, signal: null })
 }
 
-/** A game that is played until it is told to stop. Each call goes to the instances in turn. */
+/** Plays a game until `stop` is called. The calls go to the instances in turn. */
 function play(player: WorldPlayer) {
   let isOver = false
   let count = 0
@@ -84,7 +84,7 @@ function play(player: WorldPlayer) {
       await call('progress', {})
     }
   })()
-  // A test that fails early does not wait for it.
+  // A test that fails early does not await this promise.
   played.catch(() => undefined)
   return {
     player,
@@ -100,13 +100,13 @@ function play(player: WorldPlayer) {
 }
 
 describe('an update, instance by instance (docs/operations.md, Updates)', () => {
-  it('fails no call while a later version migrates, serves beside this one, and is taken back again', async () => {
+  it('fails no call while a later version migrates, serves beside this one, and is rolled back', async () => {
     const before = await start()
     instances = [before]
     const games = await Promise.all(
       Array.from({ length: PLAYERS }, async () => play(await world.player('season', { gems: 1_000n }))),
     )
-    /** Every game has made calls since. */
+    /** Waits until every game has made more calls. */
     const goesOn = async () => {
       const then = games.map(({ calls }) => calls)
       await until('every game goes on', () => games.every(({ calls }, index) => calls > (then[index] ?? 0) + 20))
@@ -145,7 +145,7 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
     expect(rows).toEqual(Array.from({ length: PLAYERS }, () => ({ balance: 50, ledger: 50 })))
   })
 
-  it('waits for `npx tierway migrate` where MIGRATE_ON_START is false: not ready before, ready without a restart', async () => {
+  it('waits for `npx tierway migrate` with MIGRATE_ON_START=false, and is then ready without a restart', async () => {
     const later = await createNextVersion('CREATE TABLE "guilds" ("id" UUID PRIMARY KEY);')
     try {
       await world.pool.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [later.migration])
@@ -166,7 +166,7 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
 })
 
 describe('migrations', () => {
-  it('take away no table and no column, and rename none, so that earlier versions go on', async () => {
+  it('drop and rename no table and no column, so that earlier versions keep working', async () => {
     const directory = new URL('../../prisma/migrations/', import.meta.url)
     const names = (await readdir(directory)).filter((name) => !name.endsWith('.toml'))
     expect(names.length).toBeGreaterThan(20)

@@ -3,7 +3,7 @@ import { type PlayerSearch, searchPlayers } from '../../src/listing/search-playe
 import type { Status } from '../../src/players/player-status.ts'
 import { type Game, startGame } from '../support/game.ts'
 
-/** More than are put in order, all of them old, since behind them come more than are looked through. */
+/** More than are sorted as a whole. All are old: the newcomers are more than are examined for a page. */
 const CROWD = 10_076
 const NEWCOMERS = 20_100
 const PIECE = 4_000
@@ -20,7 +20,7 @@ let known: Known[]
 
 beforeAll(async () => {
   game = await startGame()
-  // In pieces, each of which is within the time that a statement has.
+  // In batches, each within the statement timeout.
   const made: Known[] = []
   for (let from = 1; from <= CROWD + NEWCOMERS; from += PIECE) {
     const { rows } = await game.app.pool.query<Known>(
@@ -34,7 +34,7 @@ beforeAll(async () => {
     made.push(...rows)
   }
   known = made.sort((a, b) => (a.id < b.id ? 1 : -1))
-  // A stranger to the crowd whose subject is what others are called, and one of another environment.
+  // A player outside the crowd whose subject is the prefix of the crowd, and a player of another environment.
   await game.app.pool.query(
     `INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, 'custom', 'crowd', $2)`,
     [game.environmentId, known.find(({ nickname }) => nickname.startsWith('Single'))?.id],
@@ -62,21 +62,21 @@ async function pages(search: Omit<PlayerSearch, 'environmentId'>, size: number, 
   return found
 }
 
-describe('a search of players', () => {
+describe('a search for players', () => {
   test.each([
-    ['a beginning that more share than are put in order', 'newcomer', null],
-    ['a beginning that more share, all of them old', 'crowd', null],
-    ['a beginning that more share, all of them old, of the active', 'crowd', 'active'],
-    ['a beginning that many share', 'crowd 1', null],
-    ['a beginning that few share', 'cRoWd 100', null],
-    ['a beginning that nobody has', 'crowds', null],
-    ['a beginning that many share, of the banned', 'crowd', 'banned'],
-    ['a beginning that more share, of the active', 'newcomer', 'active'],
-    ['a beginning that many share, of the deleted', 'crowd', 'deleted'],
-    ['nothing, of the banned', null, 'banned'],
-    ['nothing, of the deleted', null, 'deleted'],
-    ['nothing', null, null],
-  ] as const)('finds by %s whom it should, the newest first, page after page', async (_what, text, status) => {
+    ['a prefix with more matches than are sorted', 'newcomer', null],
+    ['a prefix with more matches than are sorted, all old', 'crowd', null],
+    ['a prefix with more matches than are sorted, all old, active players only', 'crowd', 'active'],
+    ['a prefix with many matches', 'crowd 1', null],
+    ['a prefix with few matches', 'cRoWd 100', null],
+    ['a prefix without matches', 'crowds', null],
+    ['a prefix with many matches, banned players only', 'crowd', 'banned'],
+    ['a prefix with more matches than are sorted, active players only', 'newcomer', 'active'],
+    ['a prefix with many matches, deleted players only', 'crowd', 'deleted'],
+    ['no text, banned players only', null, 'banned'],
+    ['no text, deleted players only', null, 'deleted'],
+    ['no text', null, null],
+  ] as const)('finds exactly the matching players over all pages, newest first: %s', async (_what, text, status) => {
     const bySubject = known.find(({ nickname }) => nickname.startsWith('Single'))
     const expected = known.filter(
       (player) =>
@@ -89,7 +89,7 @@ describe('a search of players', () => {
     expect(found).toEqual(expected.map(({ id }) => id))
   })
 
-  test('finds long nicknames by any beginning, however their letters are composed', async () => {
+  test('finds long nicknames by prefixes of any length and any Unicode composition', async () => {
     const add = async (nickname: string): Promise<string> => {
       const { rows } = await game.app.pool.query(
         'INSERT INTO players (environment_id, id, nickname) VALUES ($1, gen_random_uuid(), $2) RETURNING id',
@@ -112,7 +112,7 @@ describe('a search of players', () => {
     expect(await find('e\u0302\u0301'.repeat(80))).toEqual([vietnamese])
   })
 
-  test('finds one by its id among them, if its standing is what is asked for', async () => {
+  test('finds a player by id when its status matches', async () => {
     const banned = known.find(({ status }) => status === 'banned')
     const search = (status: Status | null) => pages({ text: banned?.id ?? '', status }, 10, 10)
     expect(await search(null)).toEqual([banned?.id])

@@ -37,17 +37,17 @@ async function login(subject: string, options: Parameters<Game['login']>[1] & { 
   return body.accessToken as string
 }
 
-/** What `me` says, with the names and the int64 of REST. */
+/** The answer of `me`, with the form of dates in REST. */
 async function me(token: string): Promise<unknown> {
   const { data } = await game.graphql(token, ME)
   const { playerId: id, createdAt, ...others } = data.me
   return { playerId: id, createdAt: new Date(createdAt).toISOString(), ...others }
 }
-/** What REST says, with int64 as GraphQL gives them: the texts of the answer, since a double would round. */
+/** The answer of REST, with int64 as strings, as in GraphQL. Replaces them in the text, since a double would round. */
 const asMe = ({ text }: Answer): unknown => JSON.parse(text.replaceAll(/"(balance|amount)":(\d+)/g, '"$1":"$2"'))
 
 describe('a player (decisions 7)', () => {
-  it('is shown itself, with what it holds, in order and exactly; GraphQL says the same', async () => {
+  it('reads its profile, wallet, inventory and identities, sorted and exact, and the same in GraphQL', async () => {
     const answer = { nickname: 'Ada', avatarUrl: 'https://a.example/a.png' }
     const token = await login('ada-1', { answer, region: 'eu-west', language: 'pt-BR', nickname: 'Ignored' })
     const headers = { authorization: `Bearer ${token}` }
@@ -83,7 +83,7 @@ describe('a player (decisions 7)', () => {
     expect(await me(token)).toEqual(asMe(rest))
   })
 
-  it('that is fresh has nothing; unknown members of the request are ignored', async () => {
+  it('reads null and empty fields when new, and unknown members of the request are ignored', async () => {
     const player = await game.player()
     const expected = {
       playerId: player.playerId,
@@ -103,7 +103,7 @@ describe('a player (decisions 7)', () => {
     expect(await me(player.token)).toEqual(expected)
   })
 
-  it('holds amounts over the whole int64 range, exactly', async () => {
+  it('reads balances exactly over the int64 range', async () => {
     const player = await game.player({ wallet: { most: MAX_INT64, odd: 2n ** 53n + 1n, one: 1n } })
     const rest = await seen(player.token)
     expect(rest.text).toContain(
@@ -113,7 +113,7 @@ describe('a player (decisions 7)', () => {
     expect(await me(player.token)).toEqual(asMe(rest))
   })
 
-  it('has its texts back as they came, whatever they are', async () => {
+  it('reads its texts as they were sent, with any characters', async () => {
     const subjects = ['"', '\\', '</script>', "'; --", '\n', '😀'.repeat(255), '\u2028', ' ', '{"a":1}', 'null', 'é']
     const [first = '', ...others] = subjects
     const nickname = '\\"😀\u0001\u2028</x>'
@@ -130,7 +130,7 @@ describe('a player (decisions 7)', () => {
     expect(await me(token)).toEqual(asMe(rest))
   })
 
-  it('is shown as it is now: after each login that changes it (spec 3)', async () => {
+  it('reads the changes of its latest login (spec 3)', async () => {
     const token = await login('grace', { nickname: 'Grace', region: 'eu' })
     expect((await seen(token)).body).toMatchObject({ nickname: 'Grace', avatarUrl: null, region: 'eu' })
     const again = await login('grace', { answer: { nickname: 'Amazing Grace', avatarUrl: 'https://a.example/g' } })
@@ -141,7 +141,7 @@ describe('a player (decisions 7)', () => {
     }
   })
 
-  it('is another one in another environment, though the subject is one (spec 2.3)', async () => {
+  it('is another player in another environment for the same subject (spec 2.3)', async () => {
     const token = await login('alan', { nickname: 'Here' })
     const staging = await login('alan', { nickname: 'There', sdkKey: game.stagingSdkKey })
     const [here, there] = [await seen(token), await seen(staging)]
@@ -151,7 +151,7 @@ describe('a player (decisions 7)', () => {
     expect([await me(token), await me(staging)]).toEqual([asMe(here), asMe(there)])
   })
 
-  it('is shown at one moment: what one claim grants is there whole or not at all', async () => {
+  it('reads all rewards of a claim or none while claims run', async () => {
     const levels = times(40, (index) => index)
     const tiers = levels.map((level) => tier(level + 1, 'free', [{ currency: 'coin', amount: 1 }, item('coin', 1)]))
     const graph = scenario([passNode('pass', { levels, tiers })], [{ from: 'start', handle: 'onStart', to: 'pass' }])
@@ -176,7 +176,7 @@ describe('a player (decisions 7)', () => {
   })
 })
 
-describe('who is not shown (decisions 1)', () => {
+describe('reading a player (decisions 1)', () => {
   async function expectRefused(player: TestPlayer, status: number, error: string): Promise<void> {
     const answer = await player.post(PATH, {})
     expect([answer.status, answer.body.error]).toEqual([status, error])
@@ -185,7 +185,7 @@ describe('who is not shown (decisions 1)', () => {
     expect([data, errors?.[0]?.extensions.code]).toEqual([null, answer.body.code.toUpperCase()])
   }
 
-  it.each(['banned', 'deleted'])('a player that is %s, from the very next call on', async (status) => {
+  it.each(['banned', 'deleted'])('is refused to a %s player from the next call on', async (status) => {
     const player = await game.player({ wallet: { gold: 1n } })
     await game.app.pool.query("UPDATE players SET nickname = 'Somebody' WHERE id = $1", [player.playerId])
     expect((await player.post(PATH, {})).body.nickname).toBe('Somebody')
@@ -198,14 +198,14 @@ describe('who is not shown (decisions 1)', () => {
     expect(await me(player.token)).toEqual(asMe(rest))
   })
 
-  it('a player whose row is gone: its token is none', async () => {
+  it('is 401 with the token of a player whose row is missing', async () => {
     const player = await game.player()
     await game.app.pool.query('DELETE FROM events WHERE player_id = $1', [player.playerId])
     await game.app.pool.query('DELETE FROM players WHERE id = $1', [player.playerId])
     await expectRefused(player, 401, 'invalid token')
   })
 
-  it('anybody to those who are no player', async () => {
+  it('is 401 without a valid token of a player', async () => {
     const { token } = await game.player()
     for (const headers of [
       {},
@@ -223,7 +223,7 @@ describe('who is not shown (decisions 1)', () => {
     }
   })
 
-  it.each(['', '[]', 'null', '{', '"x"', '\ufeff{}'])('a player that asks with the body %j', async (body) => {
+  it.each(['', '[]', 'null', '{', '"x"', '\ufeff{}'])('is 400 with the body %j', async (body) => {
     const player = await game.player()
     const answer = await player.post(PATH, body)
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
@@ -233,13 +233,13 @@ describe('who is not shown (decisions 1)', () => {
 /** Runs a statement on the server of the tests. */
 const onServer = (sql: string) => execute(inject('postgres').url, sql)
 
-// Whole databases by ICU's rules are there since 15.
+// Postgres has ICU as the locale provider of a database since version 15.
 const withIcu = `SELECT FROM pg_collation
   WHERE collprovider = 'i' AND current_setting('server_version_num')::int >= 150000 LIMIT 1`
 const hasIcu = (await onServer(withIcu)).rowCount === 1
 
-describe('on a database that sorts as people do', () => {
-  it.skipIf(!hasIcu)('lists are in the same order on both surfaces (needs a Postgres with ICU)', async () => {
+describe('the lists of a player on a database with an ICU locale', () => {
+  it.skipIf(!hasIcu)('are sorted by bytes on both surfaces (needs a Postgres with ICU)', async () => {
     const name = `tierway_test_${randomBytes(8).toString('hex')}`
     await onServer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING UTF8 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
     try {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
-// Answers with storage are up to 16 MiB, and small requests ask for them: nobody can have many made that it does not take.
+// A small request can ask for an answer of up to 16 MiB, so a client that does not read its answers gets few of them.
 
 const GET = '/sdk/v1/storage/get'
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-/** Sends a request and takes nothing of its answer. */
+/** Sends a request and does not read the answer. */
 function ask(path: string, body: string): Socket {
   const socket = connect(Number(new URL(game.baseUrl).port), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -32,7 +32,7 @@ function ask(path: string, body: string): Socket {
 describe('answers with storage', () => {
   const asked = { [GET]: '{}', '/graphql': '{"query":"{ me { storage { value } } }"}' }
   for (const [path, body] of Object.entries(asked)) {
-    it(`that a player does not take keep its next ones waiting, and nobody else's: ${path}`, async () => {
+    it(`that a player does not read make further ones unavailable to that player, and to no other: ${path}`, async () => {
       const sockets = times(12, () => ask(path, body))
       const other = await game.player()
       await until(
@@ -47,7 +47,7 @@ describe('answers with storage', () => {
     })
   }
 
-  it('carry 16 MiB in GraphQL, too, however often a document asks for it', async () => {
+  it('share the limit of 16 MiB among all fields of a GraphQL document', async () => {
     const { data, errors } = await player.graphql('{ me { a: storage { key } b: storage { key } } }')
     expect(data).toBeNull()
     expect(errors).toMatchObject([{ extensions: { code: 'STORAGE_LIMIT_EXCEEDED', details: [{ path: 'keys' }] } }])

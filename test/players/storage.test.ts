@@ -42,14 +42,14 @@ const statusAtSecond = async ({ token }: TestPlayer, path: string, body: string)
   return response.status
 }
 
-/** Values by key, as the very text that came. */
+/** Values by key, as the raw text of the answer. */
 async function valuesOf(player: TestPlayer, keys?: readonly string[]): Promise<Map<string, string>> {
   const { status, text } = await player.post(GET, keys ? { keys } : {})
   expect(status, text).toBe(200)
   return members(members(text).get('values') ?? '{}')
 }
 const keysOf = async (player: TestPlayer): Promise<string[]> => [...(await valuesOf(player)).keys()].sort()
-/** What the database holds of a player. */
+/** The stored values of a player by key. */
 async function storedOf({ playerId }: TestPlayer): Promise<Map<string, string>> {
   const { rows } = await game.app.pool.query('SELECT key, value FROM player_storage WHERE player_id = $1', [playerId])
   return new Map(rows.map(({ key, value }) => [key, value]))
@@ -62,7 +62,7 @@ const object = (entries: readonly Entry[]): string =>
 const numbered = (count: number, prefix = 'k'): string =>
   object(times(count, (index) => [`${prefix}${index}`, String(index)] as const))
 
-/** JSON texts of every shape, as people and machines write them. */
+/** Random JSON texts of every form. */
 const space = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 2 })
 const hex = fc.integer({ min: 0, max: 0xffff }).map((code) => code.toString(16).padStart(4, '0'))
 const stringText = fc
@@ -116,7 +116,7 @@ const jsonText = fc.letrec<{ value: string }>((tie) => ({
 })).value
 
 describe('player storage (decisions 7)', () => {
-  it('merges, reads all or some, leaves out what is not there, and deletes', async () => {
+  it('merges values, reads all or some, leaves out missing keys, and deletes', async () => {
     const player = await game.player()
     expect(await valuesOf(player)).toEqual(new Map())
     expect((await set(player, '{"a":1,"b":{"c":[ 2 ]}}')).status).toBe(204)
@@ -143,7 +143,7 @@ describe('player storage (decisions 7)', () => {
     expect(await keysOf(player)).toEqual(['b', 'd'])
   })
 
-  it("is a player's own: nobody else sees, changes or removes it", async () => {
+  it('cannot be read, changed or deleted by another player', async () => {
     const [first, other] = [await game.player(), await game.player()]
     await set(first, '{"secret":1,"mine":2}')
     for (const keys of [undefined, ['secret', 'mine']]) expect(await valuesOf(other, keys)).toEqual(new Map())
@@ -156,12 +156,12 @@ describe('player storage (decisions 7)', () => {
         ['mine', '2'],
       ]),
     )
-    // What a body says about players does not count: the token does.
+    // The token names the player. Ids in the body are ignored.
     await other.post(SET, { playerId: first.playerId, environmentId: first.environmentId, values: { secret: 3 } })
     expect((await valuesOf(first)).get('secret')).toBe('1')
   })
 
-  it('needs a player: keys of clients and operators, and no credentials, are 401 (decisions 1)', async () => {
+  it('is 401 with SDK keys, with platform keys and without credentials (decisions 1)', async () => {
     for (const path of [SET, GET, LIST, DELETE]) {
       for (const headers of [
         {},
@@ -175,7 +175,7 @@ describe('player storage (decisions 7)', () => {
     }
   })
 
-  it('gives every value back byte for byte, five thousand random ones (spec 2.3, spec 8)', async () => {
+  it('returns five thousand random values byte for byte (spec 2.3, spec 8)', async () => {
     const player = await game.player()
     await fc.assert(
       fc.asyncProperty(
@@ -194,7 +194,7 @@ describe('player storage (decisions 7)', () => {
     )
   })
 
-  it('takes every key for a key, five hundred random ones', async () => {
+  it('stores, reads and deletes random keys', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), { maxLength: 50, size: 'max' }),
@@ -235,7 +235,7 @@ describe('player storage (decisions 7)', () => {
       '%',
       '_',
     ],
-  ])('takes the key %j for a key', async (key) => {
+  ])('stores, reads and deletes the key %j', async (key) => {
     const player = await game.player()
     const values = object([
       [key, '{"a":1}'],
@@ -255,7 +255,7 @@ describe('player storage (decisions 7)', () => {
     expect(await keysOf(player)).toEqual(['1x', '2'])
   })
 
-  it('takes keys and lists of keys by what they say, not by how they are written', async () => {
+  it('treats a key the same with and without JSON escapes', async () => {
     const player = await game.player()
     await set(player, '{"\\u0061":1,"b":2,"\\ud83d\\ude00":3,"dup":4,"du\\u0070":5}')
     expect(await storedOf(player)).toEqual(
@@ -277,14 +277,14 @@ describe('player storage (decisions 7)', () => {
     expect(await keysOf(player)).toEqual(['a', 'b', '😀'])
   })
 
-  it('gives values of integer-like keys whole and apart', async () => {
+  it('keeps integer-like keys apart', async () => {
     const player = await game.player()
     const entries: Entry[] = ['10', '9', '01', '4294967296', '-0', '1e3', '0'].map((key, index) => [key, `[${index}]`])
     await set(player, object(entries))
     expect(await valuesOf(player)).toEqual(new Map(entries))
   })
 
-  it('tells when a key was last written, of each key by itself', async () => {
+  it('has the time of the last write of each key', async () => {
     const player = await game.player()
     const read = async (): Promise<Map<string, number>> => {
       const { data } = await player.graphql('{ me { storage { key updatedAt } } }')
@@ -294,7 +294,7 @@ describe('player storage (decisions 7)', () => {
     }
     await set(player, '{"a":1,"b":1}')
     const before = await read()
-    // Back by an hour, so that no clock needs to move on meanwhile.
+    // An hour earlier, so that the test does not wait for the clock.
     await game.app.pool.query(
       "UPDATE player_storage SET updated_at = updated_at - interval '1 hour' WHERE player_id = $1",
       [player.playerId],
@@ -347,7 +347,7 @@ describe('the limits of storage (spec 8)', () => {
     ['1,001 members of 1,000 names', numbered(1000).replace('{', '{"k7":0,'), 204],
     ['100,000 keys', object(times(100_000, (index) => [index.toString(36), '1'] as const)), 400],
   ]
-  it.each(limits)('%s', async (_what, values, status) => {
+  it.each(limits)('apply to %s', async (_what, values, status) => {
     const player = await game.player()
     const answer = await set(player, values)
     expect(answer.status).toBe(status)
@@ -360,7 +360,7 @@ describe('the limits of storage (spec 8)', () => {
     expect(answer.body.details).toHaveLength(1)
     const [name = ''] = members(values).keys()
     const [{ path, message }] = answer.body.details
-    // Very long keys are named by their beginning, in whole characters.
+    // Very long keys are cut at a whole character.
     const expected = members(values).size > 1000 ? 'values' : `values.${name}`
     expect(expected.startsWith(path) && path.length >= Math.min(expected.length, 128)).toBe(true)
     expect(path.isWellFormed()).toBe(true)
@@ -368,7 +368,7 @@ describe('the limits of storage (spec 8)', () => {
     expect(await storedOf(player)).toEqual(new Map())
   })
 
-  it('name keys in whole characters, however long they are', async () => {
+  it('name long keys cut at a whole character', async () => {
     const player = await game.player()
     const answer = await set(player, object([[`k${'😀'.repeat(200)}`, '1']]))
     expect([answer.status, answer.body.details.length]).toEqual([400, 1])
@@ -397,7 +397,7 @@ describe('the limits of storage (spec 8)', () => {
     )
   })
 
-  it('count the keys that there will be: at a thousand all may be overwritten, and one more is too many', async () => {
+  it('count the keys after the merge: with a thousand keys, all can be overwritten and none added', async () => {
     const player = await game.player()
     await set(player, numbered(1000))
     expect((await set(player, '{"k0":"again"}')).status).toBe(204)
@@ -415,7 +415,7 @@ describe('the limits of storage (spec 8)', () => {
     expect((await storedOf(player)).size).toBe(1000)
   })
 
-  it('hold to the very key on the way to a thousand', async () => {
+  it('allow exactly ten more keys with 990', async () => {
     const player = await game.player()
     await set(player, numbered(990))
     expect((await set(player, numbered(11, 'more'))).status).toBe(400)
@@ -424,7 +424,7 @@ describe('the limits of storage (spec 8)', () => {
     expect((await storedOf(player)).size).toBe(1000)
   })
 
-  it('hold when twenty calls of ten new keys each race for the last ten places, on two instances', async () => {
+  it('hold when twenty calls with ten new keys each race for the last ten keys on two instances', async () => {
     for (const _ of times(5, (round) => round)) {
       const player = await game.player()
       await set(player, numbered(990))
@@ -439,13 +439,13 @@ describe('the limits of storage (spec 8)', () => {
       expect(statuses.filter((status) => status === 400)).toHaveLength(19)
       const keys = [...(await storedOf(player)).keys()]
       expect(keys).toHaveLength(1000)
-      // The ten are of one call.
+      // All ten are from one call.
       const raced = keys.filter((key) => key.startsWith('race'))
       expect(new Set(raced.map((key) => key.split('-')[0])).size).toBe(1)
     }
   })
 
-  it('are never passed while sets and deletes race at a thousand keys', async () => {
+  it('are never exceeded while sets and deletes race at a thousand keys', async () => {
     const player = await game.player()
     await set(player, numbered(1000))
     const statuses = await Promise.all(
@@ -463,7 +463,7 @@ describe('the limits of storage (spec 8)', () => {
     expect(stored.size).toBeLessThanOrEqual(1000)
   })
 
-  it('bound what one answer carries: more than 16 MiB is asked for in parts', async () => {
+  it('refuse a read of more than 16 MiB, and allow it in parts', async () => {
     const player = await game.player()
     const long = text(65_000, 'x')
     for (const part of times(20, (index) => index)) {
@@ -497,7 +497,7 @@ async function pagesOf(player: TestPlayer, first?: number, between?: (page: List
 }
 
 describe('the list of keys (decisions 11.8)', () => {
-  it('has each key with the size of its value in UTF-8, in the order of bytes', async () => {
+  it('has each key with the UTF-8 size of its value, sorted by bytes', async () => {
     const player = await game.player()
     expect((await player.post(LIST, {})).text).toBe('{"keys":[],"next":null}')
     const values: Entry[] = [
@@ -505,7 +505,7 @@ describe('the list of keys (decisions 11.8)', () => {
       ['Z', '"é"'],
       ['a', '[ 1,  2 ]'],
       ['é', '"😀"'],
-      // As UTF-16 the first of these two comes after the second.
+      // In UTF-16, the first of these two sorts after the second.
       ['￮', 'null'],
       ['😀', '"\\u0041"'],
       ['10', '{}'],
@@ -525,7 +525,7 @@ describe('the list of keys (decisions 11.8)', () => {
     expect((await player.post(LIST, { first: 4 })).body.next).toBe(expected[3]?.key)
   })
 
-  it('ends with a null, also where the last page is full', async () => {
+  it('ends with a null cursor, also when the last page is full', async () => {
     const player = await game.player()
     await set(player, numbered(6))
     expect((await pagesOf(player, 3)).map(({ length }) => length)).toEqual([3, 3])
@@ -535,7 +535,7 @@ describe('the list of keys (decisions 11.8)', () => {
     expect((await player.post(LIST, { after: '􏿿' })).body).toEqual({ keys: [], next: null })
   })
 
-  it('lets a storage be read that is more than one answer carries, each page by one call', async () => {
+  it('lets a client read a storage that is too large for one answer, page by page', async () => {
     const player = await game.player()
     const long = `"${'x'.repeat(65_000)}"`
     for (const part of times(20, (index) => index)) {
@@ -555,7 +555,7 @@ describe('the list of keys (decisions 11.8)', () => {
     expect(found).toEqual(await storedOf(player))
   })
 
-  it('of a thousand keys takes five pages, and each key is in one', async () => {
+  it('of a thousand keys has five pages, with each key once', async () => {
     const player = await game.player()
     await set(player, numbered(1000))
     const pages = await pagesOf(player)
@@ -564,14 +564,14 @@ describe('the list of keys (decisions 11.8)', () => {
     expect(keys).toEqual([...(await storedOf(player)).keys()].sort(byBytes))
   })
 
-  it('has what stays just once, whatever is written and removed between two pages', async () => {
+  it('has each kept key once while others are written and deleted between pages', async () => {
     const player = await game.player()
     await set(player, object(times(40, (index) => [`stays${index}`, '1'] as const)))
     await set(player, object(times(40, (index) => [`goes${index}`, '1'] as const)))
     let round = 0
     const pages = await pagesOf(player, 7, async (page) => {
       round += 1
-      // The very key that the next page begins after is among those that go.
+      // The deleted keys include the last key of the page, after which the next page begins.
       const going = page.map(({ key }) => key).filter((key) => key.startsWith('goes'))
       await player.post(DELETE, { keys: [...going, `goes${39 - round}`] })
       await set(
@@ -586,7 +586,7 @@ describe('the list of keys (decisions 11.8)', () => {
     expect(stays.map(({ key }) => key)).toEqual(times(40, (index) => `stays${index}`).sort(byBytes))
   })
 
-  it("is a player's own; operators see any player's in GraphQL", async () => {
+  it('has the keys of the caller only; operators read the keys of any player in GraphQL', async () => {
     const [first, other] = [await game.player(), await game.player()]
     await set(first, '{"mine":1}')
     expect((await other.post(LIST, { playerId: first.playerId })).body).toEqual({ keys: [], next: null })
@@ -603,7 +603,7 @@ describe('the list of keys (decisions 11.8)', () => {
     expect(banned.data.player.storageKeys.edges).toEqual([{ node: { key: 'mine' } }])
   })
 
-  it('is the same in GraphQL, page by page, for any keys', async () => {
+  it('is the same in GraphQL for random keys and page sizes', async () => {
     const asked = `query ($first: Int, $after: String) { me { storageKeys(first: $first, after: $after) {
       edges { cursor node { key bytes } } pageInfo { hasNextPage endCursor } } } }`
     await fc.assert(
@@ -634,8 +634,8 @@ describe('the list of keys (decisions 11.8)', () => {
   })
 })
 
-describe('calls that race (decisions 7)', () => {
-  it('leave the whole value of one of them, fifty at once on two instances', async () => {
+describe('racing storage calls (decisions 7)', () => {
+  it('leave the whole value of one call when fifty race on two instances', async () => {
     const player = await game.player()
     const values = times(50, (index) => JSON.stringify({ n: index, filler: String(index).repeat(1000) }))
     const statuses = await Promise.all(
@@ -649,7 +649,7 @@ describe('calls that race (decisions 7)', () => {
     expect(values).toContain((await valuesOf(player)).get('k'))
   })
 
-  it('set and delete one after the other, in some order, a hundred times', async () => {
+  it('take effect one after the other when a set and a delete race, in a hundred rounds', async () => {
     const player = await game.player()
     for (const round of times(100, (index) => index)) {
       const removed = '{"keys":["a","b","c"]}'
@@ -665,7 +665,7 @@ describe('calls that race (decisions 7)', () => {
     }
   })
 
-  it('are read whole: never one key of before with one of after', async () => {
+  it('are read as a whole: never one old value with one new value', async () => {
     const player = await game.player()
     await set(player, '{"a":-1,"b":-1}')
     await Promise.all(
@@ -681,12 +681,12 @@ describe('calls that race (decisions 7)', () => {
     )
   })
 
-  it('of different players do not wait for each other to fail', async () => {
+  it('succeed when other calls of the same group are refused', async () => {
     const players = await Promise.all(times(20, () => game.player()))
     const answers = await Promise.all(
       players.flatMap((player, index) => [
         set(player, `{"mine":${index}}`),
-        // Refused, in the same group as those that are not.
+        // Refused, in the same group as the valid calls.
         set(player, index % 2 === 0 ? '{"":1}' : numbered(1001)),
       ]),
     )
@@ -696,7 +696,7 @@ describe('calls that race (decisions 7)', () => {
   })
 })
 
-describe('requests that make no sense (decisions 2)', () => {
+describe('invalid storage requests (decisions 2)', () => {
   it.each([
     [SET, '{}', ['values']],
     [SET, '{"values":null}', ['values']],
@@ -737,7 +737,7 @@ describe('requests that make no sense (decisions 2)', () => {
     [DELETE, '{"keys":["a\\u0000"]}', ['keys[0]']],
     [DELETE, '{"keys":[null]}', ['keys[0]']],
     [DELETE, `{"keys":${JSON.stringify(times(1001, String))}}`, ['keys']],
-  ])('%s with %.60s', async (path, body, paths) => {
+  ])('are refused and change nothing: %s with %.60s', async (path, body, paths) => {
     const player = await game.player()
     await set(player, '{"a":"kept"}')
     const answer = await player.post(path, body)
@@ -746,7 +746,7 @@ describe('requests that make no sense (decisions 2)', () => {
     expect(await storedOf(player)).toEqual(new Map([['a', '"kept"']]))
   })
 
-  it('refuses bytes that are no UTF-8, and bodies over 1 MiB', async () => {
+  it('are 400 for bytes that are not UTF-8, and 413 for bodies over 1 MiB', async () => {
     const player = await game.player()
     const latin = new Uint8Array(Buffer.from('{"values":{"a":"é"}}', 'latin1'))
     expect((await player.post(SET, latin)).status).toBe(400)
@@ -754,7 +754,7 @@ describe('requests that make no sense (decisions 2)', () => {
     expect((await player.post(SET, '{"values":{"a":1}}'.padEnd(MIB))).status).toBe(204)
   })
 
-  it('takes what nests as deep as a body may', async () => {
+  it('begin at 65 levels of nesting', async () => {
     const player = await game.player()
     const deep = `${'['.repeat(62)}${']'.repeat(62)}`
     expect((await set(player, `{"deep":${deep}}`)).status).toBe(204)
@@ -764,7 +764,7 @@ describe('requests that make no sense (decisions 2)', () => {
     expect(data.me.storage).toEqual([{ value: deep }])
   })
 
-  it('takes a thousand keys to read and to delete', async () => {
+  it('do not include reads and deletes of a thousand keys', async () => {
     const player = await game.player()
     await set(player, numbered(1000))
     const keys = times(1000, (index) => `k${index}`)
@@ -799,7 +799,7 @@ describe('storage in GraphQL (decisions 9)', () => {
     return new Map(data.me.storage.map(({ key, value }: { key: string; value: string }) => [key, value]))
   }
 
-  it('is the same storage: text stays to the byte, objects are taken as they are read', async () => {
+  it('stores JSON text byte for byte, and objects and literals as JSON', async () => {
     const player = await game.player()
     const { data } = await setIn(player, ' {"big": 12345678901234567890, "n": 1.0, "text":"\\u0041\\/" , "n":1.50}\n')
     expect(data.setStorage.storage).toEqual([
@@ -829,7 +829,7 @@ describe('storage in GraphQL (decisions 9)', () => {
     expect((await valuesOf(player, ['n'])).size).toBe(0)
   })
 
-  it('gives what REST took, and takes what REST gives, byte for byte, five hundred values', async () => {
+  it('stores and returns the same bytes as REST for five hundred values', async () => {
     const [rest, graphql] = [await game.player(), await game.player()]
     await fc.assert(
       fc.asyncProperty(fc.array(jsonText, { minLength: 100, maxLength: 100, size: 'max' }), async (values) => {
@@ -845,24 +845,24 @@ describe('storage in GraphQL (decisions 9)', () => {
 
   const long = 'k'.repeat(129)
   it.each([
-    ['nothing', '{}'],
+    ['an empty object', '{}'],
     ['an empty key', '{"":1,"a":2}'],
     ['a long key', object([[long, '1']])],
     ['a long key of emoji', object([[`k${'😀'.repeat(128)}`, '1']])],
     ['a long value', object([['k', `"${'x'.repeat(65_535)}"`]])],
     ['too many keys', numbered(1001)],
-    ['all of that', numbered(1000).replace('{', `{"":1,${JSON.stringify(long)}:1,`)],
+    ['an empty key, a long key and too many keys', numbered(1000).replace('{', `{"":1,${JSON.stringify(long)}:1,`)],
     ['a key with NUL', '{"a\\u0000":1}'],
     ['a lone surrogate', '{"\\ud800":1}'],
     ['__proto__', '{"__proto__":{"a":1}}'],
-  ])('refuses what REST refuses, in the same words: %s', async (_what, values) => {
+  ])('answers as REST does to %s', async (_what, values) => {
     const [rest, graphql] = [await game.player(), await game.player()]
     const expected = restOutcome(await set(rest, values))
     expect(graphqlOutcome(await setIn(graphql, values))).toEqual(expected)
     expect(await storedOf(graphql)).toEqual(await storedOf(rest))
   })
 
-  it('refuses what is no object and what are no keys, and nothing is written', async () => {
+  it('refuses values that are not an object and invalid lists of keys, and writes nothing', async () => {
     const player = await game.player()
     for (const wrong of ['[]', '"x"', '{', '', 'null', 5, [], null, true, '{"a":1}{}', '{"a":\u00a01}', '\ufeff{}'])
       expect((await setIn(player, wrong)).errors?.[0]?.extensions.code, String(wrong)).toBe('INVALID_REQUEST')
@@ -875,7 +875,7 @@ describe('storage in GraphQL (decisions 9)', () => {
     expect(await storedOf(player)).toEqual(new Map())
   })
 
-  it('comes to the same outcomes and the same storage after any sequence of calls', async () => {
+  it('has the same outcomes and the same storage as REST after random calls', async () => {
     const key = fc.constantFrom('a', 'b', 'c', '1', '0', '__proto__', '😀', '', long, 'a\0')
     const keys = fc.array(key, { maxLength: 4 })
     const call = fc.oneof(
@@ -911,7 +911,7 @@ describe('storage in GraphQL (decisions 9)', () => {
     )
   })
 
-  it('counts the same keys: REST and GraphQL race for the last ten places', async () => {
+  it('shares the limit of keys with REST when both race for the last ten keys', async () => {
     const player = await game.player()
     await set(player, numbered(990))
     const outcomes = await Promise.all(
@@ -928,7 +928,7 @@ describe('storage in GraphQL (decisions 9)', () => {
     expect((await storedOf(player)).size).toBe(1000)
   })
 
-  it('and REST are refused to players that are banned or deleted, from the very next call on (decisions 1)', async () => {
+  it('is refused to banned and deleted players from the next call on, as REST is (decisions 1)', async () => {
     for (const status of ['banned', 'deleted']) {
       const player = await game.player()
       await set(player, '{"a":1}')

@@ -10,7 +10,7 @@ let webhook: Webhook
 let admin: Operator
 let viewer: Operator
 let operator: Operator
-/** An admin of a project with no environment at all. */
+/** An admin of a project without environments. */
 let stranger: Operator
 
 beforeAll(async () => {
@@ -50,8 +50,8 @@ const PROJECT =
 
 const codeOf = ({ errors }: GraphqlAnswer): string => errors?.[0]?.extensions.code ?? 'ok'
 
-describe('project and environments', () => {
-  it('are those of the key, with its environments by name and its keys by role, and of no other project', async () => {
+describe('the queries project and environments', () => {
+  it('answer the project of the key only, with its environments by name and its key counts by role', async () => {
     const { data } = await game.graphql(viewer.key, PROJECT)
     expect(data.project).toMatchObject({ projectId: game.projectId, createdAt: expect.stringMatching(/^20.*Z$/) })
     expect(data.environments.map(({ name }: { name: string }) => name)).toEqual(
@@ -73,7 +73,7 @@ describe('project and environments', () => {
     ])
   })
 
-  it('count keys that are good, not those that are revoked', async () => {
+  it('count valid keys and not revoked ones', async () => {
     const counts = async () => {
       const { project } = (await game.graphql(admin.key, PROJECT)).data
       const { sdkKeys } = project.environments.find(({ name }: { name: string }) => name === 'staging')
@@ -96,7 +96,7 @@ describe('project and environments', () => {
 })
 
 describe('createEnvironment', () => {
-  it('makes an environment and one audit row, in one', async () => {
+  it('creates an environment and one audit row', async () => {
     const name = fresh()
     const { data } = await create(name, { reason: 'for the "beta" 💎' })
     const { environment } = data.createEnvironment
@@ -113,7 +113,7 @@ describe('createEnvironment', () => {
     ])
   })
 
-  it('makes one that can be used at once: keys, providers, scenarios, logins, events', async () => {
+  it('creates one that works at once: keys, providers, scenarios, logins, events', async () => {
     const name = fresh()
     await create(name)
     const { data } = await game.graphql(
@@ -145,7 +145,7 @@ describe('createEnvironment', () => {
     await events.close()
   })
 
-  it('of one name at once, twenty times, makes one and says of each other that it exists', async () => {
+  it('creates one environment when twenty concurrent calls have one name, and refuses the others', async () => {
     const name = fresh()
     const answers = await Promise.all(times(20, () => create(name)))
     expect(answers.map(codeOf).sort()).toEqual([...times(19, () => 'ENVIRONMENT_ALREADY_EXISTS'), 'ok'])
@@ -158,12 +158,12 @@ describe('createEnvironment', () => {
     expect(await auditRows(game.app.pool, game.projectId, name)).toHaveLength(1)
   })
 
-  it('takes in one project the name that another has', async () => {
+  it('accepts a name that another project uses', async () => {
     expect(codeOf(await create('production'))).toBe('ENVIRONMENT_ALREADY_EXISTS')
     expect(codeOf(await create('production', { key: stranger.key }))).toBe('ok')
   })
 
-  it('names every fault of its input, and then makes nothing', async () => {
+  it('reports every fault of its input, and accepts names of 1 to 32 characters', async () => {
     for (const name of ['', 'Beta', '-beta', '_x', 'a b', 'a'.repeat(33), 'é', 'a\0b', '\ud800', 'a\n']) {
       const { errors } = await create(name, { reason: '' })
       const details = errors?.[0]?.extensions.details as { path: string }[]
@@ -177,7 +177,7 @@ describe('createEnvironment', () => {
     expect(codeOf(await create('0'))).toBe('ok')
   })
 
-  it('is for admins; whoever else tries changes nothing, and is in the audit log', async () => {
+  it('needs the admin role, and audits refused attempts', async () => {
     const name = fresh()
     const player = await game.player()
     for (const key of [viewer.key, operator.key, player.token])
@@ -189,7 +189,7 @@ describe('createEnvironment', () => {
     expect(codeOf(await create(name))).toBe('ok')
   })
 
-  it('makes up to a hundred of a project, whatever comes at once', async () => {
+  it('creates at most a hundred environments of a project, also in concurrent calls', async () => {
     const { projectId } = await createProject(game.app.pool, {
       name: 'Full',
       environments: times(95, (at) => `e${at}`),
@@ -201,7 +201,7 @@ describe('createEnvironment', () => {
 })
 
 describe('renameProject', () => {
-  it('gives the project another name, with what it was before in the audit log', async () => {
+  it('renames only the project of the key, and audits the previous name', async () => {
     const before = (await game.graphql(admin.key, PROJECT)).data.project.name
     const { data } = await rename('Ünïcøde 💎')
     expect(data.renameProject.project).toEqual({ projectId: game.projectId, name: 'Ünïcøde 💎' })
@@ -214,7 +214,7 @@ describe('renameProject', () => {
     expect((await game.graphql(stranger.key, PROJECT)).data.project.name).toBe('Other')
   })
 
-  it('refuses names that cannot be, and callers that may not', async () => {
+  it('refuses invalid names, viewers and operators', async () => {
     const name = (await game.graphql(admin.key, PROJECT)).data.project.name
     for (const bad of ['', 'x'.repeat(129), '\0', '\ud800']) expect(codeOf(await rename(bad))).toBe('INVALID_REQUEST')
     for (const { key } of [viewer, operator]) expect(codeOf(await rename('mine', { key }))).toBe('FORBIDDEN')

@@ -7,7 +7,7 @@ import { type Game, generateKeys, type Instance, startGame, startInstance, times
 import { type Hit, type Operator, type Respond, signatureOf, startOperator } from '../support/operator.ts'
 import { until } from '../support/until.ts'
 
-// How the secret of a provider is replaced without a login that is refused for it. docs/webhook.md tells studios.
+// How the secret of a provider is replaced without refused logins. docs/webhook.md describes it for studios.
 
 const ROTATE = `mutation ($input: RotateProviderSecretInput!) { rotateProviderSecret(input: $input) {
   secret provider { name enabled url hasSecret updatedAt replacedSecretsExpireAt } } }`
@@ -62,7 +62,7 @@ async function loginAt(baseUrl: string, name = 'default'): Promise<number> {
   return status
 }
 
-/** Logs in and gives what the endpoint received. */
+/** Logs in and returns the request that the endpoint received. */
 async function hitOf(baseUrl = game.baseUrl, name = 'default'): Promise<Hit> {
   expect(await loginAt(baseUrl, name)).toBe(200)
   const hit = operator.hits.at(-1)
@@ -70,13 +70,13 @@ async function hitOf(baseUrl = game.baseUrl, name = 'default'): Promise<Hit> {
   return hit
 }
 
-/** `webhook-signature` with these secrets, none of them of the form `whsec_…`. */
+/** A signature of `webhook-signature` by a secret that does not have the form `whsec_…`. */
 function standardSignature({ headers, body }: Hit, secret: string): string {
   const signed = createHmac('sha256', secret).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`)
   return `v1,${signed.update(body).digest('base64')}`
 }
 
-/** Signed by these alone: `X-Signature` with the first, `webhook-signature` with each, in this order. */
+/** Expects `X-Signature` by the first secret, and `webhook-signature` by exactly these, in this order. */
 function expectSigned(hit: Hit, ...secrets: string[]): void {
   expect(hit.headers['x-signature']).toBe(signatureOf(secrets[0] ?? '', hit.body))
   expect(hit.headers['webhook-signature']).toBe(secrets.map((secret) => standardSignature(hit, secret)).join(' '))
@@ -92,7 +92,7 @@ const verifiesStandard = ({ headers, body }: Hit, secret: string): boolean =>
     signature: headers['webhook-signature'],
   })
 
-/** Lets time pass for all secrets that were replaced, as the database tells it. */
+/** Moves the expiry of all replaced secrets, as if this time had passed. */
 const pass = (interval: string) => sql(`UPDATE replaced_secrets SET expires_at = expires_at - interval '${interval}'`)
 
 async function expiries(): Promise<number[]> {
@@ -102,7 +102,7 @@ async function expiries(): Promise<number[]> {
 }
 
 describe('replacing the secret of a provider', () => {
-  it('counts for the very next login on every instance: the new signs, and for the overlap the old beside it', async () => {
+  it('applies to the next login on every instance, and the old secret also signs during the overlap', async () => {
     for (const round of times(20, (index) => index)) {
       const [current, fresh] = [round === 0 ? 'one' : `secret ${round - 1}`, `secret ${round}`]
       await rotate({ secret: fresh, overlapSeconds: 60 })
@@ -117,7 +117,7 @@ describe('replacing the secret of a provider', () => {
     expectSigned(await hitOf(game.baseUrl, 'other'), 'the other')
   })
 
-  it('makes a secret when none is given, shows it once, and keeps it nowhere else', async () => {
+  it('generates a secret when none is given, shows it once and stores no plain text', async () => {
     const { secret, provider: shown } = await rotate()
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     expect(shown).toMatchObject({ name: 'default', enabled: true, url: operator.url, hasSecret: true })
@@ -137,7 +137,7 @@ describe('replacing the secret of a provider', () => {
     }
   })
 
-  it('ends the overlap when it was told to, by the clock of the database, and erases the secret', async () => {
+  it('ends each overlap at its own time, and then the old secret can be purged', async () => {
     await rotate({ secret: 'two', overlapSeconds: 3600 })
     await rotate({ name: 'other', secret: 'another', overlapSeconds: 7200 })
     await pass('59 minutes')
@@ -150,7 +150,7 @@ describe('replacing the secret of a provider', () => {
     expectSigned(await hitOf(game.baseUrl, 'other'), 'another', 'the other')
   })
 
-  it('ends it by itself', async () => {
+  it('ends an overlap of one second in real time', async () => {
     await rotate({ secret: 'two', overlapSeconds: 1 })
     await until('the new secret signs alone', async () => {
       const { headers } = await hitOf()
@@ -159,7 +159,7 @@ describe('replacing the secret of a provider', () => {
     expectSigned(await hitOf(second.baseUrl), 'two')
   })
 
-  it('lasts a day unless said otherwise, and tells when it ends', async () => {
+  it('has an overlap of one day by default, and shows its end', async () => {
     const { provider: shown } = await rotate({ secret: 'two' })
     const [at = 0] = await expiries()
     expect(Math.abs(at - Date.now() - DAY_MS)).toBeLessThan(60_000)
@@ -168,13 +168,13 @@ describe('replacing the secret of a provider', () => {
     expect(other.replacedSecretsExpireAt).toEqual([])
   })
 
-  it('without an overlap is a change at once', async () => {
+  it('applies at once without an overlap', async () => {
     await rotate({ secret: 'two', overlapSeconds: 0 })
     expectSigned(await hitOf(), 'two')
     expect(await sql('SELECT * FROM replaced_secrets')).toEqual([])
   })
 
-  it('refuses no login of an endpoint that verifies webhook-signature and learns the new secret during the overlap', async () => {
+  it('refuses no login when an endpoint that verifies webhook-signature switches during the overlap', async () => {
     let secret = 'one'
     const answer: Respond = (hit, response) =>
       void response.writeHead(verifiesStandard(hit, secret) ? 200 : 401).end('{"subject":"ada"}')
@@ -191,7 +191,7 @@ describe('replacing the secret of a provider', () => {
     expect(new Set(statuses)).toEqual(new Set([200]))
   })
 
-  it('refuses no login of an endpoint that verifies X-Signature and took both secrets before', async () => {
+  it('refuses no login when an endpoint verifies X-Signature with both secrets', async () => {
     operator.answer((hit, response) => {
       const isSigned = ['one', 'two'].some((secret) => verifiesX(hit, secret))
       response.writeHead(isSigned ? 200 : 401).end('{"subject":"ada"}')
@@ -211,7 +211,7 @@ describe('replacing the secret of a provider', () => {
     expectSigned(operator.hits[0] as Hit, 'two', 'one')
   })
 
-  it('is not seen over REST, whose contract knows none of it', async () => {
+  it('is not visible over REST, where an answer that is written back keeps the overlap', async () => {
     const path = `/platform/v1/projects/${game.projectId}/auth-providers?environment=production`
     const headers = { authorization: `Bearer ${game.platformKey}` }
     await rotate({ secret: 'two' })
@@ -224,8 +224,8 @@ describe('replacing the secret of a provider', () => {
   })
 })
 
-describe('replacing it again during an overlap', () => {
-  it('keeps to what was told: each secret signs until its own time is over', async () => {
+describe('replacing a secret again during an overlap', () => {
+  it('lets each old secret sign until its own overlap ends', async () => {
     await rotate({ secret: 'two', overlapSeconds: 3600 })
     await rotate({ secret: 'three', overlapSeconds: 7200 })
     await rotate({ secret: 'four', overlapSeconds: 60 })
@@ -239,7 +239,7 @@ describe('replacing it again during an overlap', () => {
     expectSigned(await hitOf(), 'four')
   })
 
-  it('is refused while five secrets sign, and changes nothing; at once it can always be', async () => {
+  it('is refused and changes nothing while five secrets sign, except without an overlap', async () => {
     for (const secret of ['two', 'three', 'four', 'five']) expect((await rotate({ secret })).code).toBeUndefined()
     expect((await rotate({ secret: 'six' })).code).toBe('TOO_MANY_SECRETS')
     expectSigned(await hitOf(), 'five', 'four', 'three', 'two', 'one')
@@ -249,19 +249,19 @@ describe('replacing it again during an overlap', () => {
     expect(await expiries()).toEqual([])
   })
 
-  it('is done once however often it is sent: an answer that was lost may be asked for again', async () => {
+  it('is done once when the same secret is sent again, as after a lost answer', async () => {
     const first = await rotate({ secret: 'two' })
     const again = await rotate({ secret: 'two', overlapSeconds: 60 })
     expect(again).toEqual(first)
     expectSigned(await hitOf(), 'two', 'one')
     expect(await auditRows()).toHaveLength(1)
-    // A made secret that nobody saw does no harm either: the one that the endpoint has still signs.
+    // A generated secret whose answer is lost is harmless, too: the secret of the endpoint still signs.
     await rotate()
     await rotate({ secret: 'three' })
     expect(verifiesStandard(await hitOf(), 'one')).toBe(true)
   })
 
-  it('can go back: the old secret is current again, and signs once', async () => {
+  it('can restore the old secret, which then signs once', async () => {
     await rotate({ secret: 'two' })
     await rotate({ secret: 'one' })
     expectSigned(await hitOf(), 'one', 'two')
@@ -274,7 +274,7 @@ describe('replacing it again during an overlap', () => {
     expect((await auditRows()).map(({ after }) => JSON.parse(after).secretChanged)).toEqual([true, false])
   })
 
-  it('on two instances at once is done one after the other, each with its audit row', async () => {
+  it('is done one after the other in concurrent calls on two instances, each with its audit row', async () => {
     for (const _ of times(5, (index) => index)) {
       await rotate({ secret: 'start', overlapSeconds: 0 })
       await sql('TRUNCATE audit_log')
@@ -294,7 +294,7 @@ describe('replacing it again during an overlap', () => {
 })
 
 describe('setting providers during an overlap', () => {
-  it('ends it when it changes the secret: that is a change at once (spec 4.3)', async () => {
+  it('ends the overlap of a secret that it changes (spec 4.3)', async () => {
     await rotate({ secret: 'two' })
     await rotate({ name: 'other', secret: 'another' })
     await game.setProviders({ default: provider('three'), other: { enabled: true, url: operator.url } })
@@ -304,7 +304,7 @@ describe('setting providers during an overlap', () => {
     expect(JSON.parse(row?.after).custom.default).toMatchObject({ secretChanged: true, replacedSecretsExpireAt: [] })
   })
 
-  it('leaves it alone when the secret is the same, or not sent', async () => {
+  it('keeps the overlap when the secret is the same or not sent', async () => {
     await rotate({ secret: 'two' })
     const before = await expiries()
     for (const sent of [{ secret: 'two' }, {}, { secret: null }]) {
@@ -314,7 +314,7 @@ describe('setting providers during an overlap', () => {
     expect(await expiries()).toEqual(before)
   })
 
-  it('and removing one forgets its secrets, also for another of that name', async () => {
+  it('erases the old secrets of a provider that it removes, also for a later one of that name', async () => {
     await rotate({ secret: 'two' })
     await game.setProviders({})
     expect(await sql('SELECT * FROM replaced_secrets')).toEqual([])
@@ -323,8 +323,8 @@ describe('setting providers during an overlap', () => {
   })
 })
 
-describe('secrets that were replaced', () => {
-  it('are encrypted, each for its own place: none can be swapped for another, nor with the current one', async () => {
+describe('replaced secrets', () => {
+  it('are encrypted for their own place: they cannot be swapped with one another or with the current one', async () => {
     await rotate({ secret: 'two' })
     await rotate({ secret: 'three' })
     const stored = await sql('SELECT secret FROM replaced_secrets ORDER BY id')
@@ -334,7 +334,7 @@ describe('secrets that were replaced', () => {
       { secret: string },
     ]
 
-    // What does not open signs nothing; the current one goes on.
+    // A secret that does not decrypt signs nothing. The current one still signs.
     for (const [put, instead] of [
       [older, newer],
       [newer, current],
@@ -350,12 +350,12 @@ describe('secrets that were replaced', () => {
     }
     await sql("UPDATE auth_providers SET secret = $1 WHERE name = 'default'", [newer])
     expect(await loginAt(game.baseUrl)).toBe(503)
-    // A new one mends it; what cannot be opened cannot be kept.
+    // A new secret repairs the provider. The secret that does not decrypt is dropped.
     await rotate({ secret: 'four' })
     expectSigned(await hitOf(), 'four', 'two', 'one')
   })
 
-  it('are gone for an instance without their key, which signs with what it can open', async () => {
+  it('do not sign on an instance without their key, which a new secret repairs', async () => {
     const fresh = generateSecretsKey()
     await rotate({ secret: 'two' })
     const { baseUrl, stop } = await startInstance(game.databaseUrl, { ...keys, SECRETS_KEYS: JSON.stringify([fresh]) })
@@ -369,28 +369,28 @@ describe('secrets that were replaced', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a rotation request', () => {
   it.each([
     [{ environment: '', name: '', reason: '' }, ['environment', 'name', 'reason']],
     [{ name: 'x'.repeat(33), reason: 'x'.repeat(501) }, ['name', 'reason']],
     [{ secret: '', overlapSeconds: -1 }, ['secret', 'overlapSeconds']],
     [{ secret: 'x'.repeat(513), overlapSeconds: 2_592_001 }, ['secret', 'overlapSeconds']],
     [{ secret: 'a\0b' }, ['secret']],
-  ])('%j, with every fault at once', async (input, paths) => {
+  ])('is refused with every fault named: %j', async (input, paths) => {
     const { code, details } = await rotate(input)
     expect(code).toBe('INVALID_REQUEST')
     expect(details.map(({ path }: { path: string }) => path)).toEqual(paths)
     expectSigned(await hitOf(), 'one')
   })
 
-  it('a provider that is not there, in an environment or at all', async () => {
+  it('is refused for an unknown provider or environment', async () => {
     for (const name of ['nobody', 'google', 'Bad name']) expect((await rotate({ name })).code).toBe('NOT_FOUND')
     expect((await rotate({ environment: 'staging' })).code).toBe('NOT_FOUND')
     expect((await rotate({ environment: 'nowhere' })).code).toBe('ENVIRONMENT_NOT_FOUND')
     expect(await auditRows()).toEqual([])
   })
 
-  it('whoever is no admin; who tries is in the audit log', async () => {
+  it('needs the admin role, and refused attempts are audited', async () => {
     for (const credentials of [await game.key('viewer'), await game.key('operator'), (await game.player()).token]) {
       expect((await rotate({ secret: 'two' }, credentials)).code).toBe('FORBIDDEN')
     }
@@ -402,7 +402,7 @@ describe('what is refused', () => {
 })
 
 describe('the audit log', () => {
-  it('has a row for each change of a secret: who, what, where and why, never the secret', async () => {
+  it('has a row for each rotation with actor, action, target and reason, and without the secret', async () => {
     await rotate({ secret: 'tell nobody' })
     const [row] = await auditRows()
     expect(row).toMatchObject({

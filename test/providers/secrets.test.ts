@@ -9,9 +9,9 @@ const context: SecretContext = { projectId: 'p', environmentId: 'e', kind: 'cust
 const secrets = createSecrets([oldKey])
 const BASE64URL = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
 
-// Every code point but lone surrogates, which no secret has: also NUL, emoji and unassigned ones.
+// Every code point except lone surrogates, which no secret has. Includes NUL, emoji and unassigned ones.
 const plainText = fc.string({ unit: 'binary', maxLength: 600 })
-// Texts that look like the seams between the parts of a place, if these were just put behind one another.
+// Texts that would be ambiguous if the parts of a place were only concatenated.
 const part = fc.oneof(fc.string({ unit: fc.constantFrom('a', '"', ',', '.', '/', '\0'), maxLength: 4 }), plainText)
 const place: fc.Arbitrary<SecretContext> = fc.record({
   projectId: part,
@@ -30,7 +30,7 @@ function messageOf(open: () => string): string {
 }
 
 describe('a sealed secret (decisions 6)', () => {
-  it('opens as it was, whatever it was and wherever', () => {
+  it('opens to the same text, for any text and place', () => {
     fc.assert(
       fc.property(plainText, place, (plain, where) => {
         expect(secrets.open(secrets.seal(plain, where), where)).toBe(plain)
@@ -40,13 +40,13 @@ describe('a sealed secret (decisions 6)', () => {
   })
 
   it.each(['', 'x', 'x'.repeat(512), '😀'.repeat(512), 'a\0b', ' spaces ', 'v1.a.b.c'])(
-    'of the text %j opens',
+    'opens to the text %j',
     (plain) => {
       expect(secrets.open(secrets.seal(plain, context), context)).toBe(plain)
     },
   )
 
-  it('is of the form that is documented, and tells nothing', () => {
+  it('has the documented form and does not contain the secret', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 8, maxLength: 600 }), (plain) => {
         const sealed = secrets.seal(plain, context)
@@ -57,18 +57,18 @@ describe('a sealed secret (decisions 6)', () => {
     )
   })
 
-  it('is another one each time, down to its iv, a thousand times', () => {
+  it('has a new iv and ciphertext each time, a thousand times', () => {
     const seals = times(1000, () => secrets.seal('hunter2', context).split('.'))
     expect(new Set(seals.map(([, , iv]) => iv)).size).toBe(1000)
     expect(new Set(seals.map(([, , , text]) => text)).size).toBe(1000)
   })
 })
 
-describe('a secret that was tampered with does not open', () => {
+describe('a sealed secret that was tampered with', () => {
   const sealed = secrets.seal('hunter2', context)
   const [version = '', kid = '', iv = '', text = ''] = sealed.split('.')
 
-  it('after any other character at any place', () => {
+  it('does not open with any character replaced', () => {
     for (let at = 0; at < sealed.length; at += 1) {
       for (const other of [...BASE64URL, '.', '=', '+', '/', ' ', '\n']) {
         if (other === sealed[at]) continue
@@ -80,7 +80,7 @@ describe('a secret that was tampered with does not open', () => {
     }
   })
 
-  it('with a character more or less at any place', () => {
+  it('does not open with a character added or removed anywhere', () => {
     for (let at = 0; at <= sealed.length; at += 1) {
       for (const more of ['A', '_', '.', '=', ' ', '\n', '\0']) {
         expect(() => secrets.open(sealed.slice(0, at) + more + sealed.slice(at), context), `${at}: ${more}`).toThrow()
@@ -90,7 +90,7 @@ describe('a secret that was tampered with does not open', () => {
     }
   })
 
-  it('after the flip of any bit of its iv, its ciphertext and its tag', () => {
+  it('does not open with any bit of its iv, ciphertext or tag flipped', () => {
     for (const [index, bytes] of [Buffer.from(iv, 'base64url'), Buffer.from(text, 'base64url')].entries()) {
       for (let bit = 0; bit < bytes.length * 8; bit += 1) {
         const flipped = Buffer.from(bytes)
@@ -101,7 +101,7 @@ describe('a secret that was tampered with does not open', () => {
     }
   })
 
-  it('with parts of another one, with a tag cut short, or without one', () => {
+  it('does not open with parts of another one, or with a short or missing tag', () => {
     const [, , otherIv = '', otherText = ''] = secrets.seal('hunter2', context).split('.')
     const bytes = Buffer.from(text, 'base64url')
     for (const parts of [
@@ -117,7 +117,7 @@ describe('a secret that was tampered with does not open', () => {
     }
   })
 
-  it('nor does what was never one', () => {
+  it('does not open when it was never sealed', () => {
     for (const never of [
       '',
       'v1',
@@ -138,8 +138,8 @@ describe('a secret that was tampered with does not open', () => {
   })
 })
 
-describe('a sealed secret opens in its own place only', () => {
-  it('by project, environment, kind and name', () => {
+describe('the place of a sealed secret', () => {
+  it('must match in project, environment, kind and name', () => {
     const sealed = secrets.seal('hunter2', context)
     for (const change of [
       { projectId: 'q' },
@@ -154,7 +154,7 @@ describe('a sealed secret opens in its own place only', () => {
     }
   })
 
-  it('whatever the two places are', () => {
+  it('must match, for any two places', () => {
     fc.assert(
       fc.property(place, place, (sealedAt, openedAt) => {
         fc.pre(JSON.stringify(sealedAt) !== JSON.stringify(openedAt))
@@ -165,7 +165,7 @@ describe('a sealed secret opens in its own place only', () => {
     )
   })
 
-  it('also when a place is another one with its seams moved', () => {
+  it('must match part by part, not as joined text', () => {
     const sealed = secrets.seal('hunter2', { ...context, projectId: 'ab', environmentId: 'c' })
     expect(() => secrets.open(sealed, { ...context, projectId: 'a', environmentId: 'bc' })).toThrow()
     expect(() => secrets.open(sealed, { ...context, projectId: 'ab","c', environmentId: '' })).toThrow()
@@ -173,7 +173,7 @@ describe('a sealed secret opens in its own place only', () => {
 })
 
 describe('keys (decisions 6)', () => {
-  it('stay good behind a new one, which then seals; without their own key secrets are closed', () => {
+  it('open their secrets behind a new first key, which seals, but not once they are removed', () => {
     const sealed = secrets.seal('hunter2', context)
     const rotated = createSecrets([newKey, oldKey])
     expect(rotated.open(sealed, context)).toBe('hunter2')
@@ -184,18 +184,18 @@ describe('keys (decisions 6)', () => {
     expect(() => secrets.open(fresh, context)).toThrow()
   })
 
-  it('are more than their name: another key under the same kid opens nothing', () => {
+  it('are not identified by the kid alone: another key with the same kid opens nothing', () => {
     const sealed = secrets.seal('hunter2', context)
     expect(() => createSecrets([{ kid: oldKey.kid, key: newKey.key }]).open(sealed, context)).toThrow()
     for (const kid of ['__proto__', 'constructor', 'toString', newKey.kid])
       expect(() => secrets.open(sealed.replace(oldKey.kid, kid), context), kid).toThrow()
   })
 
-  it('are needed', () => {
+  it('are required', () => {
     expect(() => createSecrets([])).toThrow()
   })
 
-  it('are made as the configuration takes them, each another one', () => {
+  it('are generated in the form that the configuration accepts, each one different', () => {
     const keys = times(100, generateSecretsKey)
     expect(new Set(keys.map(({ kid }) => kid)).size).toBe(100)
     expect(new Set(keys.map(({ key }) => key)).size).toBe(100)
@@ -206,7 +206,7 @@ describe('keys (decisions 6)', () => {
     expect(readConfig({ SECRETS_KEYS: JSON.stringify(keys) }).secretsKeys).toEqual(keys)
   })
 
-  it('and secrets are in no message of what fails', () => {
+  it('do not appear in error messages, nor do secrets', () => {
     const sealed = secrets.seal('hunter2', context)
     const messages = [
       messageOf(() => secrets.open(sealed, { ...context, name: 'other' })),

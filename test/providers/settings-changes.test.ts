@@ -34,7 +34,7 @@ afterAll(stopSettings)
 beforeEach(startOperators)
 afterEach(stopOperators)
 
-/** Runs an instance with other keys for as long as `use` takes. */
+/** Runs an instance with these keys while `use` runs. */
 async function withKeys<T>(keys: readonly SecretsKey[], use: (baseUrl: string) => Promise<T>): Promise<T> {
   const { baseUrl, stop } = await startLogged(keys)
   try {
@@ -52,8 +52,8 @@ async function loginAt(baseUrl: string, body: object, sdkKey = game.sdkKey) {
   return { status: response.status, error: JSON.parse(text).error as string | undefined, text }
 }
 
-describe('a change', () => {
-  it('counts for the very next login on another instance, a hundred times of a hundred (spec 4.3)', async () => {
+describe('a change of provider settings', () => {
+  it('applies to the next login on another instance, in a hundred rounds (spec 4.3)', async () => {
     for (const index of times(100, (round) => round)) {
       const secret = `secret number ${index}`
       expect((await put(custom({ default: provider({ secret }) }))).status).toBe(200)
@@ -64,7 +64,7 @@ describe('a change', () => {
     expect(lines.join('')).not.toContain('secret number')
   })
 
-  it('of the flag, the URL or the map counts for the very next login on both instances (spec 5)', async () => {
+  it('of the flag, the URL or the map applies to the next login on both instances (spec 5)', async () => {
     const moved = await startOperator()
     const login = async (name: string) =>
       Promise.all(
@@ -98,7 +98,7 @@ describe('a change', () => {
     }
   })
 
-  it('never reaches a URL with the secret of another, however many logins are under way', async () => {
+  it('never sends a login to one URL with the secret of another, while many logins are under way', async () => {
     const others = await startOperator()
     const sides = [
       [operator, 'the first secret'],
@@ -123,7 +123,7 @@ describe('a change', () => {
     }
   })
 
-  it('leaves one audit row with who, what and where; no change leaves none', async () => {
+  it('writes one audit row with actor, action and target, and none when nothing changes', async () => {
     await put(custom({ default: provider() }))
     await put(custom({ default: provider() }))
     await put(blocks({}))
@@ -167,7 +167,7 @@ describe('a change', () => {
     for (const secret of [operator.secret, 'another one']) expect(JSON.stringify(rows)).not.toContain(secret)
   })
 
-  it('of a secret of google or apple is in the audit log, but not the secret', async () => {
+  it('of a secret of google is audited, without the secret', async () => {
     await put(rawBlocks({ google: '{"clientId":"a","clientSecret":"hidden-1"}' }))
     await put(rawBlocks({ google: '{"clientId":"a","clientSecret":"hidden-2"}' }))
     await put(rawBlocks({ google: '{"clientId":"b","clientSecret":"hidden-3"}' }))
@@ -177,7 +177,7 @@ describe('a change', () => {
     expect(JSON.stringify(rows)).not.toContain('hidden')
   })
 
-  it('and its audit row are written together or not at all', async () => {
+  it('is rolled back when its audit row cannot be written', async () => {
     await put(custom({ default: provider() }))
     const before = await get()
     await sql('ALTER TABLE audit_log ADD CONSTRAINT nothing_more CHECK (false) NOT VALID')
@@ -191,7 +191,7 @@ describe('a change', () => {
     expect(await auditRows()).toHaveLength(1)
   })
 
-  it('of the same thing twice at once is one change, twenty times', async () => {
+  it('that is sent three times at once is one change, in twenty rounds', async () => {
     for (const round of times(20, (index) => index)) {
       const body = custom({ default: provider({ secret: `round ${round}` }) })
       const answers = await Promise.all([put(body), putAt(second.baseUrl, body), put(body)])
@@ -204,7 +204,7 @@ describe('a change', () => {
 describe('secrets at rest (decisions 6)', () => {
   const stored = () => sql('SELECT name, secret, settings FROM auth_providers')
 
-  it('are encrypted, those of google and apple too', async () => {
+  it('are encrypted, for custom providers and for apple', async () => {
     await put(blocks({ custom: { default: provider() }, apple: { teamId: 't', privateKey: 'apple-private' } }))
     const text = JSON.stringify(await stored())
     for (const secret of [operator.secret, 'apple-private']) {
@@ -215,7 +215,7 @@ describe('secrets at rest (decisions 6)', () => {
       expect(secret).toMatch(new RegExp(`^v1\\.${secretsKey.kid}\\.[\\w-]{16}\\.[\\w-]+$`))
   })
 
-  it('are sealed anew for each provider and each time, though the secret is one', async () => {
+  it('are encrypted differently for each provider with the same secret', async () => {
     const body = custom(Object.fromEntries(times(20, (index) => [`p${index}`, provider()])))
     await put(body)
     const before = (await stored()).map(({ secret }) => secret)
@@ -225,14 +225,14 @@ describe('secrets at rest (decisions 6)', () => {
 
   const OF = 'SELECT secret FROM auth_providers WHERE'
   it.each([
-    ['under another name', 'moved', "UPDATE auth_providers SET name = 'moved' WHERE name = 'default'"],
-    ['of another provider', 'default', `UPDATE auth_providers SET secret = (${OF} name = 'other')`],
-    ['of the block of google', 'default', `UPDATE auth_providers SET secret = (${OF} kind = 'google')`],
-    ['that was cut', 'default', 'UPDATE auth_providers SET secret = left(secret, -1)'],
-    ['that is plain text', 'default', "UPDATE auth_providers SET secret = 'hunter2'"],
-    ['that is empty', 'default', "UPDATE auth_providers SET secret = ''"],
-    ['that is gone', 'default', 'UPDATE auth_providers SET secret = NULL'],
-  ])('do not open %s: the provider is one that does not answer, and signs nothing', async (_what, name, tamper) => {
+    ['moved to another name', 'moved', "UPDATE auth_providers SET name = 'moved' WHERE name = 'default'"],
+    ['replaced by that of another provider', 'default', `UPDATE auth_providers SET secret = (${OF} name = 'other')`],
+    ['replaced by the block of google', 'default', `UPDATE auth_providers SET secret = (${OF} kind = 'google')`],
+    ['truncated', 'default', 'UPDATE auth_providers SET secret = left(secret, -1)'],
+    ['replaced by plain text', 'default', "UPDATE auth_providers SET secret = 'hunter2'"],
+    ['replaced by an empty text', 'default', "UPDATE auth_providers SET secret = ''"],
+    ['removed', 'default', 'UPDATE auth_providers SET secret = NULL'],
+  ])('do not decrypt when %s: logins are unavailable and nothing is sent', async (_what, name, tamper) => {
     await put(
       blocks({
         custom: { default: provider(), other: provider({ secret: 'another' }) },
@@ -258,7 +258,7 @@ describe('secrets at rest (decisions 6)', () => {
     expectSignedWith(operator.secret, operator.hits[0])
   })
 
-  it('do not open in another environment, nor in another project', async () => {
+  it('do not decrypt in another environment or project', async () => {
     await put(custom({ default: provider() }))
     await sql('UPDATE auth_providers SET environment_id = $1', [game.stagingId])
     const answer = await loginAt(second.baseUrl, { customData: { player: 'ada' } }, game.stagingSdkKey)
@@ -281,7 +281,7 @@ describe('secrets at rest (decisions 6)', () => {
     expect(operator.hits).toHaveLength(2)
   })
 
-  it('stay readable under a new key in front, which then seals; without their own key a login is no 500', async () => {
+  it('decrypt behind a new first key, and without their key a login is unavailable', async () => {
     await put(custom({ default: provider(), other: provider() }))
     const fresh = generateSecretsKey()
     const login = { customData: { player: 'ada' } }
@@ -289,7 +289,7 @@ describe('secrets at rest (decisions 6)', () => {
     await withKeys([fresh, secretsKey], async (baseUrl) => {
       expect((await loginAt(baseUrl, login)).status).toBe(200)
       expectSignedWith(operator.secret, operator.hits[0])
-      // Kept secrets stay under their key; those that are sent come under the new one, and nothing has changed.
+      // A kept secret stays under its key. One that is sent is sealed with the new key, which is no change.
       const response = await putAt(
         baseUrl,
         custom({ default: { enabled: true, url: operator.url }, other: provider() }),
@@ -316,7 +316,7 @@ describe('secrets at rest (decisions 6)', () => {
     expect(lines.join('')).not.toContain(operator.secret)
   })
 
-  it('are in no log, no answer, no metric and no table, whatever happens to them', async () => {
+  it('appear in no log, answer, metric or table, whether requests succeed or fail', async () => {
     const secrets = times(12, (index) => `tell-nobody-${index}-`.padEnd(40, 'x'))
     const [first = '', next = '', faulty = '', wrong = '', google = '', apple = '', ...others] = secrets
     const [unread = '', nowhere = '', player = '', graphql = '', failed = '', viewer = ''] = others
@@ -339,7 +339,7 @@ describe('secrets at rest (decisions 6)', () => {
     const TEST = `mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) {
       status error attempts { status error } } }`
     try {
-      // What succeeds.
+      // Requests that succeed.
       const settings = blocks({
         custom: { default: provider({ secret: first }) },
         google: { clientSecret: google },
@@ -370,7 +370,7 @@ describe('secrets at rest (decisions 6)', () => {
         authProviders: `{"custom":{"a":{"secret":"${graphql}"}`,
         reason: 'x',
       })
-      // What fails on either side of the service.
+      // Failures of the webhook and of the database.
       for (const code of [401, 302, 500]) {
         operator.answer(status(code))
         expect(await login()).not.toBe(200)

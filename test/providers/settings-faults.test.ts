@@ -30,7 +30,7 @@ afterEach(stopOperators)
 
 const pathsOf = ({ body }: Answer): string[] => body.details.map(({ path: at }: { path: string }) => at)
 
-describe('what is refused (decisions 6)', () => {
+describe('a PUT of provider settings (decisions 6)', () => {
   const NAME_RULE = "a provider's name must match ^[a-z0-9][a-z0-9_-]{0,31}$ and not be google, apple, device"
   const NO_URL = 'must be an absolute http or https URL'
   const CREDENTIALS = 'must not contain credentials'
@@ -41,7 +41,7 @@ describe('what is refused (decisions 6)', () => {
   const refused = (rows: [value: unknown, message: string][]): [title: string, value: unknown, message: string][] =>
     rows.map(([value, message]) => [...titled(value), message])
 
-  /** Nothing was written by a request that was refused. */
+  /** A refused request writes nothing. */
   afterEach(async () => {
     expect(await sql('SELECT * FROM auth_providers')).toEqual([])
     expect(await auditRows()).toEqual([])
@@ -50,7 +50,7 @@ describe('what is refused (decisions 6)', () => {
   it.each([
     ...['google', 'apple', 'device', 'Default', '-x', '_x', '', 'a'.repeat(33), 'ä', 'а', '😀', 'a.b', 'a b', ' a'],
     ...['a\n', 'a\0', '\ud800', '__proto__', 'toString', 'custom:a', 'a/b', '１'],
-  ])('the name %j, naming the rule', async (name) => {
+  ])('is refused with the name %j, and names the rule', async (name) => {
     const answer = await put(`{"environment":"production","authProviders":{"custom":{${JSON.stringify(name)}:
       {"enabled":true,"url":"https://a.example","secret":"s"}}}}`)
     expect([answer.status, answer.body.error, answer.body.details]).toEqual([
@@ -108,7 +108,7 @@ describe('what is refused (decisions 6)', () => {
       [null, 'is required'],
       [undefined, 'is required'],
     ]),
-  )('the URL %s', async (_title, url, message) => {
+  )('is refused with the URL %s', async (_title, url, message) => {
     const answer = await put(custom({ default: provider({ url }) }))
     expect([answer.status, answer.body.details]).toEqual([400, [{ path: 'authProviders.custom.default.url', message }]])
   })
@@ -127,7 +127,7 @@ describe('what is refused (decisions 6)', () => {
       [null, 'is required while none is stored'],
       [undefined, 'is required while none is stored'],
     ]),
-  )('the secret %s', async (_title, secret, message) => {
+  )('is refused with the secret %s', async (_title, secret, message) => {
     const answer = await put(custom({ default: provider({ secret }) }))
     const details = [{ path: 'authProviders.custom.default.secret', message }]
     expect([answer.status, answer.body.details]).toEqual([400, details])
@@ -139,7 +139,7 @@ describe('what is refused (decisions 6)', () => {
     [[], 'must be true or false'],
     [null, 'is required'],
     [undefined, 'is required'],
-  ])('enabled: %j', async (enabled, message) => {
+  ])('is refused with %j for enabled', async (enabled, message) => {
     const answer = await put(custom({ default: provider({ enabled }) }))
     const details = [{ path: 'authProviders.custom.default.enabled', message }]
     expect([answer.status, answer.body.details]).toEqual([400, details])
@@ -165,30 +165,30 @@ describe('what is refused (decisions 6)', () => {
     ['', ['']],
     ['{"environment":"production","authProviders":{}', ['']],
     [`{"environment":"production","authProviders":${'{"a":'.repeat(64)}1${'}'.repeat(64)}}`, ['']],
-  ])('the body %s', async (body, paths) => {
+  ])('is refused with the body %s', async (body, paths) => {
     const answer = await put(body)
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
     expect(pathsOf(answer)).toEqual(paths)
   })
 
-  it('bodies over 1 MiB', async () => {
+  it('is refused over 1 MiB and accepted up to it', async () => {
     const body = rawBlocks({ google: '{}' })
     expect((await put(body.padEnd(MIB + 1))).status).toBe(413)
     expect((await put(rawBlocks({}).padEnd(MIB))).status).toBe(200)
   })
 
-  it('an environment that is not there, and only then', async () => {
+  it('is refused with 404 for an unknown environment, as a GET is, and with 400 before that for a fault', async () => {
     const unknown = await put(custom({}, 'nowhere'))
     expect([unknown.status, unknown.body.error]).toEqual([404, 'environment not found'])
     expect((await get('?environment=nowhere')).body.error).toBe('environment not found')
     expect((await put(custom({ Bad: {} }, 'nowhere'))).status).toBe(400)
-    // Another project's is not there either.
+    // An environment of another project is unknown as well.
     await createProject(game.app.pool, { name: 'Other', environments: ['elsewhere'] })
     expect((await put(custom({}, 'elsewhere'))).body.error).toBe('environment not found')
     expect((await get('?environment=elsewhere')).body.error).toBe('environment not found')
   })
 
-  it('so many faults that no answer could carry them, without a 500', async () => {
+  it('is refused with 400 even when it has 90,000 faults', async () => {
     const names = times(90_000, (index) => `"${index.toString(36)}.":1`)
     const answer = await put(`{"environment":"production","authProviders":{"custom":{${names}}}}`)
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
@@ -196,8 +196,8 @@ describe('what is refused (decisions 6)', () => {
   })
 })
 
-describe('how much there may be', () => {
-  it('is five hundred custom providers', async () => {
+describe('the size of provider settings', () => {
+  it('is limited to five hundred custom providers', async () => {
     const all = (count: number) => custom(Object.fromEntries(times(count, (index) => [`p${index}`, provider()])))
     const tooMany = await put(all(501))
     expect([tooMany.status, tooMany.body.details]).toEqual([
@@ -209,7 +209,7 @@ describe('how much there may be', () => {
     expect([taken.status, namesOf(taken).length]).toEqual([200, 500])
   })
 
-  it('is 16 KiB of google and apple each, with the secrets that stay', async () => {
+  it('is limited to 16 KiB each for google and apple, including secrets that stay stored', async () => {
     const block = (name: string, bytes: number): string => {
       const empty = `{"${name}":"é"}`
       return empty.replace('é', `é${'x'.repeat(bytes - Buffer.byteLength(empty))}`)
@@ -230,8 +230,8 @@ describe('how much there may be', () => {
   })
 })
 
-describe('every fault at once (decisions 2)', () => {
-  it('of all parts and all providers, and nothing is written', async () => {
+describe('the faults of a PUT (decisions 2)', () => {
+  it('are all reported, for every block and provider, and nothing is written', async () => {
     await put(custom({ kept: provider() }))
     const answer = await put({
       environment: 'production',
@@ -260,7 +260,7 @@ describe('every fault at once (decisions 2)', () => {
     expect((await game.login({ player: 'ada' }, { provider: 'kept' })).status).toBe(200)
   })
 
-  it('of the environment, too', async () => {
+  it('include those of the environment', async () => {
     const answer = await put({ environment: 5, authProviders: { custom: { Bad: provider() }, apple: 'x' } })
     expect(answer.status).toBe(400)
     expect(pathsOf(answer).sort()).toEqual(['authProviders.apple', 'authProviders.custom.Bad', 'environment'])
@@ -272,16 +272,16 @@ describe('every fault at once (decisions 2)', () => {
     ['no flag and no secret', { url: 'https://a.example' }, ['enabled', 'secret']],
     ['a wrong URL and no secret', { enabled: true, url: 'ftp://x' }, ['url', 'secret']],
     ['all three wrong', { enabled: 1, url: 1, secret: 1 }, ['enabled', 'url', 'secret']],
-    ['nothing', {}, ['enabled', 'url', 'secret']],
-  ])('of one provider: %s', async (_what, settings, names) => {
+    ['no settings', {}, ['enabled', 'url', 'secret']],
+  ])('are all reported for one provider: %s', async (_what, settings, names) => {
     const answer = await put(custom({ a: settings }))
     expect(answer.status).toBe(400)
     expect(pathsOf(answer).sort()).toEqual(names.map((name) => `authProviders.custom.a.${name}`).sort())
   })
 })
 
-describe('who may call (decisions 1)', () => {
-  it('viewers read, admins write, players and clients do neither', async () => {
+describe('access to provider settings (decisions 1)', () => {
+  it('lets every role read and admins write, and refuses players and clients', async () => {
     const player = await game.player()
     for (const [credentials, read, written] of [
       [await game.key('viewer'), 200, 403],
@@ -307,7 +307,7 @@ describe('who may call (decisions 1)', () => {
     }
   })
 
-  it('nobody calls for another project, and who may not is told before anything is read', async () => {
+  it('is forbidden for another project, and is checked before the body is read', async () => {
     const other = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
     for (const projectId of [other.projectId, '00000000-0000-0000-0000-000000000000', 'x', "'"]) {
       const elsewhere = path().replace(game.projectId, projectId)
@@ -325,7 +325,7 @@ describe('who may call (decisions 1)', () => {
     expect(await sql('SELECT * FROM auth_providers')).toEqual([])
   })
 
-  it('a key that was revoked does neither, from the very next call on', async () => {
+  it('ends with the next call after the revocation of a key', async () => {
     const key = await game.key('admin')
     expect((await put(custom({ a: provider() }), bearer(key))).status).toBe(200)
     const [{ actor }] = (await auditRows()) as [{ actor: string }]

@@ -16,7 +16,7 @@ export let game: Game
 export let operator: Operator
 /** A second instance on the same database. */
 export let second: Instance
-/** All that was logged by the instances that `startLogged` made. */
+/** All log lines of the instances that `startLogged` started. */
 export const lines: string[] = []
 
 export async function startSettings(): Promise<void> {
@@ -38,7 +38,7 @@ export async function stopOperators(): Promise<void> {
   await operator?.close()
 }
 
-/** An instance on the same database, which writes down all that it logs. */
+/** An instance on the same database that logs to `lines`. */
 export function startLogged(keys: readonly SecretsKey[]): Promise<Instance> {
   const env = { TOKEN_KEYS: JSON.stringify([tokenKey]), SECRETS_KEYS: JSON.stringify(keys) }
   return startInstance(game.databaseUrl, env, pino({ level: 'trace' }, { write: (line) => void lines.push(line) }))
@@ -57,12 +57,12 @@ export const get = (query = '?environment=production', headers = bearer(game.pla
 export const provider = (more: object = {}) => ({ enabled: true, url: operator.url, secret: operator.secret, ...more })
 export const blocks = (authProviders: object, environment = 'production') => ({ environment, authProviders })
 export const custom = (providers: object, environment = 'production') => blocks({ custom: providers }, environment)
-/** The same with the texts of `google` and `apple` as they stand. */
+/** The body of a PUT with the JSON text of each block, unchanged. */
 export const rawBlocks = (texts: Record<string, string>): string =>
   `{"environment":"production","authProviders":{${Object.entries(texts).map(([kind, text]) => `"${kind}":${text}`)}}}`
 export const namesOf = ({ body }: Answer): string[] => Object.keys(body.authProviders.custom).sort()
 
-/** A value as a test's title shows it, however long it is. */
+/** A value, and a short form of it for the title of a test. */
 export const titled = <T>(value: T): [title: string, value: T] => {
   const text = JSON.stringify(value) ?? 'absent'
   return [text.length > 60 ? `${text.slice(0, 50)}… (${text.length})` : text, value]
@@ -72,7 +72,7 @@ export function expectSignedWith(secret: string, hit: Hit | undefined): void {
   expect(hit?.headers['x-signature']).toBe(signatureOf(secret, hit?.body ?? Buffer.of()))
 }
 
-/** The stored settings of a block, decrypted as their row. */
+/** The stored settings of a block, decrypted. */
 export async function opened(kind: string): Promise<Map<string, string>> {
   const [row] = await sql('SELECT * FROM auth_providers WHERE kind = $1 AND environment_id = $2', [
     kind,

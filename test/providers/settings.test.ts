@@ -29,13 +29,13 @@ afterAll(stopSettings)
 beforeEach(startOperators)
 afterEach(stopOperators)
 
-/** The text of a part of the `authProviders` that were answered, as it came. */
+/** The raw text of one block of the answered `authProviders`. */
 const textOf = ({ text }: Answer, kind: string): string | undefined =>
   members(members(text).get('authProviders') ?? '{}').get(kind)
 const updatedAt = ({ body }: Answer, name: string): string => body.authProviders.custom[name].updatedAt
 
 describe('provider settings (spec 4.3, decisions 6)', () => {
-  it('answer as documented, without any secret, one environment and all of them by name', async () => {
+  it('are answered as documented, without secrets, for one environment or all of them by name', async () => {
     const nothing = { custom: {}, google: null, apple: null }
     expect((await get('')).body).toEqual({
       environments: ['production', 'staging'].map((environment) => ({ environment, authProviders: nothing })),
@@ -72,7 +72,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
     }
   })
 
-  it('keep the parts that are absent, and replace those that are there', async () => {
+  it('keep absent blocks and replace present ones', async () => {
     await put(blocks({ custom: { a: provider(), b: provider() }, apple: { id: 1 } }))
     const answer = await put(custom({ b: { enabled: false, url: operator.url }, c: provider() }))
     expect(namesOf(answer)).toEqual(['b', 'c'])
@@ -87,7 +87,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
     expect(none.body.authProviders).toEqual({ custom: {}, google: { id: 2 }, apple: { id: 1 } })
   })
 
-  it("are an environment's own", async () => {
+  it('are separate for each environment', async () => {
     await put(custom({ a: provider() }))
     await put(custom({ b: provider({ secret: 'of staging' }) }, 'staging'))
     await put(custom({}, 'staging'))
@@ -96,7 +96,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
     expect((await put(custom({ a: { enabled: true, url: operator.url } }, 'staging'))).status).toBe(400)
   })
 
-  it('take the last of duplicate members, names with escapes, and no unknown member', async () => {
+  it('take the last of duplicate members, decode escaped names and ignore unknown members', async () => {
     const answer = await put(
       `{"environment":"staging","environment":"production","more":1,"authProviders":{"custom":{"gone":{}},"custom":{
         "a":{"enabled":1},"\\u0061":{"enabled":false,"enabled":true,"url":"https://a.example","secret":"s","role":[]}}}}`,
@@ -112,7 +112,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
   })
 
   it.each(['a', '0', '42', 'default', 'studio_a-1', 'a-', 'a_', 'constructor', 'valueof', 'a'.repeat(32)])(
-    'take the name %j, and log in with it (spec 2.3)',
+    'accept the name %j, and logins can use it (spec 2.3)',
     async (name) => {
       expect(namesOf(await put(custom({ [name]: provider() })))).toEqual([name])
       expect((await game.login({ player: 'ada' }, { provider: name })).status).toBe(200)
@@ -132,13 +132,13 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
       `https://a.example/${'a'.repeat(2030)}`,
       `https://a.example/${'😀'.repeat(2030)}`,
     ].map(titled),
-  )('take the URL %s and give it back as it is', async (_title, url) => {
+  )('accept the URL %s and return it unchanged', async (_title, url) => {
     const answer = await put(custom({ a: provider({ url }) }))
     expect([answer.status, answer.body.authProviders.custom.a.url]).toEqual([200, url])
   })
 
   it.each(['s', ' spaces ', 'x'.repeat(512), '😀'.repeat(512), 'é"\\\n'].map(titled))(
-    'take the secret %s, whose bytes in UTF-8 then sign (spec 4.4)',
+    'accept the secret %s, and its UTF-8 bytes sign requests (spec 4.4)',
     async (_title, secret) => {
       expect((await put(custom({ default: provider({ secret }) }))).status).toBe(200)
       expect((await game.login({ player: 'ada' })).status).toBe(200)
@@ -146,7 +146,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
     },
   )
 
-  it('are the same after what was read is written again, secrets and all, in every environment', async () => {
+  it('do not change, with their secrets, when an answer is written back in every environment', async () => {
     await put(custom({ default: provider({ secret: 'of staging' }) }, 'staging'))
     const before = await put(
       blocks({
@@ -166,7 +166,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
     expectSignedWith(operator.secret, operator.hits[0])
   })
 
-  it('of a provider alone change its updatedAt, and only when there is a change', async () => {
+  it('change the updatedAt of a provider only when that provider changes', async () => {
     const first = await put(custom({ a: provider(), b: provider(), c: provider() }))
     const same = await put(custom({ a: provider(), b: provider(), c: { enabled: true, url: operator.url } }))
     expect(same.text).toBe(first.text)
@@ -179,7 +179,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
     expect(updatedAt(url, 'a') > updatedAt(later, 'a')).toBe(true)
   })
 
-  it('never mix: of two changes at once on two instances the whole map of one is left, fifty times', async () => {
+  it('end as the whole map of one call when two instances change them at once, in fifty rounds', async () => {
     for (const round of times(50, (index) => index)) {
       const maps = ['a', 'b'].map((letter) =>
         Object.fromEntries(times(5, (index) => [`${letter}${round}-${index}`, provider({ secret: letter })])),
@@ -204,7 +204,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
 })
 
 describe('google and apple (decisions 6)', () => {
-  it('are stored and returned as given: values to the letter, members in their order', async () => {
+  it('are returned as given: values unchanged, members in order', async () => {
     const google = '{"b":1.0,"2":[1,-0,1E+2],"1":12345678901234567890,"a":"\\u0061\\/","n":null,"__proto__":{"x":1}}'
     const answer = await put(rawBlocks({ google, apple: '{}' }))
     expect(answer.status).toBe(200)
@@ -214,7 +214,7 @@ describe('google and apple (decisions 6)', () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined()
   })
 
-  it('withhold members of these names, in any spelling and however deep', async () => {
+  it('withhold members with secret names, in any spelling and at any depth', async () => {
     const names = ['secret', 'client secret', 'private key', 'password', 'token', 'access token', 'refresh token']
     const hidden = [...names, 'API key', 'signing key'].flatMap((name) => {
       const words = name.toLowerCase().split(' ')
@@ -231,7 +231,7 @@ describe('google and apple (decisions 6)', () => {
     expect(JSON.stringify(await auditRows())).not.toContain('hidden')
   })
 
-  it('show what merely has such a word in its name', async () => {
+  it('show members whose names only contain such a word', async () => {
     const shown = ['keyId', 'key_id', 'tokenUri', 'publicKeyUrl', 'publicKey', 'key', 'keys', 'secrets', 'tokens']
     const more = ['passwordPolicy', 'secretName', 'tokenLifetime', 'client secret', 'se.cret', 'apiKeyHeader']
     const google = `{${[...shown, ...more].map((name) => `"${name}":"shown"`)}}`
@@ -241,7 +241,7 @@ describe('google and apple (decisions 6)', () => {
     expect(await opened('google')).toEqual(new Map([['keyId', '"new"']]))
   })
 
-  it('are removed by an explicit null, secrets and all; what is absent stays (decisions 6)', async () => {
+  it('are removed by an explicit null, with their secrets, and stay when absent (decisions 6)', async () => {
     const both = { google: '{"clientId":"a","clientSecret":"one"}', apple: '{"teamId":"t"}' }
     const custom = JSON.stringify({ a: provider() })
     const before = await put(rawBlocks({ ...both, custom }))
@@ -254,20 +254,20 @@ describe('google and apple (decisions 6)', () => {
     expect((await put(rawBlocks({ google: 'null' }))).text).toBe(left.text)
     expect(await auditRows()).toHaveLength(2)
 
-    // Nothing of before is kept for a block of the same name.
+    // A new block of the same name keeps nothing of the previous one.
     await put(rawBlocks({ google: '{"clientId":"b"}' }))
     expect(await opened('google')).toEqual(new Map([['clientId', '"b"']]))
     const none = await put(rawBlocks({ google: '{"x":1}', apple: 'null', 'go\\u006fgle': 'null', custom: 'null' }))
     expect(none.body.authProviders).toEqual({ custom: before.body.authProviders.custom, google: null, apple: null })
   })
 
-  it('stay when anything else of the request is refused', async () => {
+  it('stay when another part of the request is refused', async () => {
     await put(rawBlocks({ google: '{"x":1}' }))
     const answer = await put(rawBlocks({ google: 'null', apple: '[]', custom: '{"a":{}}' }))
     expect([answer.status, (await get()).body.authProviders.google]).toEqual([400, { x: 1 }])
   })
 
-  it('keep what is withheld unless it is sent again', async () => {
+  it('keep withheld members unless they are sent again', async () => {
     await put(rawBlocks({ google: '{"clientId":"a","clientSecret":"one","deep":{"apiKey":"two","x":1}}' }))
     await put(rawBlocks({ google: '{"clientId":"b","deep":{"x":2}}' }))
     const kept = await opened('google')
@@ -290,7 +290,7 @@ describe('google and apple (decisions 6)', () => {
     ['a duplicate member', '{"clientId":"b","clientSecret":"s","clientId":"a"}'],
     ['a deep secret in front', '{"clientId":"a","deep":{"token":"s","x":1}}'],
     ['a secret in a list', '{"list":[{"token":"s","x":1}]}'],
-  ])('do not change by being sent again, nor by what was read being sent: %s', async (_what, google) => {
+  ])('do not change when they, or their answer, are sent again: %s', async (_what, google) => {
     const first = await put(rawBlocks({ google }))
     const again = await put(rawBlocks({ google }))
     const readAgain = await put((await get()).text)
@@ -300,7 +300,7 @@ describe('google and apple (decisions 6)', () => {
   })
 })
 
-describe('settings in GraphQL are those of REST (decisions 9)', () => {
+describe('settings over GraphQL and REST (decisions 9)', () => {
   const SET = `mutation ($input: SetAuthProvidersInput!) { setAuthProviders(input: $input) {
     authProviders { environment custom { name enabled url hasSecret updatedAt } google apple } } }`
   const READ = '{ authProviders(environment: "production") { environment google apple custom { name enabled url } } }'
@@ -314,7 +314,7 @@ describe('settings in GraphQL are those of REST (decisions 9)', () => {
     ['no secret', '{"custom":{"a":{"enabled":true,"url":"https://a.example"}}}'],
     ['wrong types', '{"custom":{"a":{"enabled":1,"url":2,"secret":3}},"google":[],"apple":"x"}'],
     ['no map', '{"custom":[]}'],
-  ])('and so are the faults: %s', async (_what, authProviders) => {
+  ])('report the same faults: %s', async (_what, authProviders) => {
     const rest = await put(`{"environment":"production","authProviders":${authProviders}}`)
     const { errors } = await game.graphql(game.platformKey, SET, {
       input: { environment: 'production', authProviders, reason: 'x' },
@@ -324,7 +324,7 @@ describe('settings in GraphQL are those of REST (decisions 9)', () => {
     expect(await sql('SELECT * FROM auth_providers')).toEqual([])
   })
 
-  it('what one wrote the other reads, and secrets stay where they are', async () => {
+  it('are the same over both, without secrets', async () => {
     const authProviders = JSON.stringify({
       custom: { default: provider(), '42': provider() },
       google: { apiKey: 'k', n: 1 },
@@ -350,7 +350,7 @@ describe('settings in GraphQL are those of REST (decisions 9)', () => {
     expect(read.data.authProviders).toEqual([{ environment: 'production', custom: [], google: { n: 1 }, apple: null }])
   })
 
-  it('and an explicit null removes a block there, too: in a text, in a variable, in a literal', async () => {
+  it('lose a block by an explicit null in GraphQL: in a text, in a variable, in a literal', async () => {
     const input = (authProviders: unknown) => ({ input: { environment: 'production', authProviders, reason: 'x' } })
     for (const authProviders of ['{"google":null}', { google: null }]) {
       await put(rawBlocks({ google: '{"n":1}', apple: '{"n":2}' }))
@@ -366,7 +366,7 @@ describe('settings in GraphQL are those of REST (decisions 9)', () => {
     expect((await game.graphql(game.platformKey, SET, input({}))).data.setAuthProviders.authProviders.google).toBeNull()
   })
 
-  it('and so is who may call', async () => {
+  it('are readable to all roles and writable only to admins over GraphQL', async () => {
     const player = await game.player()
     const input = { ...custom({}), reason: 'x' }
     for (const [credentials, read, written] of [

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Buckets } from '../../src/rate-limits/rate-limits.ts'
 
 describe('a bucket', () => {
-  it('allows all calls of its limit at once, then one for each share of its time', () => {
+  it('allows its whole limit at once, then one call in each refill interval', () => {
     const buckets = new Buckets({ calls: 60, seconds: 60 })
     for (let call = 0; call < 60; call += 1) expect(buckets.take('ada', 0)).toBe(0)
     expect(buckets.take('ada', 0)).toBe(1000)
@@ -13,7 +13,7 @@ describe('a bucket', () => {
     expect(buckets.take('grace', 1000)).toBe(0)
   })
 
-  it('counts a call of more than one, and one of more than the limit as all of it', () => {
+  it('takes several calls at once, and at most the whole limit', () => {
     const buckets = new Buckets({ calls: 60, seconds: 60 })
     expect(buckets.take('ada', 0, 40)).toBe(0)
     expect(buckets.take('ada', 0, 30)).toBe(10_000)
@@ -22,7 +22,7 @@ describe('a bucket', () => {
     expect(buckets.take('grace', 0, 1_000)).toBe(60_000)
   })
 
-  it('never allows more than its limit and its refill, and the wait that it names is enough', () => {
+  it('never allows more than its limit plus its refill, and the wait that it answers is enough', () => {
     const limits = fc.record({ calls: fc.integer({ min: 1, max: 50 }), seconds: fc.integer({ min: 1, max: 100 }) })
     fc.assert(
       fc.property(limits, fc.array(fc.integer({ min: 0, max: 5_000 }), { maxLength: 200 }), (limit, pauses) => {
@@ -46,7 +46,7 @@ describe('a bucket', () => {
     )
   })
 
-  it('is forgotten after two generations of keys, so that a flood of keys has bounded memory', () => {
+  it('is dropped after two generations of keys, so that a flood of keys uses bounded memory', () => {
     const buckets = new Buckets({ calls: 1, seconds: 3_600 }, 1_000)
     for (let key = 0; key < 100_000; key += 1) buckets.take(`key ${key}`, 0)
     expect(buckets.size).toBeLessThanOrEqual(2_000)

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 const SUBSCRIBE = 'subscription { events(environment: "production") { cursor } }'
 
 describe('CONNECTION_LIMITS', () => {
-  it('keep their defaults but for those that are named', () => {
+  it('changes only the limits that it names', () => {
     expect(readConfig({ CONNECTION_LIMITS: 'sockets=5, connections = off' }).connectionLimits).toEqual({
       connections: null,
       sockets: 5,
@@ -21,7 +21,7 @@ describe('CONNECTION_LIMITS', () => {
     expect(Object.values(readConfig({ CONNECTION_LIMITS: 'off' }).connectionLimits)).toEqual([null, null, null, null])
   })
 
-  it('are refused with every fault', () => {
+  it('is refused with every fault', () => {
     expect(() => readConfig({ CONNECTION_LIMITS: 'sockets=1,sockets=2,streams=3,connections=0' })).toThrow(ConfigError)
     const faults: string[] = []
     readConnectionLimits('sockets=1,sockets=2,streams=3,connections=0', faults)
@@ -29,7 +29,7 @@ describe('CONNECTION_LIMITS', () => {
   })
 })
 
-it('a limit counts each holder by itself, counts off once, and forgets who has nothing open', () => {
+it('a limit counts each holder separately, releases once and forgets idle holders', () => {
   const refused: string[] = []
   const settings = { ...readConnectionLimits(null, []), sockets: 2 }
   const limits = new ConnectionLimits({ settings, onLimited: (name) => refused.push(name) })
@@ -54,7 +54,7 @@ async function start(limits: string, env: Record<string, string> = {}): Promise<
   key = await game.key('viewer')
 }
 
-/** A socket of an address; resolves once it is acknowledged or closed. */
+/** Opens a socket from an address. Resolves once the socket is acknowledged or closed. */
 async function openSocket(token: string, address = '198.51.100.1') {
   let closed: { code: number; reason: string } | undefined
   let socket: WebSocket | undefined
@@ -83,7 +83,7 @@ async function openSocket(token: string, address = '198.51.100.1') {
   return { client, isOpen, socket, closed: closed && { code: closed.code, reason: closed.reason } }
 }
 
-/** The first answer of a stream of server-sent events, and its end. */
+/** Opens a stream of server-sent events and reads its first answer. */
 async function openStream(token: string, address = '198.51.100.1') {
   const gone = new AbortController()
   const response = await fetch(`${game.baseUrl}/graphql`, {
@@ -110,13 +110,13 @@ async function openStream(token: string, address = '198.51.100.1') {
 const openSubscriptions = async () => Number(/^tierway_subscriptions (\d+)/m.exec(await metrics())?.[1])
 const metrics = async () => (await fetch(`${game.baseUrl}/metrics`)).text()
 
-describe('beyond a limit', () => {
+describe('a connection limit that is reached', () => {
   afterEach(async () => {
     for (const client of clients.splice(0)) await client.dispose()
     await game?.stop()
   })
 
-  it('WebSockets and event streams of an address are refused with 429; one that closes makes room', async () => {
+  it('refuses WebSockets and event streams of an address until one closes', async () => {
     await start('sockets=2')
     const first = await openSocket(key)
     const stream = await openStream(key)
@@ -130,7 +130,7 @@ describe('beyond a limit', () => {
     expect(await metrics()).toMatch(/^tierway_connection_limited_total\{limit="sockets"\} 2$/m)
   })
 
-  it('sockets of a caller close with 1013, and its event streams are refused; other callers go on', async () => {
+  it('closes sockets of a caller with 1013 and refuses its event streams, but not those of other callers', async () => {
     await start('caller_sockets=2')
     const first = await openSocket(key, '198.51.100.1')
     expect((await openSocket(key, '198.51.100.2')).isOpen).toBe(true)
@@ -143,7 +143,7 @@ describe('beyond a limit', () => {
     await until('there is room again', async () => (await openSocket(key)).isOpen)
   })
 
-  it('subscriptions of a caller are refused, over its sockets and streams together; one that ends makes room', async () => {
+  it('refuses subscriptions of a caller, over its sockets and streams together, until one ends', async () => {
     await start('caller_subscriptions=2')
     const stream = await openStream(key)
     const { client } = await openSocket(key)
@@ -165,7 +165,7 @@ describe('beyond a limit', () => {
     expect((await openStream(key)).isOpen).toBe(true)
   })
 
-  it('connections of an address are closed at once; one that closes makes room', async () => {
+  it('closes connections of an address until others close', async () => {
     await start('connections=3', { TRUSTED_PROXIES: '0' })
     const { hostname, port } = new URL(game.baseUrl)
     const open: Socket[] = []

@@ -44,8 +44,8 @@ const login = (address: string, path = '/sdk/v1/authorization/custom', body: obj
     headers: { 'x-sdk-key': game.sdkKey, 'x-forwarded-for': address },
   })
 
-describe('calls beyond a limit are refused', () => {
-  it('logins, refreshes and logouts of one address, with the limit and the time to wait; other addresses go on', async () => {
+describe('a rate limit that is reached', () => {
+  it('refuses logins, refreshes and logouts of one address with limit and wait, but not of others', async () => {
     const paths = ['custom', 'refresh', 'logout'].map((name) => `/sdk/v1/authorization/${name}`)
     for (const path of paths)
       expect((await login('198.51.100.1', path, { refreshToken: 'x', customData: {} })).status).not.toBe(429)
@@ -58,7 +58,7 @@ describe('calls beyond a limit are refused', () => {
     expect((await login('198.51.100.2')).status).toBe(401)
   })
 
-  it('calls without a valid SDK key count, too', async () => {
+  it('counts login calls with an invalid SDK key', async () => {
     const guess = () =>
       game.request('POST', '/sdk/v1/authorization/custom', {
         body: '{"customData":{}}',
@@ -69,7 +69,7 @@ describe('calls beyond a limit are refused', () => {
     expect(statuses).toEqual([401, 401, 401, 429])
   })
 
-  it('game calls of one player, over REST, GraphQL and WebSocket together; other players go on', async () => {
+  it('refuses game calls of one player, over REST, GraphQL and WebSocket together, but not of others', async () => {
     const [player, other] = [await game.player(), await game.player()]
     const progress = { scenarioId: 'none', nodeId: 'pass' }
     for (let call = 0; call < 3; call += 1)
@@ -100,7 +100,7 @@ describe('calls beyond a limit are refused', () => {
     expect((await other.post('/sdk/v1/battlepass/progress', progress)).status).toBe(404)
   })
 
-  it('calls of one platform key, over REST and GraphQL together', async () => {
+  it('refuses calls of one platform key, over REST and GraphQL together', async () => {
     const key = await game.key('viewer')
     const path = `/platform/v1/projects/${game.projectId}/auth-providers?environment=production`
     const get = () => game.request('GET', path, { headers: { authorization: `Bearer ${key}` } })
@@ -110,7 +110,7 @@ describe('calls beyond a limit are refused', () => {
     expect((await game.graphql(key, '{ environments { name } }')).errors?.[0]?.extensions.code).toBe('RATE_LIMITED')
   })
 
-  it('and counted in the metrics by limit', async () => {
+  it('is counted in the metrics by name', async () => {
     const text = await (await fetch(`${game.baseUrl}/metrics`)).text()
     for (const limit of ['login', 'player', 'operator'])
       expect(
@@ -119,7 +119,7 @@ describe('calls beyond a limit are refused', () => {
   })
 })
 
-it('an honest season of a player stays far below the defaults', async () => {
+it('the default rate limits allow 300 calls of a player in a row', async () => {
   const open = await startGame({ RATE_LIMITS: '' })
   try {
     await open.publish('season-1', new RawJson(demoSeason()))
@@ -142,7 +142,7 @@ describe.skipIf(withoutRedis)(`${withoutRedis}two instances with Redis`, () => {
   })
   afterAll(() => redis?.remove())
 
-  it('count logins together, and each by itself while Redis is away', async () => {
+  it('count logins together, and separately while Redis is unreachable', async () => {
     const keys = await generateKeys()
     const env = { ...keys, REDIS_URL: redis.url, RATE_LIMITS: 'login=4/h' }
     const instances = [await startInstance(game.databaseUrl, env), await startInstance(game.databaseUrl, env)]
@@ -169,7 +169,7 @@ describe.skipIf(withoutRedis)(`${withoutRedis}two instances with Redis`, () => {
     }
   })
 
-  it('go on with logins while Redis does not answer', async () => {
+  it('limit logins separately while Redis is frozen', async () => {
     const errors: unknown[] = []
     const limits = await createRateLimits({
       settings: readRateLimits('login=2/h', []),

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Json, MAX_INT64 } from '../../src/json.ts'
 import { HANDLES_OF } from '../../src/scenario/definition.ts'
 
-// Random definitions that can be published: few ids, so that two of them share nodes, levels, tiers and edges.
+// Random definitions that can be published. They use few ids, so that two of them share nodes, levels, tiers and edges.
 
 type Members = { readonly [name: string]: Json | undefined }
 
@@ -16,7 +16,7 @@ export interface RandomNode extends Members {
   readonly type: string
 }
 
-/** Long past and far future, so that no test runs between two of them. */
+/** Dates far in the past and in the future. None passes while a test runs. */
 const DATES = ['2001-01-01T00:00:00Z', '2002-01-01T00:00:00.5+01:00', '2998-01-01T00:00:00Z', '2999-01-01T00:00:00Z']
 
 const asset = fc.constantFrom('gold', 'gems', 'ash', 'é😀')
@@ -29,7 +29,7 @@ const grant = fc
   })
 const rewards = fc.array(grant, { minLength: 1, maxLength: 3 })
 
-/** What the service does not know, as clients and editors keep it. */
+/** Members that the service does not know, as clients and editors keep them. */
 const unknown = fc.dictionary(
   fc.constantFrom('note', 'icon', '__proto__', 'a.b', '1', 'ü'),
   fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
@@ -160,7 +160,7 @@ export const definitions: fc.Arbitrary<RandomDefinition> = fc
       })
   })
 
-/** A tier has one list of rewards, so level nodes of the same level bring the same. */
+/** A tier has one list of rewards, so level nodes of the same tier list the same rewards. */
 function likeFirst(view: RandomNode, views: readonly RandomNode[]): RandomNode {
   const levelOf = ({ data }: RandomNode) => {
     const { passNodeId, levelNumber } = data as Members
@@ -181,7 +181,7 @@ function edgesBetween(
     const handles: readonly string[] =
       from.type in HANDLES_OF ? HANDLES_OF[from.type as keyof typeof HANDLES_OF] : ['onBought', 'onComplete']
     const handle = handles[handleAt % handles.length] ?? ''
-    // Two nodes that run by themselves might make a cycle.
+    // Edges between reward nodes could form a cycle.
     if (to.type === 'start' || (from.type === 'reward' && to.type === 'reward')) continue
     found.set(`${from.id}/${handle}/${to.id}`, { ...unknown, from: from.id, handle, to: to.id })
   }

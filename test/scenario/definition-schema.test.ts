@@ -9,15 +9,15 @@ import { gold, item, passNode, scenario, season, tier } from '../support/definit
 import { type Game, startGame } from '../support/game.ts'
 import { definitions } from './arbitraries.ts'
 
-// Formats are told by a pattern, too, which every validator checks.
+// The schema has a pattern beside each format, and every validator checks patterns.
 const ajv = new Ajv2020({ allErrors: true, validateFormats: false })
 const validate = ajv.compile(JSON.parse(definitionSchemaText))
 
-/** What places must be to each other. Everything else is what a place must be by itself, which a schema can say. */
+/** Faults that concern several places of a definition. All other faults concern one place, so a schema finds them. */
 const RELATIONS =
   /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must not be before|is a premium tier of|is for a pass without|differs from nodes|and \d+ more faults)/
 
-/** Faults of a text, without those between its places. */
+/** Faults of a text that concern one place each. */
 function structuralFaults(text: string): string[] {
   const parsed = parseDefinition(text)
   if (parsed.ok) return []
@@ -31,7 +31,7 @@ const schemaFaults = (text: string): string[] =>
     ? []
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`)
 
-/** Values that some places do not allow. Far beyond int64, since a schema sees numbers as doubles. */
+/** Values that some places do not allow. Big integers are far beyond int64, since a schema sees numbers as doubles. */
 const JUNK: readonly Json[] = [
   null,
   true,
@@ -74,7 +74,7 @@ const JUNK: readonly Json[] = [
   { price: {} },
 ]
 
-/** Has every place that there is. */
+/** Has every place that a definition can have. */
 const full = scenario(
   [
     passNode('pass', {
@@ -95,13 +95,13 @@ const full = scenario(
 
 const edge: Json = { from: 'start', handle: 'onStart', to: 'start' }
 
-/** The places of a value, itself included. */
+/** Counts the places of a value, itself included. */
 function countPlaces(value: Json): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce<number>((sum, member) => sum + countPlaces(member as Json), 1)
 }
 
-/** A value with one of its places, chosen by a number, made something else or removed. */
+/** A value with the chosen place replaced, or removed when `by` is undefined. */
 function spoil(value: Json, choice: number, by: Json | undefined): { value: Json | undefined; left: number } {
   if (choice === 0) return { value: by, left: -1 }
   let left = choice - 1
@@ -117,11 +117,11 @@ function spoil(value: Json, choice: number, by: Json | undefined): { value: Json
 }
 
 describe('the JSON Schema of definitions', () => {
-  it('is a schema of its own draft', () => {
+  it('is a valid schema of its draft', () => {
     expect(ajv.validateSchema(JSON.parse(definitionSchemaText))).toBe(true)
   })
 
-  it('is met by everything that can be published', () => {
+  it('accepts every definition that can be published', () => {
     const examples = [demoSeason(), print(season()), print(scenario([passNode('p', { tiers: [tier(1, 'free')] })], []))]
     for (const text of examples) expect([structuralFaults(text), schemaFaults(text)]).toEqual([[], []])
     fc.assert(
@@ -142,7 +142,7 @@ describe('the JSON Schema of definitions', () => {
     return faults.length > 0
   }
 
-  it('is broken by every fault of a place by itself, and by nothing else', () => {
+  it('rejects the faults of single places in a full definition, and nothing else', () => {
     let broken = 0
     for (let place = 0; place < countPlaces(full); place += 1) {
       for (const by of [undefined, ...JUNK]) if (agree(full, place, by)) broken += 1
@@ -150,7 +150,7 @@ describe('the JSON Schema of definitions', () => {
     expect(broken).toBeGreaterThan(1_000)
   })
 
-  it('is broken so in any definition', () => {
+  it('rejects the faults of single places in random definitions, and nothing else', () => {
     fc.assert(
       fc.property(definitions, fc.nat(), fc.constantFrom(undefined, ...JUNK), (definition, choice, by) => {
         agree(definition, choice % countPlaces(definition), by)
@@ -161,7 +161,11 @@ describe('the JSON Schema of definitions', () => {
 
   it.each<[string, string, boolean]>([
     ['a thousand levels', print(season({ levels: Array.from({ length: 1_000 }, (_, at) => at), tiers: [] })), true],
-    ['a thousand and one', print(season({ levels: Array.from({ length: 1_001 }, (_, at) => at), tiers: [] })), false],
+    [
+      'a thousand and one levels',
+      print(season({ levels: Array.from({ length: 1_001 }, (_, at) => at), tiers: [] })),
+      false,
+    ],
     ['the highest xp', print(season({ levels: [2n ** 63n - 1n], tiers: [] })), true],
     [
       'a thousand nodes',
@@ -174,7 +178,7 @@ describe('the JSON Schema of definitions', () => {
       true,
     ],
     [
-      'one more',
+      'a thousand and one nodes',
       print(
         scenario(
           Array.from({ length: 1_000 }, (_, at) => ({ id: `${at}`, type: 'x' })),
@@ -184,17 +188,17 @@ describe('the JSON Schema of definitions', () => {
       false,
     ],
     ['10,000 edges', print(scenario([], Array(10_000).fill(edge))), true],
-    ['one more edge', print(scenario([], Array(10_001).fill(edge))), false],
+    ['10,001 edges', print(scenario([], Array(10_001).fill(edge))), false],
     ['2,000 tiers', print(season({ tiers: Array(2_000).fill(tier(1, 'free')) })), true],
-    ['one more tier', print(season({ tiers: Array(2_001).fill(tier(1, 'free')) })), false],
+    ['2,001 tiers', print(season({ tiers: Array(2_001).fill(tier(1, 'free')) })), false],
     ['no nodes', '{"name":"a","start":"a","nodes":[],"edges":[]}', false],
     ['a list', '[]', false],
     ['a string', '"scenario"', false],
-  ])('counts as the validator does: %s', (_what, text, isAllowed) => {
+  ])('has the limits of the validator: %s', (_what, text, isAllowed) => {
     expect([structuralFaults(text).length === 0, schemaFaults(text).length === 0]).toEqual([isAllowed, isAllowed])
   })
 
-  it('takes the dates that the validator takes: any day from 1896 to 2105, and no other', () => {
+  it('accepts the dates that the validator accepts, from 1896 to 2105', () => {
     for (let year = 1896; year <= 2105; year += 1) {
       for (const month of ['00', '01', '02', '04', '12', '13']) {
         for (const day of ['00', '01', '28', '29', '30', '31', '32']) {
@@ -213,7 +217,7 @@ describe('GET /schemas/scenario.json', () => {
   })
   afterAll(() => game?.stop())
 
-  it('serves the schema to everybody, with exact integers', async () => {
+  it('serves the schema without credentials, with exact integers', async () => {
     const { status, headers, text } = await game.request('GET', '/schemas/scenario.json')
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
     expect(text).toBe(definitionSchemaText)

@@ -15,7 +15,7 @@ function faultsOf(definition: Json | string) {
 }
 
 describe('a valid definition', () => {
-  it('is read whole: levels, tiers, price, dates, edges, and the data of each node as it was sent', () => {
+  it('is parsed into levels, tiers, price, dates and edges, with the data of client nodes as it was sent', () => {
     const text = `{"name":"S","start":"start","nodes":[{"id":"start","type":"start"},
       {"id":"pass","type":"battle-pass","data":{"levels":[{"level":1,"xp":0},{"level":3,"xp":9223372036854775807}],
         "tiers":[{"level":3,"track":"premium","rewards":[{"itemId":"hat","amount":9007199254740993}]}],
@@ -48,7 +48,7 @@ describe('a valid definition', () => {
     expect(nextNodes(parsed.definition, 'start', 'onStart')).toEqual(['pass', 'level'])
   })
 
-  it('has one list of rewards for a tier: the level node’s, of which a notice tells (decisions 11.2)', () => {
+  it('takes the rewards of a tier from its level nodes, which must agree, and adds a notice (decisions 11.2)', () => {
     const level = (id: string, rewards: Json): Json => ({
       id,
       type: 'battle-pass-level',
@@ -76,13 +76,13 @@ describe('a valid definition', () => {
     expect(faultsOf(differing)).toEqual([
       'nodes[4].data.rewards.free: differs from nodes[1].data.rewards.free: the free tier of level 2 has one list of rewards',
     ])
-    // One that was published before this rule goes on, with the first list.
+    // A definition that was published before this rule keeps working, with the first list.
     const stored = parseDefinition(differing, { isStored: true })
     const old = stored.ok && stored.definition.nodes.get('p')
     expect(old && old.type === 'battle-pass' && old.tiers.get('free:2')?.rewards).toMatchObject([{ amount: 7n }])
   })
 
-  it('may write its words with escapes', () => {
+  it('may have JSON escapes in its words', () => {
     const escaped = print(
       scenario([passNode('p', { tiers: [tier(1, 'free')] }), levelNode({ levelNumber: '1', passNodeId: 'p' })], []),
     )
@@ -92,7 +92,7 @@ describe('a valid definition', () => {
     expect(faultsOf(escaped)).toEqual([])
   })
 
-  it('keeps edges apart whatever their ids hold', () => {
+  it('keeps edges apart when an id contains a newline', () => {
     const parsed = parseDefinition(
       print(
         scenario(
@@ -111,7 +111,7 @@ describe('a valid definition', () => {
     expect(nextNodes(parsed.definition, 'a', 'x')).toEqual(['b'])
   })
 
-  it('may do without edges, tiers, rewards of a tier and a price (decisions 11.9)', () => {
+  it('may have no edges, no tiers, tiers without rewards and a price of 0 (decisions 11.9)', () => {
     const bare = { id: 'p', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0 }], tiers: null } }
     expect(faultsOf({ name: 'Bare', start: 'p', nodes: [bare] })).toEqual([])
     const free = passNode('p', { price: { currency: 'gems', amount: 0 }, tiers: [tier(1, 'premium', [])] })
@@ -124,7 +124,7 @@ describe('a valid definition', () => {
     expect(faultsOf({ name: 'Silent', start: 'p', nodes: [silent] })).toEqual([])
   })
 
-  it('may be the demo season', () => {
+  it('is returned by demoSeason', () => {
     expect(faultsOf(demoSeason())).toEqual([])
   })
 })
@@ -145,8 +145,12 @@ describe('a faulty definition', () => {
       'nodes[1]: has type start, but is not where the scenario starts',
     ],
     ['a repeated id', scenario([reward('a'), reward('a')], []), 'nodes[2].id: repeats the id of nodes[1]'],
-    ['an edge from nowhere', scenario([reward('a')], [edge('x', 'onStart', 'a')]), 'edges[0].from: names no node: "x"'],
-    ['an edge to nowhere', scenario([], [edge('start', 'onStart', 'x')]), 'edges[0].to: names no node: "x"'],
+    [
+      'an edge from an unknown node',
+      scenario([reward('a')], [edge('x', 'onStart', 'a')]),
+      'edges[0].from: names no node: "x"',
+    ],
+    ['an edge to an unknown node', scenario([], [edge('start', 'onStart', 'x')]), 'edges[0].to: names no node: "x"'],
     [
       'an edge back into the start',
       scenario([reward('a')], [edge('a', 'onComplete', 'start')]),
@@ -168,7 +172,7 @@ describe('a faulty definition', () => {
       'edges[1]: repeats an edge',
     ],
     [
-      'a cycle that runs by itself',
+      'a cycle of reward nodes',
       scenario([reward('a'), reward('b')], [edge('a', 'onComplete', 'b'), edge('b', 'onComplete', 'a')]),
       'nodes[1]: is part of a cycle of nodes that run by themselves: a → b → a',
     ],
@@ -198,7 +202,7 @@ describe('a faulty definition', () => {
       'nodes[1].data.levels[1].xp: must be more than the xp of the level before it',
     ],
     [
-      'xp that is no integer',
+      'xp that is not an integer',
       scenario([{ id: 'p', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0.5 }], tiers: [] } }], []),
       'nodes[1].data.levels[0].xp: must be an integer',
     ],
@@ -208,7 +212,7 @@ describe('a faulty definition', () => {
       'nodes[1].data.levels[0].xp: must be 0 to 9223372036854775807',
     ],
     [
-      'a tier without its level',
+      'a tier of an unknown level',
       scenario([passNode('p', { tiers: [tier(9, 'free')] })], []),
       'nodes[1].data.tiers[0].level: names no level of this pass: 9',
     ],
@@ -223,7 +227,7 @@ describe('a faulty definition', () => {
       'nodes[1].data.tiers[0].track: must be one of free, premium',
     ],
     [
-      'a premium tier that nobody can buy',
+      'a premium tier of a pass without premium',
       scenario([passNode('p', { price: null, tiers: [tier(1, 'premium')] })], []),
       'nodes[1].data.tiers[0]: is a premium tier of a pass without premium',
     ],
@@ -233,17 +237,17 @@ describe('a faulty definition', () => {
       'nodes[1].data.rewards: must have 1 to 32 entries',
     ],
     [
-      'a reward of both kinds',
+      'a reward with a currency and an item',
       scenario([reward('a', [{ currency: 'gold', itemId: 'hat', amount: 1 }])], []),
       'nodes[1].data.rewards[0]: must have exactly one of currency and itemId',
     ],
     [
-      'a reward of nothing',
+      'a reward with amount 0',
       scenario([reward('a', [{ currency: 'gold', amount: 0 }])], []),
       'nodes[1].data.rewards[0].amount: must be 1 to 9223372036854775807',
     ],
     [
-      'a price below nothing',
+      'a negative price',
       scenario([passNode('p', { price: { currency: 'gems', amount: -1 }, tiers: [] })], []),
       'nodes[1].data.premium.price.amount: must be 0 to 9223372036854775807',
     ],
@@ -268,27 +272,27 @@ describe('a faulty definition', () => {
       'nodes[1].data.claimUntil: must not be before endsAt',
     ],
     [
-      'a level node without its pass',
+      'a level node of an unknown pass',
       scenario([levelNode({ levelNumber: 1, passNodeId: 'start' })], []),
       'nodes[1].data.passNodeId: names no battle-pass node: "start"',
     ],
     [
-      'a level node of no level',
+      'a level node of an unknown level',
       scenario([passNode('p'), levelNode({ levelNumber: 9, passNodeId: 'p' })], []),
       'nodes[2].data.levelNumber: names no level of the pass: 9',
     ],
     [
-      'a level node of an empty level',
+      'a level node of a level without rewards',
       scenario([passNode('p', { tiers: [] }), levelNode({ levelNumber: 2, passNodeId: 'p' })], []),
       'nodes[2].data.levelNumber: names a level without a tier, and the node has no rewards of its own: 2',
     ],
     [
-      'a level number that is no decimal',
+      'a level number that is not decimal',
       scenario([passNode('p'), levelNode({ levelNumber: '0x1', passNodeId: 'p' })], []),
       'nodes[2].data.levelNumber: must be an integer',
     ],
     [
-      'data that is no object',
+      'data that is not an object',
       scenario([{ id: 'c', type: 'popup', data: [] }], []),
       'nodes[1].data: must be an object',
     ],
@@ -308,7 +312,7 @@ describe('a faulty definition', () => {
       'nodes[1].data.levels[0].level: must be 1 to 1000000',
     ],
     [
-      'an hour that no clock shows',
+      'the hour 24',
       scenario([passNode('p', { more: { startsAt: '2026-12-01T24:00:00Z' } })], []),
       'nodes[1].data.startsAt: must be a date and time with an offset, such as 2026-12-01T00:00:00Z',
     ],
@@ -333,22 +337,22 @@ describe('a faulty definition', () => {
       scenario(Array(1000).fill({ id: 'c', type: 'popup' }), []),
       'nodes: must have 1 to 1000 entries',
     ],
-  ])('names %s', (_what, definition, fault) => {
+  ])('is reported for %s', (_what, definition, fault) => {
     expect(faultsOf(definition)).toContain(fault)
   })
 
   it.each<[string, Json | string, string[]]>([
-    ['a list for a scenario', '[]', [': must be an object']],
-    ['a number for a node', scenario([5], []), ['nodes[1]: must be an object']],
-    ['a number for an edge', scenario([], [5]), ['edges[0]: must be an object']],
+    ['a list instead of a scenario', '[]', [': must be an object']],
+    ['a number instead of a node', scenario([5], []), ['nodes[1]: must be an object']],
+    ['a number instead of an edge', scenario([], [5]), ['edges[0]: must be an object']],
     [
-      'a number for a price',
+      'a number instead of a price',
       scenario([passNode('p', { price: 5 })], []),
       ['nodes[1].data.premium.price: must be an object'],
     ],
-    ['a number for a reward', scenario([reward('a', [5])], []), ['nodes[1].data.rewards[0]: must be an object']],
+    ['a number instead of a reward', scenario([reward('a', [5])], []), ['nodes[1].data.rewards[0]: must be an object']],
     [
-      'a level without its number, which tiers and level nodes may name',
+      'a level without its number, although a tier and a level node name a level',
       scenario(
         [
           {
@@ -367,12 +371,12 @@ describe('a faulty definition', () => {
       scenario([{ id: 'p', type: 'battle-pass', data: { levels: [{ level: 1 }], tiers: [tier(1, 'free')] } }], []),
       ['nodes[1].data.levels[0].xp: is required'],
     ],
-    ['a start that is not named', { ...(scenario([], []) as object), start: null }, ['start: is required']],
-  ])('names %s once', (_what, definition, faults) => {
+    ['a missing start', { ...(scenario([], []) as object), start: null }, ['start: is required']],
+  ])('is reported with nothing else for %s', (_what, definition, faults) => {
     expect(faultsOf(definition)).toEqual(faults)
   })
 
-  it('has every fault named at once', () => {
+  it('has all its faults reported at once', () => {
     expect(
       faultsOf({
         start: 5,
@@ -389,7 +393,7 @@ describe('a faulty definition', () => {
     ])
   })
 
-  it('has at most a hundred faults named, and the rest counted', () => {
+  it('has a hundred faults reported, and the others counted', () => {
     const faults = faultsOf(
       scenario(
         [

@@ -94,7 +94,7 @@ async function auditOf(scenarioId: string) {
 }
 
 describe('validateScenario', () => {
-  it('finds nothing exactly where publishing would succeed, and names what publishing names', async () => {
+  it('reports the faults that publishing reports, and none when publishing succeeds', async () => {
     await fc.assert(
       fc.asyncProperty(definitions, fc.boolean(), async (definition, isFaulty) => {
         const text = print(isFaulty ? { ...definition, start: 'nowhere', name: '' } : definition)
@@ -113,18 +113,18 @@ describe('validateScenario', () => {
     ['[]', 'must be an object'],
     [`${'['.repeat(65)}${']'.repeat(65)}`, 'must not nest deeper than 64'],
     ['{"name":"\ud800"}', 'must not contain NUL or a lone surrogate'],
-  ])('tells what is wrong with a text that is no definition: %j', async (text, message) => {
+  ])('reports why a text is not a definition: %j', async (text, message) => {
     const { data } = await validate(text)
     expect(data.validateScenario).toEqual({ valid: false, faults: [{ path: '', message }] })
   })
 
-  it('writes nothing, and needs no scenario to be there', async () => {
+  it('writes nothing, and accepts the id of a scenario that does not exist', async () => {
     const { data } = await validate(print(season()), { scenarioId: 'never published' })
     expect(data.validateScenario).toEqual({ valid: true, faults: [] })
     expect(codeOf(await versions('never published'))).toBe('SCENARIO_NOT_FOUND')
   })
 
-  it('refuses a place that cannot be', async () => {
+  it('refuses an unknown environment, and names each argument of an invalid length', async () => {
     expect(codeOf(await validate('{}', { environment: 'nowhere' }))).toBe('ENVIRONMENT_NOT_FOUND')
     const answer = await validate('{}', { environment: '', scenarioId: 'x'.repeat(129) })
     expect([codeOf(answer), detailsOf(answer)]).toEqual([
@@ -142,7 +142,7 @@ describe('scenarioVersions', () => {
     for (const level of times(7, (at) => at + 1)) await publish('paged', season({ levels: [0, level] }))
   })
 
-  it('lists them the newest first, with what tells texts apart', async () => {
+  it('lists the newest version first, with the size and hash of its text', async () => {
     const { edges, pageInfo } = (await versions('paged')).data.scenarioVersions
     expect(edges.map(({ node }: { node: { version: number } }) => node.version)).toEqual([7, 6, 5, 4, 3, 2, 1])
     const text = (await storedText(game.environmentId, 'paged', 7)) ?? ''
@@ -152,7 +152,7 @@ describe('scenarioVersions', () => {
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false, startCursor: edges[0].cursor })
   })
 
-  it('counts all of them on every page', async () => {
+  it('counts all versions on every page', async () => {
     const { edges } = (await versions('paged')).data.scenarioVersions
     for (const cursor of [edges[0].cursor, edges.at(-1).cursor]) {
       const list = `scenarioVersions(environment: "production", scenarioId: "paged", first: 2, after: "${cursor}")`
@@ -161,7 +161,7 @@ describe('scenarioVersions', () => {
     }
   })
 
-  it('pages without a gap or a duplicate, also while more are published', async () => {
+  it('pages without a gap or a duplicate while more versions are published', async () => {
     await publish('growing', season({ levels: [0, 1] }))
     await publish('growing', season({ levels: [0, 2] }))
     await publish('growing', season({ levels: [0, 3] }))
@@ -178,7 +178,7 @@ describe('scenarioVersions', () => {
     expect(seen).toEqual([3, 2, 1])
   })
 
-  it('is an empty page after the oldest', async () => {
+  it('returns an empty page after the oldest version', async () => {
     const { edges } = (await versions('paged')).data.scenarioVersions
     const { data } = await versions('paged', { after: edges.at(-1).cursor })
     expect(data.scenarioVersions).toEqual({
@@ -203,12 +203,12 @@ describe('scenarioVersions', () => {
       btoa('version:99999999999'),
       'a'.repeat(900),
     ].map((after): [object, string, string] => [{ after }, 'after', 'must be a cursor that this service gave']),
-  ])('refuses page arguments that make no sense: %j', async (page, path, message) => {
+  ])('refuses invalid page arguments: %j', async (page, path, message) => {
     const answer = await versions('paged', page)
     expect([codeOf(answer), detailsOf(answer)]).toEqual(['INVALID_REQUEST', [{ path, message }]])
   })
 
-  it('takes no cursor of another list', async () => {
+  it('refuses a cursor of another list', async () => {
     const { edges } = (await game.graphql(viewer, '{ scenarios(environment: "production") { edges { cursor } } }')).data
       .scenarios
     expect(codeOf(await versions('paged', { after: edges[0].cursor }))).toBe('INVALID_REQUEST')
@@ -216,7 +216,7 @@ describe('scenarioVersions', () => {
 })
 
 describe('scenarioDiff', () => {
-  it('tells what differs in words and values, in either direction', async () => {
+  it('lists the changes of nodes, passes and edges in both directions', async () => {
     const before = scenario([passNode('pass', { levels: [0, 100, MAX_INT64], tiers: [tier(2, 'free')] })], [])
     const after = scenario(
       [
@@ -271,7 +271,7 @@ describe('scenarioDiff', () => {
     expect((await diff('diffed', 2, 2)).data.scenarioDiff).toMatchObject({ isSameText: true, nodesChanged: [] })
   })
 
-  it('names each version that is not there, and the current one', async () => {
+  it('names each version that does not exist, and the current version', async () => {
     await publish('short', season())
     const answer = await diff('short', 7, 2)
     expect([codeOf(answer), detailsOf(answer)]).toEqual([
@@ -287,7 +287,7 @@ describe('scenarioDiff', () => {
 })
 
 describe('previewScenario', () => {
-  it('tells what an edit would do to those who play, to the number', async () => {
+  it('counts the players that an edit would affect, by level, tier, claim and run', async () => {
     await publish('played', season({ levels: [0, 100, 200], tiers: times(3, (at) => tier(at + 1, 'free')) }))
     const players = await Promise.all(times(3, () => game.player()))
     for (const [at, one] of players.entries()) {
@@ -339,7 +339,7 @@ describe('previewScenario', () => {
     expect(vanishing.passes).toMatchObject([{ isRemoved: true, levelLost: 3, priceAfter: null }])
   })
 
-  it('is what publishing then does', async () => {
+  it('predicts what publishing does', async () => {
     const one = await game.player()
     await publish('foreseen', season({ levels: [0, 1_000], tiers: [tier(2, 'free')] }))
     const runId = await one.start('foreseen')
@@ -356,7 +356,7 @@ describe('previewScenario', () => {
     expect(then).toMatchObject([{ levelGained: 0, newlyClaimable: [{ players: 0 }, { players: 0 }] }])
   })
 
-  it('tells the faults of a definition that cannot be published', async () => {
+  it('reports the faults of a definition that cannot be published', async () => {
     const { data } = await preview('played', season({ levels: [0, 0], tiers: [] }))
     expect(data.previewScenario).toEqual({
       valid: false,
@@ -371,7 +371,7 @@ describe('previewScenario', () => {
 describe('cloneScenario', () => {
   const text = `{ "nodes" : [ {"id":"start","type":"start"},\n{"id":"p","type":"popup","data":{"n":9007199254740993, "x":1.0,"é":"\\u0041"}} ],\t"edges":[],"start":"start","name":"Clone" }`
 
-  it('publishes the same bytes in another environment, and under another id', async () => {
+  it('publishes the same bytes in another environment or under another id', async () => {
     await publish('original', text)
     const { data, errors } = await clone({
       environment: production,
@@ -386,7 +386,7 @@ describe('cloneScenario', () => {
     expect(await storedText(game.environmentId, 'a copy', 1)).toBe(text)
   })
 
-  it('publishes any text that was published, byte for byte', async () => {
+  it('copies any published text byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(definitions, fc.uuid(), async (definition, toScenarioId) => {
         const sent = print(definition)
@@ -398,7 +398,7 @@ describe('cloneScenario', () => {
     )
   })
 
-  it('takes an older version, also to go back to it', async () => {
+  it('publishes an older version as a new version, and does not publish the current text again', async () => {
     const [one, two] = [season({ levels: [0, 1] }), season({ levels: [0, 2] })]
     await publish('undone', one)
     await publish('undone', two)
@@ -410,7 +410,7 @@ describe('cloneScenario', () => {
     expect((await clone(place)).data.cloneScenario.scenario.version).toBe(3)
   })
 
-  it('is made the next version of a scenario that is there, once however often it is sent', async () => {
+  it('adds one version to an existing scenario when eight equal calls race', async () => {
     await publish('source', season({ levels: [0, 5] }))
     await publish('target', season({ levels: [0, 6] }))
     const input = { environment: production, scenarioId: 'source', toEnvironment: production, toScenarioId: 'target' }
@@ -420,7 +420,7 @@ describe('cloneScenario', () => {
     expect(await auditOf('target')).toHaveLength(2)
   })
 
-  it('refuses what is not there, and what cannot be', async () => {
+  it('refuses unknown scenarios, versions and environments, and names each invalid argument', async () => {
     await publish('there', season())
     const input = { environment: production, scenarioId: 'there', toEnvironment: 'staging', toScenarioId: 'new' }
     expect(codeOf(await clone({ ...input, scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
@@ -439,7 +439,7 @@ describe('cloneScenario', () => {
   })
 })
 
-describe('an expected version', () => {
+describe('publishing a scenario', () => {
   const editions = [1, 2, 3, 4].map((xp) => season({ levels: [0, xp] }))
   const published = `{ scenario { version } auditEntry { action reason afterText } }`
   const publishAs = (scenarioId: string, edition: number, more: object = {}) =>
@@ -465,7 +465,7 @@ describe('an expected version', () => {
       { body: print(editions[edition] ?? null), headers: { authorization: `Bearer ${game.platformKey}`, ...headers } },
     )
 
-  it('is refused with both versions when somebody else was first, and nothing is published', async () => {
+  it('is refused with both versions when the current version is not the expected one', async () => {
     const absent = await publishAs('expected', 0, { expectedVersion: 1 })
     expect(conflict(absent)).toEqual(told('expectedVersion', 'the scenario has no version, not 1'))
     expect((await publishAs('expected', 0, { expectedVersion: 0 })).data.publishScenario.scenario.version).toBe(1)
@@ -475,12 +475,12 @@ describe('an expected version', () => {
     const again = await publishAs('expected', 2, { expectedVersion: 0 })
     expect(conflict(again)).toEqual(told('expectedVersion', 'the current version is 2, not none'))
     expect((await versions('expected')).data.scenarioVersions.edges).toHaveLength(2)
-    // A lost answer may be retried: the text is current already, whatever was expected.
+    // A retry after a lost answer succeeds: the text is current already, so the expected version does not matter.
     const { data } = await publishAs('expected', 1, { expectedVersion: 1 })
     expect(data.publishScenario).toEqual({ scenario: { version: 2 }, auditEntry: null })
   })
 
-  it('lets one of many that saw the same version through', async () => {
+  it('succeeds once when twelve edits expect the same version', async () => {
     await publishAs('rivals', 0)
     const answers = await Promise.all(
       times(12, (index) =>
@@ -493,7 +493,7 @@ describe('an expected version', () => {
     expect(await auditOf('rivals')).toHaveLength(2)
   })
 
-  it('counts for a clone where it is published', async () => {
+  it('with cloneScenario compares the expected version with the target scenario', async () => {
     await publishAs('cloned', 0)
     await publishAs('cloned', 1)
     const to = { environment: production, scenarioId: 'cloned', toEnvironment: 'staging', toScenarioId: 'cloned' }
@@ -502,7 +502,7 @@ describe('an expected version', () => {
     expect(conflict(late)).toEqual(told('expectedVersion', 'the current version is 1, not 2'))
   })
 
-  it('is told over REST by ETag, If-Match and If-None-Match', async () => {
+  it('over REST takes the expected version from If-Match and If-None-Match, and answers with an ETag', async () => {
     const refusal = ({ status, body }: Awaited<ReturnType<typeof put>>) => [status, body.code, body.details]
     const [missing, first] = [await put('tags', 0, { 'if-match': '*' }), await put('tags', 0, { 'if-none-match': '*' })]
     expect(refusal(missing)).toEqual([
@@ -523,7 +523,7 @@ describe('an expected version', () => {
       'version_conflict',
       [{ path: 'If-None-Match', message: 'the current version is 2, not none' }],
     ])
-    // As a proxy that compresses makes it.
+    // The weak form, as a compressing proxy sends it.
     expect((await put('tags', 1, { 'if-match': 'W/"2"' })).status).toBe(200)
     expect((await put('tags', 2, { 'if-match': '*' }, '&reason=by%20hand')).status).toBe(200)
     expect((await auditOf('tags')).map(({ reason }) => reason)).toEqual([null, null, 'by hand'])
@@ -540,7 +540,7 @@ describe('an expected version', () => {
     ])
   })
 
-  it('and the answer carries what is worth to know, such as two lists of rewards for a tier (decisions 11.2)', async () => {
+  it('answers with a notice when a level node replaces the rewards of its tier (decisions 11.2)', async () => {
     const data = { levelNumber: 2, passNodeId: 'pass', rewards: { free: [] } }
     const nodes = [passNode('pass'), { id: 'two', type: 'battle-pass-level', data }]
     const answer = await game.graphql(
@@ -560,7 +560,7 @@ describe('an expected version', () => {
     ])
   })
 
-  it('and the answer carries the audit entry; a reason is required', async () => {
+  it('answers with the audit entry, and requires a reason', async () => {
     const { data } = await publishAs('told', 0)
     const { auditEntry } = data.publishScenario
     expect(auditEntry).toMatchObject({ action: 'scenario.publish', reason: 'an edit' })
@@ -572,7 +572,7 @@ describe('an expected version', () => {
 })
 
 describe('the audit log of publishing', () => {
-  it('has who, what, why, and the version and hash before and after', async () => {
+  it('has the actor, the action, the reason, and the version and hash before and after', async () => {
     const [one, two] = [print(season({ levels: [0, 1] })), print(season({ levels: [0, 2] }))]
     await publish('audited', one, { reason: 'a new season' })
     await publish('audited', two)
@@ -619,14 +619,14 @@ describe('the audit log of publishing', () => {
     ])
   })
 
-  it('has what REST publishes, too', async () => {
+  it('has an entry for a version that is published over REST', async () => {
     await game.publish('by rest', season())
     expect(await auditOf('by rest')).toMatchObject([
       { action: 'scenario.publish', before: null, after: { version: 1 } },
     ])
   })
 
-  it('has nothing where nothing changed: a repeat, a refusal, faults', async () => {
+  it('has no entry for a repeat or a faulty definition, and a denied entry for each refused key', async () => {
     await publish('once', season())
     await publish('once', season(), { reason: 'again' })
     await game.publish('once', season())
@@ -642,7 +642,7 @@ describe('the audit log of publishing', () => {
     ])
   })
 
-  it('has one row for each version, whatever races', async () => {
+  it('has one entry for each version when twelve calls race', async () => {
     await Promise.all(
       times(12, (at) =>
         at % 2 === 0
@@ -655,7 +655,7 @@ describe('the audit log of publishing', () => {
     expect(rows.map(({ before }) => before?.version ?? null)).toEqual([null, ...times(11, (at) => at + 1)])
   })
 
-  it('takes a reason of up to 500 characters', async () => {
+  it('accepts a reason of 500 characters, and refuses one that is empty, longer or contains NUL', async () => {
     expect((await publish('reasoned', season(), { reason: 'x'.repeat(500) })).errors).toBeUndefined()
     for (const reason of ['', 'x'.repeat(501), '\0']) {
       const answer = await publish('reasoned', season({ levels: [0] }), { reason })
@@ -667,7 +667,7 @@ describe('the audit log of publishing', () => {
   })
 })
 
-describe('who may design', () => {
+describe('access to scenario design', () => {
   const place = { environment: production, scenarioId: 'guarded' }
   const definition = print(season())
   const reads: [string, string, object][] = [
@@ -689,23 +689,29 @@ describe('who may design', () => {
     await publish('guarded', season())
   })
 
-  it.each(reads)('lets a viewer read: %s', async (_field, query, variables) => {
+  it.each(reads)('lets a viewer call %s', async (_field, query, variables) => {
     expect((await game.graphql(viewer, query, { ...variables })).errors).toBeUndefined()
   })
 
-  it.each(writes)('lets only an admin change anything: %s', async (_field, query, variables) => {
-    for (const key of [viewer, operator])
-      expect(codeOf(await game.graphql(key, query, { ...variables }))).toBe('FORBIDDEN')
-    expect((await versions('guarded')).data.scenarioVersions.edges).toHaveLength(1)
-  })
+  it.each(writes)(
+    'refuses viewers and operators who call %s, and publishes nothing',
+    async (_field, query, variables) => {
+      for (const key of [viewer, operator])
+        expect(codeOf(await game.graphql(key, query, { ...variables }))).toBe('FORBIDDEN')
+      expect((await versions('guarded')).data.scenarioVersions.edges).toHaveLength(1)
+    },
+  )
 
-  it.each([...reads, ...writes])('refuses players and strangers: %s', async (_field, query, variables) => {
-    expect(codeOf(await player.graphql(query, { ...variables }))).toBe('FORBIDDEN')
-    for (const token of [null, 'twplat_nobody', 'junk'])
-      expect(codeOf(await game.graphql(token, query, { ...variables }))).toBe('INVALID_TOKEN')
-  })
+  it.each([...reads, ...writes])(
+    'refuses players and callers without a valid key: %s',
+    async (_field, query, variables) => {
+      expect(codeOf(await player.graphql(query, { ...variables }))).toBe('FORBIDDEN')
+      for (const token of [null, 'twplat_nobody', 'junk'])
+        expect(codeOf(await game.graphql(token, query, { ...variables }))).toBe('INVALID_TOKEN')
+    },
+  )
 
-  it('shows nothing of another project, not even that it is there', async () => {
+  it('answers a key of another project as if the scenario did not exist', async () => {
     const guarded = await game.player()
     const runId = await guarded.start('guarded')
     await guarded.post('/sdk/v1/battlepass/xp', { scenarioId: 'guarded', nodeId: 'pass', runId, amount: 5, source: '' })

@@ -17,7 +17,7 @@ const edge = (from: string, handle: string, to: string, more: Json = {}): Json =
   to,
 })
 
-/** The difference, with that of each battle pass. */
+/** The difference, with the difference of each battle pass. */
 function diff(before: Json | string, after: Json | string) {
   const [one, two] = [before, after].map((text) => (typeof text === 'string' ? text : print(text)))
   const { nodesChanged, ...found } = diffScenarios(one ?? '', two ?? '')
@@ -53,7 +53,7 @@ const NO_PASS_DIFF: PassDiff = {
   claimUntil: null,
 }
 
-/** What a text says: members and entries by their places in paths, leaves as raw text, strings decoded. */
+/** The content of a text: members and entries by their path segments, leaves as raw text, strings decoded. */
 type Tree = Map<string, Tree> | string
 
 function treeOf(raw: string, path = ''): Tree {
@@ -71,14 +71,14 @@ function treeOf(raw: string, path = ''): Tree {
   }
 }
 
-/** Levels and tiers are found by what they are. */
+/** The path segment of a level or tier, which names its level and track; undefined for other entries. */
 function placeOf(path: string, raw: string): string | undefined {
   if (path !== 'data.levels' && path !== 'data.tiers') return undefined
   const { level, track } = JSON.parse(raw)
   return track === undefined ? `[level=${level}]` : `[level=${level},track=${track}]`
 }
 
-/** Does what a list of changes says. */
+/** Applies a list of changes. */
 function apply(tree: Tree, changes: readonly ValueChange[]): Tree {
   for (const { path, before, after } of changes) {
     const places = [...path.matchAll(/\["(?:[^"\\]|\\.)*"\]|\[[^\]]*\]|[^.[]+/g)].map(([place]) =>
@@ -104,7 +104,7 @@ interface Text {
 
 const edgeKey = ({ from, handle, to }: { from: string; handle: string; to: string }) => `${from}/${handle}/${to}`
 
-/** Reads a text; the lists of these passes by what their entries are. */
+/** Reads a text. The levels and tiers of the given passes are keyed by level and track. */
 function read(text: string, passes: ReadonlySet<string>): Text {
   const scenario = members(text)
   const nodes = elements(scenario.get('nodes') ?? '').map((raw): [string, Tree] => {
@@ -123,7 +123,7 @@ function read(text: string, passes: ReadonlySet<string>): Text {
   }
 }
 
-/** The old text with a difference done to it. */
+/** Applies a difference to the old text. */
 function patch({ rest, nodes, edges }: Text, found: ReturnType<typeof diff>): Text {
   apply(rest, found.changes)
   for (const { nodeId } of found.nodesRemoved) nodes.delete(nodeId)
@@ -138,7 +138,7 @@ function patch({ rest, nodes, edges }: Text, found: ReturnType<typeof diff>): Te
 const passIds = ({ nodes }: RandomDefinition): string[] =>
   nodes.filter(({ type }) => type === 'battle-pass').map(({ id }) => id)
 
-/** JSON text with other whitespace, the members of every object the other way around, and strings escaped. */
+/** JSON text with other whitespace, the members of each object reversed, and strings escaped. */
 function rewrite(value: Json | undefined): string {
   if (typeof value === 'string')
     return `"${[...value].map((char) => (/[a-z]/.test(char) ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : JSON.stringify(char).slice(1, -1))).join('')}"`
@@ -169,7 +169,7 @@ describe('the difference of two versions', () => {
     )
   })
 
-  it('is none but the text for other whitespace, escapes and order of members, of nodes, of levels and of tiers', () => {
+  it('is only the text when whitespace, escapes and the order of members, nodes and tiers differ', () => {
     fc.assert(
       fc.property(definitions, (definition) => {
         const nodes = definition.nodes.map(({ data, ...node }) => {
@@ -185,7 +185,7 @@ describe('the difference of two versions', () => {
     )
   })
 
-  it('shows every change: done to the old version it gives the new one', () => {
+  it('has every change: applied to the old version, it gives the new one', () => {
     fc.assert(
       fc.property(definitions, definitions, (before, after) => {
         const [one, two] = [print(before), print(after)]
@@ -202,7 +202,7 @@ describe('the difference of two versions', () => {
     )
   })
 
-  it('says of a pass the same in its own words: levels, tiers, price and dates', () => {
+  it('lists every change of the levels, tiers, price and dates of a pass', () => {
     fc.assert(
       fc.property(definitions, definitions, (before, after) => {
         const [one, two] = [print(before), print(after)]
@@ -246,7 +246,7 @@ describe('the difference of two versions', () => {
     )
   })
 
-  it('reads well where a designer edits a season', () => {
+  it('has the path and both values of each edit of a season', () => {
     const before = scenario(
       [
         passNode('pass', { levels: [0, 100, 200], tiers: [tier(2, 'free'), tier(3, 'premium')] }),
@@ -316,25 +316,25 @@ describe('the difference of two versions', () => {
   })
 
   it.each<[string, Json, Json, ValueChange]>([
-    ['a number that only its text tells apart', 1, { text: '1.0' }, { path: 'data.v', before: '1', after: '1.0' }],
+    ['a number whose text alone differs', 1, { text: '1.0' }, { path: 'data.v', before: '1', after: '1.0' }],
     [
       'an integer past 2^53',
       9007199254740992n,
       9007199254740993n,
       { path: 'data.v', before: '9007199254740992', after: '9007199254740993' },
     ],
-    ['null, and nothing', null, { absent: true }, { path: 'data.v', before: 'null', after: null }],
+    ['a null that is removed', null, { absent: true }, { path: 'data.v', before: 'null', after: null }],
     ['a value of another kind', [1], { a: 1 }, { path: 'data.v', before: '[1]', after: '{"a":1}' }],
     ['a name with a dot', { 'a.b': 1 }, { 'a.b': 2 }, { path: 'data.v["a.b"]', before: '1', after: '2' }],
-    ['a name that is none', { '': 1 }, { '': 2 }, { path: 'data.v[""]', before: '1', after: '2' }],
+    ['an empty name', { '': 1 }, { '': 2 }, { path: 'data.v[""]', before: '1', after: '2' }],
     [
-      'a name that is too long to read',
+      'a name that is cut because of its length',
       { ['k'.repeat(70)]: 1 },
       { ['k'.repeat(70)]: 2 },
       { path: `data.v["${'k'.repeat(64)}…"]`, before: '1', after: '2' },
     ],
     ['`__proto__`', { ['__proto__']: 1 }, { ['__proto__']: 2 }, { path: 'data.v.__proto__', before: '1', after: '2' }],
-  ])('tells of %s', (_what, before, after, change) => {
+  ])('shows a change: %s', (_what, before, after, change) => {
     const textOf = (value: Json) => {
       if (typeof value === 'object' && value !== null && 'absent' in value) return '{}'
       const raw = typeof value === 'object' && value !== null && 'text' in value ? String(value.text) : print(value)
@@ -346,13 +346,13 @@ describe('the difference of two versions', () => {
     ])
   })
 
-  it('tells of a node that becomes another type, without the words of a pass', () => {
+  it('shows a change of the type of a node, without changes of its pass', () => {
     const { nodesChanged } = diff(scenario([passNode('a')], []), scenario([{ id: 'a', type: 'popup' }], []))
     expect(nodesChanged).toMatchObject([{ nodeId: 'a', typeBefore: 'battle-pass', typeAfter: 'popup', pass: null }])
     expect(nodesChanged[0]?.changes.map(({ path }) => path)).toEqual(['type', 'data'])
   })
 
-  it('tells of tiers of a pass that change with a level node alone (decisions 11.2)', () => {
+  it('shows tiers of a pass that only a level node changes (decisions 11.2)', () => {
     const level = (amount: number): Json => ({
       id: 'level',
       type: 'battle-pass-level',
@@ -372,7 +372,7 @@ describe('the difference of two versions', () => {
     ])
   })
 
-  it('tells of a price in another currency', () => {
+  it('shows a price in another currency', () => {
     const { nodesChanged } = diff(season(), season({ price: { currency: 'ash', amount: 950 } }))
     expect(nodesChanged[0]?.pass?.price).toEqual({
       before: { currency: 'gems', amount: 950n },
@@ -380,7 +380,7 @@ describe('the difference of two versions', () => {
     })
   })
 
-  it('tells of what edges carry beside their three members, and of the order in which they are entered', () => {
+  it('shows changes in the order of edges and in their unknown members', () => {
     const nodes = ['a', 'b', 'c'].map((id) => ({ id, type: 'popup' }))
     const edges = (ids: readonly string[], color: string) => ids.map((id) => edge('start', 'onStart', id, { color }))
     expect(diff(scenario(nodes, edges(['a', 'b'], 'red')), scenario(nodes, edges(['c', 'b', 'a'], 'red')))).toEqual({
@@ -396,7 +396,7 @@ describe('the difference of two versions', () => {
     })
   })
 
-  it('names at most 2,000 values, says that there are more, and still names every node with any', () => {
+  it('lists at most 2,000 values, says that there are more, and still lists every changed node', () => {
     const many = (by: number) => {
       const list = Array.from({ length: 1_000 }, (_, at) => at + by)
       return scenario(
@@ -425,7 +425,7 @@ describe('the difference of two versions', () => {
     })
   })
 
-  it('is told in time for texts of a megabyte, however deep', () => {
+  it('takes less than 10 s for deeply nested texts of a megabyte', () => {
     const deep = (leaf: string) => `${'{"a":'.repeat(60)}[${Array(100_000).fill(leaf).join(',')}]${'}'.repeat(60)}`
     const withData = (data: string) => print(scenario([popup({ here: 1 })], [])).replace('{"here":1}', data)
     const start = performance.now()

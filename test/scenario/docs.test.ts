@@ -7,9 +7,9 @@ import { type Operator, startOperator } from '../support/operator.ts'
 import { type PageShell, startPageShell } from '../support/page-shell.ts'
 
 const page = readFileSync(new URL('../../docs/scenarios.md', import.meta.url), 'utf8')
-const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
+const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, curl is not installed'
 
-/** The page's commands in their order, each with the JSON that the page says it answers, if any. */
+/** The commands of the page in order, each with the JSON answer that the page shows, if any. */
 const steps = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?)^```$)?/gm)].map(
   ([, commands, answer]) => ({
     commands: commands ?? '',
@@ -17,7 +17,7 @@ const steps = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?
   }),
 )
 
-describe('the page for designers', () => {
+describe('docs/scenarios.md', () => {
   let game: Game
   let operator: Operator
   let shell: PageShell
@@ -35,7 +35,7 @@ describe('the page for designers', () => {
   })
 
   it.skipIf(withoutCurl !== '')(
-    `shows commands that run as they stand, and what they answer${withoutCurl}`,
+    `has commands that run as shown and print the answers shown${withoutCurl}`,
     async () => {
       const mark = '---- next'
       const script = steps.map(({ commands }) => `${commands}\nprintf '\\n${mark}\\n'`).join('\n')
@@ -46,7 +46,7 @@ describe('the page for designers', () => {
         if (answer !== undefined)
           expect([commands, JSON.parse(answers[at] ?? '')]).toEqual([commands, JSON.parse(answer)])
       }
-      // What the page says in words: published again it is the same version; Ada has earned and claimed.
+      // The text of the page says that a second publication keeps the version, and that Ada earns and claims.
       expect(printed).toContain('\n200\n')
       const published = JSON.parse(readFileSync(join(shell.home, 'published.json'), 'utf8'))
       expect(published).toMatchObject({ scenarioId: 'summer', version: 1 })

@@ -55,7 +55,7 @@ function newScenario() {
 const preview = (scenarioId: string, definition: Json): Promise<ScenarioPreview> =>
   game.app.service.previewScenario({ environmentId: game.environmentId, scenarioId }, print(definition))
 
-/** Puts players where they are, past any rule: earlier versions and support may have left them there. */
+/** Writes states of players without any rule: earlier versions and support may have led to them. */
 async function play(scenarioId: string, { passes, runs }: Played): Promise<void> {
   const at = [game.environmentId, scenarioId]
   await inTransaction(game.app.pool, async (client) => {
@@ -101,7 +101,7 @@ function parse(definition: Json): Definition {
   return parsed.definition
 }
 
-/** The same, told by asking the rules of the game for one player after another. */
+/** The expected preview, from the rules of the game for one player after another. */
 function naive(
   before: Definition | null,
   after: Definition,
@@ -144,7 +144,7 @@ function naivePass(
     const node = definition?.nodes.get(nodeId)
     return node?.type === 'battle-pass' ? node : null
   }
-  /** From the texts of the nodes, not from what the parser made of them. */
+  /** Reads the texts of the nodes, not the parsed definition. */
   const rewardsAt = (definition: Definition | null, level: number, track: Track) => {
     const texts = [...(definition?.nodes.values() ?? [])].map(({ id, data }) => ({ id, data: JSON.parse(data.text) }))
     const listed = texts.find(({ id }) => id === nodeId)?.data.tiers ?? []
@@ -237,7 +237,7 @@ const played: fc.Arbitrary<Played> = fc.record({
 })
 
 describe('the preview of a definition', () => {
-  it('counts what the rules of the game say of each player, for any definitions, players, claims and runs', async () => {
+  it('counts what the rules of the game decide for each player, for random definitions, passes, claims and runs', async () => {
     await fc.assert(
       fc.asyncProperty(definitions, definitions, played, async (before, after, players) => {
         const ref = newScenario()
@@ -252,7 +252,7 @@ describe('the preview of a definition', () => {
     )
   })
 
-  it('counts so for edits of a pass that many play: levels moved, tiers added and removed, dates opened and closed', async () => {
+  it('counts what the rules decide for each player when an edit changes levels, tiers and dates of a pass', async () => {
     const xps = fc
       .uniqueArray(fc.bigInt(0n, 12n), { minLength: 9, maxLength: 9 })
       .map((xps) => xps.sort((a, b) => (a < b ? -1 : 1)))
@@ -291,13 +291,13 @@ describe('the preview of a definition', () => {
     )
   })
 
-  it('counts for the first version of a scenario as for a pass that is not there yet', async () => {
+  it('counts each pass as added in the first version of a scenario', async () => {
     const ref = newScenario()
     const players: Played = {
       passes: [{ player: 0, nodeId: 'pass', xp: 150n, premiumOwned: true, claims: [] }],
       runs: [],
     }
-    // Left by events that no longer count.
+    // The player has a pass although no version is published.
     await play(ref.scenarioId, players)
     expect(await preview(ref.scenarioId, season())).toEqual({
       currentVersion: null,
@@ -305,7 +305,7 @@ describe('the preview of a definition', () => {
     })
   })
 
-  it('shows nothing new for the current definition', async () => {
+  it('shows no changes for the current definition', async () => {
     const ref = newScenario()
     await publishScenario(game.app.pool, ref, print(season()))
     await play(ref.scenarioId, {
@@ -334,7 +334,7 @@ describe('the preview of a definition', () => {
     ])
   })
 
-  it('tells its faults and counts nothing when the definition cannot be published', async () => {
+  it('lists the faults and counts nothing when the definition cannot be published', async () => {
     const { faults, ...rest } = await preview(
       'nowhere',
       scenario([], [{ from: 'start', handle: 'onStart', to: 'nowhere' }]),
@@ -343,9 +343,9 @@ describe('the preview of a definition', () => {
     expect(rest).toEqual({ currentVersion: null, passes: [], removedNodes: [] })
   })
 
-  it('is exact for a thousand levels up to the highest xp, on thousands of players', async () => {
+  it('is exact for a thousand levels up to the highest xp and five thousand players', async () => {
     const ref = newScenario()
-    // Of rising steps, up to 2^63 - 1.
+    // The steps grow with the level. The last level is at 2^63 - 1.
     const steps = (shift: bigint) =>
       times(1_000, (at) =>
         at === 999 ? MAX_INT64 : (MAX_INT64 / 1_000_000n) * BigInt(at * at) + (at === 0 ? 0n : shift),
@@ -393,7 +393,7 @@ describe('the preview of a definition', () => {
     expect(passes[0]?.newlyClaimable[0]?.tiers.reduce((sum, { players }) => sum + players, 0)).toBe(gained)
   })
 
-  it('counts the players of its own environment and scenario only', async () => {
+  it('counts the players of its own environment only', async () => {
     const { scenarioId } = newScenario()
     const staging = { environmentId: game.stagingId, scenarioId }
     await publishScenario(game.app.pool, staging, print(season()))
@@ -408,8 +408,8 @@ describe('the preview of a definition', () => {
   })
 })
 
-describe('a preview beside those who play and publish', () => {
-  it('is of one moment and one version, whatever is published and played meanwhile', async () => {
+describe('a preview while others play and publish', () => {
+  it('compares with one version while others are published', async () => {
     const ref = newScenario()
     const editions = [
       season(),
@@ -487,7 +487,7 @@ describe('a preview beside those who play and publish', () => {
     expect([...gained].filter((players) => players !== 0 && players !== 24)).toEqual([])
   })
 
-  it('has everybody at one level before and at one after, while xp is earned and tiers are claimed', async () => {
+  it('counts each player at one level before and one level after while xp is earned and tiers are claimed', async () => {
     const { scenarioId } = newScenario()
     await game.publish(scenarioId, season())
     const players = await Promise.all(times(8, () => game.player()))
@@ -509,7 +509,7 @@ describe('a preview beside those who play and publish', () => {
         const sum = (side: 'before' | 'after') => pass.levels.reduce((all, level) => all + level[side], 0)
         expect([sum('before'), sum('after')]).toEqual([pass.players, pass.players])
         const [free] = pass.newlyClaimable
-        // All that is new to a player lies above its level, where it has claimed nothing.
+        // Newly claimable tiers are above the old level of a player, who has claimed none of them.
         expect(free?.players).toBe(pass.levelGained)
       }
     } finally {
@@ -533,7 +533,7 @@ describe('a preview beside those who play and publish', () => {
     expect(await hashes()).toEqual(before)
   })
 
-  it('keeps others from waiting long: one counts at a time, a few wait, and more are unavailable at once', async () => {
+  it('is unavailable at once when five others run or wait', async () => {
     const ref = newScenario()
     await publishScenario(game.app.pool, ref, print(season()))
     const asked = await inTransaction(game.app.pool, async (client) => {
@@ -544,7 +544,7 @@ describe('a preview beside those who play and publish', () => {
           (error: Error) => error.message,
         ),
       )
-      // Those too many are answered while the first still waits for the lock.
+      // The excess calls are answered while the first still waits for the lock.
       expect(await Promise.all(asked.slice(5))).toEqual(['unavailable', 'unavailable', 'unavailable'])
       return asked
     })

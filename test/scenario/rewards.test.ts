@@ -7,7 +7,7 @@ import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { graphqlOf, restOf, type Surface } from '../support/surfaces.ts'
 
-// Nobody mints rewards: how often a reward node pays (decisions 11.1).
+// How often a reward node pays: players cannot make it pay at will (decisions 11.1).
 
 let game: Game
 let operator: Operator
@@ -61,7 +61,7 @@ describe.each(Object.entries(surfaces))(
         : outcome
     }
 
-    it('pays once, however often its handle is crossed, and goes on each time', async () => {
+    it('pays once when its handle is crossed three times, and leads on each time', async () => {
       await publish(clicks, nodes(), edges)
       const player = await game.player()
       const runId = await player.start(clicks)
@@ -79,7 +79,7 @@ describe.each(Object.entries(surfaces))(
       expect(rows.map(({ data }) => JSON.parse(data).granted.length)).toEqual([1, 0, 0])
     })
 
-    it('pays once for all runs and all versions', async () => {
+    it('pays once over all runs and versions', async () => {
       await publish(clicks, nodes(), edges)
       const player = await game.player()
       for (const amount of [5, 7, 9]) {
@@ -107,7 +107,7 @@ describe.each(Object.entries(surfaces))(
       expect(await goldOf(player)).toBe(expected)
     })
 
-    it('pays once when two hundred crossings and starts race', async () => {
+    it('pays once when two hundred crossings race', async () => {
       const scenarioId = `${clicks} race`
       await publish(scenarioId, nodes(), edges)
       const player = await game.player()
@@ -119,8 +119,8 @@ describe.each(Object.entries(surfaces))(
   },
 )
 
-describe('how often a reward node pays', () => {
-  it('at a start: once, also for a scenario that starts at it, and over other reward nodes', async () => {
+describe('a reward node', () => {
+  it('pays once over all starts, also as the start node and behind another reward node', async () => {
     await publish(
       'gift',
       [reward('gift', 3), reward('more', 4)],
@@ -131,12 +131,12 @@ describe('how often a reward node pays', () => {
     const player = await game.player()
     for (const _ of times(3, String)) for (const scenarioId of ['gift', 'at-once']) await player.start(scenarioId)
     expect(await goldOf(player)).toBe(17)
-    // Each start was a run of its own.
+    // Each start was a new run.
     const { rows } = await game.app.pool.query('SELECT count(*)::int FROM runs WHERE player_id = $1', [player.playerId])
     expect(rows[0].count).toBe(6)
   })
 
-  it('each time where the service verifies what leads to it', async () => {
+  it('pays each time when only handles of the service lead to it', async () => {
     const levels = times(6, (index) => index * 100)
     await publish(
       'climb',
@@ -157,7 +157,7 @@ describe('how often a reward node pays', () => {
     expect(await goldOf(player)).toBe(6)
   })
 
-  it('once where both a client and the service lead to it, whoever comes first', async () => {
+  it('pays once when handles of a client and of the service lead to it', async () => {
     const levels = times(4, (index) => index * 100)
     await publish(
       'both',
@@ -174,7 +174,7 @@ describe('how often a reward node pays', () => {
     expect([grants, await goldOf(player)]).toEqual([[1, 0, 0, 0], 2])
   })
 
-  it('once when one call leads to it twice', async () => {
+  it('pays once when one call leads to it twice', async () => {
     await publish(
       'twice',
       [passNode('a', { levels: [0, 100], tiers: [] }), reward('bonus', 2, 'run')],
@@ -191,7 +191,7 @@ describe('how often a reward node pays', () => {
     expect([body.plan.granted.length, await goldOf(player)]).toEqual([1, 2])
   })
 
-  it('is said as a notice of each node by validateScenario, and publishing is not kept from it', async () => {
+  it('has its repeat rule in a notice of validateScenario, and stays valid', async () => {
     const nodes = [
       passNode('a', { tiers: [] }),
       popup('b'),
@@ -232,7 +232,7 @@ describe('how often a reward node pays', () => {
     })
   })
 
-  it('is refused as a fault when data.repeat is another word', () => {
+  it('is a fault when data.repeat is an unknown word', () => {
     const parsed = parseDefinition(print(scenario([reward('r', 1, 'sometimes')], [])))
     expect(parsed).toEqual({
       ok: false,
@@ -271,7 +271,7 @@ describe('resetReward', () => {
     ])
   })
 
-  it('refuses a scenario and a node that are not there', async () => {
+  it('refuses an unknown scenario, an unknown node and a node that is not a reward node', async () => {
     await publish('reset', nodes, edges)
     const { playerId } = await game.player()
     for (const [at, code] of [

@@ -69,7 +69,7 @@ async function written({ playerId }: TestPlayer) {
 }
 
 describe('the start of a run', () => {
-  it('enters the start node, crosses onStart and hands over what follows', async () => {
+  it('enters the start node, crosses onStart and hands over the next node', async () => {
     await publish('hello', scenario([popup('a'), popup('b')], [edge('start', 'onStart', 'a')]))
     const { started } = await enter('hello')
     expect(started).toEqual({
@@ -85,7 +85,7 @@ describe('the start of a run', () => {
     })
   })
 
-  it('is resumed by a second start, with the last plan', async () => {
+  it('resumes the active run with its last plan when it is repeated', async () => {
     const run = await enter('hello')
     const again = await run.player.post(START, { scenarioId: 'hello' })
     expect(again.body).toEqual({ ...run.started, resumed: true })
@@ -102,7 +102,7 @@ describe('the start of a run', () => {
     expect((await run.read()).status).toBe('completed')
   })
 
-  it('may be at a node of the client: nothing is crossed, and the node is handed over', async () => {
+  it('at a client node crosses nothing, and hands the node over', async () => {
     await publish('direct', { name: 'Direct', start: 'a', nodes: [popup('a')], edges: [] })
     const { started, runId, read } = await enter('direct')
     const plan = { runId, status: 'active', crossed: [], entered: [enteredPopup('a')], granted: [] }
@@ -117,7 +117,7 @@ describe('the start of a run', () => {
     })
   })
 
-  it('may be at a reward node, which grants', async () => {
+  it('at a reward node grants its rewards once', async () => {
     const nodes = [reward('gift', gold(5)), popup('a')]
     await publish('gift', { name: 'Gift', start: 'gift', nodes, edges: [edge('gift', 'onComplete', 'a')] })
     const { started, player } = await enter('gift')
@@ -131,7 +131,7 @@ describe('the start of a run', () => {
     expect(await holdings(player)).toEqual({ gold: '5' })
   })
 
-  it('is 404 for an unknown scenario, and 409 when its rewards would overflow: no run is left', async () => {
+  it('is 404 for an unknown scenario and 409 when its rewards would overflow, and then leaves no run', async () => {
     const player = await game.player({ wallet: { gold: MAX_INT64 } })
     const unknown = await player.post(START, { scenarioId: 'nowhere' })
     expect([unknown.status, unknown.body.error]).toEqual([404, 'scenario not found'])
@@ -154,7 +154,7 @@ describe('the start of a run', () => {
   })
 })
 
-describe('a crossing of the client', () => {
+describe('a crossing by a client', () => {
   beforeAll(async () => {
     const nodes = [popup('a'), popup('b'), popup('c'), reward('gift', gold(1)), passNode()]
     await publish(
@@ -169,7 +169,7 @@ describe('a crossing of the client', () => {
     )
   })
 
-  it('answers the plan: what was crossed, entered and granted', async () => {
+  it('answers with the plan: handles crossed, nodes entered and rewards granted', async () => {
     const { cross, runId } = await enter('walk')
     expect((await cross('a', 'onShow')).body).toEqual({
       plan: {
@@ -182,7 +182,7 @@ describe('a crossing of the client', () => {
     })
   })
 
-  it('leaves the node active, unless it is onComplete', async () => {
+  it('leaves the node active unless the handle is onComplete', async () => {
     const { cross, read } = await enter('walk')
     await cross('a', 'onShow')
     expect((await read()).active.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['a', 'pass', 'b'])
@@ -190,7 +190,7 @@ describe('a crossing of the client', () => {
     expect((await read()).active.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['pass', 'b', 'c'])
   })
 
-  it('must stand on an edge of the node, or be onComplete: any other handle is 400 (decisions 11.5)', async () => {
+  it('is 400 unless the handle is onComplete or on an edge of the node (decisions 11.5)', async () => {
     const { cross, player } = await enter('walk')
     const before = await written(player)
     for (const handle of ['onSomething', 'on something', 'ünd', 'x'.repeat(64)]) {
@@ -204,7 +204,7 @@ describe('a crossing of the client', () => {
     expect((await cross('a', 'onComplete')).status).toBe(200)
   })
 
-  it('is told as byClient, in events alone; the typed subscriptions carry nodes of the service (decisions 11.5)', async () => {
+  it('appears in events with byClient, and not in the typed subscriptions (decisions 11.5)', async () => {
     const node = passNode('pass', { levels: [0], tiers: [{ level: 1, track: 'free', rewards: [gold(1)] }] })
     const edges = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'pass')]
     await publish('told', scenario([popup('a'), node], edges))
@@ -248,7 +248,7 @@ describe('a crossing of the client', () => {
     ['onMaxLevel on a node of the client', 'a', 'onMaxLevel'],
     ['onPremiumPurchase on a node of the client', 'a', 'onPremiumPurchase'],
     ['onStart on a node of the client', 'a', 'onStart'],
-  ])('is 403 for what the service owns, and writes nothing: %s', async (_, nodeId, handle) => {
+  ])('is 403 for nodes and handles of the service, and writes nothing: %s', async (_, nodeId, handle) => {
     const { cross, player } = await enter('walk')
     const before = await written(player)
     const { status, body } = await cross(nodeId, handle)
@@ -256,7 +256,7 @@ describe('a crossing of the client', () => {
     expect(await written(player)).toEqual(before)
   })
 
-  it('is 409 for a node that is not active: not yet, or not any more', async () => {
+  it('is 409 for a node that is not yet or no longer active', async () => {
     const { cross, player } = await enter('walk')
     const early = await cross('c', 'onComplete')
     expect([early.status, early.body.error, early.body.code]).toEqual([409, 'node not active', 'node_not_active'])
@@ -271,15 +271,15 @@ describe('a crossing of the client', () => {
   it.each([
     ['an unknown node', { nodeId: 'nowhere' }, 404, 'node not found'],
     ['an unknown scenario', { scenarioId: 'nowhere' }, 404, 'scenario not found'],
-    ['another scenario', { scenarioId: 'hello' }, 404, 'run not found'],
-    ['what is no run', { runId: 'nothing' }, 404, 'run not found'],
+    ['a run of another scenario', { scenarioId: 'hello' }, 404, 'run not found'],
+    ['an invalid run id', { runId: 'nothing' }, 404, 'run not found'],
   ])('is refused for %s', async (_, change, status, error) => {
     const { player, runId } = await enter('walk')
     const answer = await player.post(CROSS, { scenarioId: 'walk', nodeId: 'a', runId, handle: 'onShow', ...change })
     expect([answer.status, answer.body.error]).toEqual([status, error])
   })
 
-  it("is 404 in another player's run and 409 in one that is over", async () => {
+  it("is 404 in another player's run and 409 in a completed run", async () => {
     const mine = await enter('walk')
     const theirs = await enter('walk')
     const body = { scenarioId: 'walk', nodeId: 'a', handle: 'onShow' }
@@ -291,7 +291,7 @@ describe('a crossing of the client', () => {
     expect([over.status, over.body.error]).toEqual([409, 'run not active'])
   })
 
-  it('happens once when fifty arrive at once', async () => {
+  it('takes effect once when fifty arrive at once, and the others are 409', async () => {
     const { cross, player } = await enter('walk')
     await cross('a', 'onComplete')
     const answers = await Promise.all(times(50, () => cross('c', 'onComplete')))
@@ -301,7 +301,7 @@ describe('a crossing of the client', () => {
   })
 })
 
-describe('a key (decisions 2: cross and start take one)', () => {
+describe('an idempotency key (decisions 2)', () => {
   const prize = { id: 'prize', type: 'reward', data: { rewards: [gold(1)], repeat: 'always' } }
   const nodes = [popup('a'), prize, popup('end')]
   const edges = [
@@ -311,7 +311,7 @@ describe('a key (decisions 2: cross and start take one)', () => {
     edge('a', 'onComplete', 'end'),
   ]
 
-  it('lets a crossing take effect once, and answers it alike, when it is sent fifty times at once', async () => {
+  it('makes fifty concurrent copies of a crossing take effect once, with one answer', async () => {
     await publish('clicks', scenario(nodes, edges))
     const { player, runId } = await enter('clicks')
     const click = (key: string) =>
@@ -324,7 +324,7 @@ describe('a key (decisions 2: cross and start take one)', () => {
     expect(await holdings(player)).toEqual({ gold: '2' })
   })
 
-  it('answers a crossing again whose answer was lost, also when its node was left meanwhile', async () => {
+  it('gives a repeated crossing its first answer after the node was left, and is 422 for another handle', async () => {
     await publish('clicks', scenario(nodes, edges))
     const { player, runId, cross } = await enter('clicks')
     const leave = { scenarioId: 'clicks', nodeId: 'a', runId, handle: 'onComplete', idempotencyKey: 'leave' }
@@ -335,7 +335,7 @@ describe('a key (decisions 2: cross and start take one)', () => {
     expect((await player.post(CROSS, { ...leave, handle: 'onClick' })).status).toBe(422)
   })
 
-  it('lets a start be sent again without a second run, also when the first has ended meanwhile', async () => {
+  it('gives repeated starts the first answer, also after the run has ended, and is 422 for another scenario', async () => {
     await publish('short', scenario([popup('a')], [edge('start', 'onStart', 'a')]))
     const player = await game.player()
     const start = { scenarioId: 'short', idempotencyKey: 'start' }
@@ -353,7 +353,7 @@ describe('a key (decisions 2: cross and start take one)', () => {
 })
 
 describe('reading a run', () => {
-  it('answers its active nodes and its last plan', async () => {
+  it('answers with the active nodes and the last plan', async () => {
     const { cross, read, runId } = await enter('walk')
     const { plan } = (await cross('a', 'onComplete')).body
     const run = await read()
@@ -367,7 +367,7 @@ describe('reading a run', () => {
     })
   })
 
-  it('answers the plan that xp, a claim or a purchase caused', async () => {
+  it('answers with the last plan that xp or a purchase caused', async () => {
     const { player, read, runId } = await enter('walk', { wallet: { gems: 950n } })
     const place = { scenarioId: 'walk', nodeId: 'pass', runId }
     const xp = await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 100, source: 'test' })
@@ -378,12 +378,12 @@ describe('reading a run', () => {
     expect((await read()).plan).toEqual(premium.body.plan)
   })
 
-  it('takes the id in either case', async () => {
+  it('accepts the run id in upper case', async () => {
     const { player, runId } = await enter('walk')
     expect((await player.post(RUN, { runId: runId.toUpperCase() })).body.runId).toBe(runId)
   })
 
-  it('shows active nodes as the current version has them, and leaves out those that it has not', async () => {
+  it('shows active nodes as in the current version, without those that the version removed', async () => {
     await publish(
       'edited',
       scenario([popup('a'), popup('b')], [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'b')]),
@@ -400,7 +400,7 @@ describe('reading a run', () => {
 describe.each([
   ['REST', restOf],
   ['GraphQL', graphqlOf],
-])('runs survive edits, over %s (decisions 11.3)', (name, surfaceOf) => {
+])('a start after an edit of the scenario, over %s (decisions 11.3)', (name, surfaceOf) => {
   const step = (id: string): Json => scenario([popup(id)], [edge('start', 'onStart', id)])
   const runsOf = async ({ playerId }: TestPlayer, scenarioId: string) => {
     const { rows } = await game.app.pool.query(
@@ -411,7 +411,7 @@ describe.each([
   }
   const cancelled = { status: 'cancelled', cause: 'definition changed', active: '[]' }
 
-  it('by ending one that stands nowhere any more, and beginning another', async () => {
+  it('cancels a run whose active nodes are all removed, and begins another', async () => {
     const scenarioId = `moved ${name}`
     await publish(scenarioId, step('old'))
     const { player, runId, started } = await enter(scenarioId)
@@ -445,7 +445,7 @@ describe.each([
     ])
   })
 
-  it('but goes on with one that any of its nodes is left of, or that rests on a pass', async () => {
+  it('resumes a run that has an active node left, or none while the scenario has a pass', async () => {
     const scenarioId = `left ${name}`
     const both = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'b')]
     await publish(scenarioId, scenario([popup('a'), popup('b')], both))
@@ -461,13 +461,13 @@ describe.each([
     const resting = await enter(seasonId)
     expect((await resting.cross('a', 'onComplete')).body.plan.status).toBe('active')
     expect(await surfaceOf(resting.player).start({ scenarioId: seasonId })).toMatchObject({ ok: { resumed: true } })
-    // Without the pass nothing could ever happen in it.
+    // Without the pass, nothing can happen in the run any more.
     await publish(seasonId, withPass())
     expect(await surfaceOf(resting.player).start({ scenarioId: seasonId })).toMatchObject({ ok: { resumed: false } })
     expect(await runsOf(resting.player, seasonId)).toMatchObject([cancelled, { status: 'active' }])
   })
 
-  it('once, for many players that start many times at once', async () => {
+  it('begins one new run for each of twenty players that start five times at once', async () => {
     const scenarioId = `crowd ${name}`
     await publish(scenarioId, step('old'))
     const players = await Promise.all(times(20, () => enter(scenarioId)))
@@ -481,7 +481,7 @@ describe.each([
       expect(await runsOf(player, scenarioId)).toMatchObject([cancelled, { status: 'active', cause: null }])
   })
 
-  it('and is left as it was by a start that is refused', async () => {
+  it('changes nothing when its rewards would overflow', async () => {
     const scenarioId = `refused ${name}`
     await publish(scenarioId, step('old'))
     const { player } = await enter(scenarioId, { wallet: { gold: MAX_INT64 } })
@@ -541,7 +541,7 @@ describe('reward nodes', () => {
     ])
   })
 
-  it('are entered once from one crossing, however many ways lead to them', async () => {
+  it('are entered once per crossing when several paths lead to them', async () => {
     const nodes = [popup('a'), reward('left', gold(1)), reward('right', gold(10)), reward('end', gold(100))]
     const edges = [
       edge('start', 'onStart', 'a'),
@@ -560,7 +560,7 @@ describe('reward nodes', () => {
     expect(await holdings(player)).toEqual({ gold: '111' })
   })
 
-  it('grant nothing at all when one of a chain would overflow', async () => {
+  it('grant nothing when one node of a chain would overflow a balance', async () => {
     const nodes = [popup('a'), reward('one', gold(1)), reward('two', gold(1))]
     const edges = [edge('start', 'onStart', 'a'), edge('a', 'onComplete', 'one'), edge('one', 'onComplete', 'two')]
     await publish('brim', scenario(nodes, edges))
@@ -572,8 +572,8 @@ describe('reward nodes', () => {
   })
 })
 
-describe('completion', () => {
-  it('comes with the last active node, and says so in plan and run', async () => {
+describe('completion of a run', () => {
+  it('happens when the last active node completes, and shows in the plan and the run', async () => {
     const edges = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'b')]
     await publish('two', scenario([popup('a'), popup('b')], edges))
     const { cross, read } = await enter('two')
@@ -582,13 +582,13 @@ describe('completion', () => {
     expect(await read()).toMatchObject({ status: 'completed', active: [] })
   })
 
-  it('comes at once in a scenario without nodes to wait for', async () => {
+  it('happens at the start of a scenario that has only a start node', async () => {
     await publish('nothing', scenario([], []))
     const { started } = await enter('nothing')
     expect(started.plan).toMatchObject({ status: 'completed', entered: [enteredStart] })
   })
 
-  it('never comes by itself in a scenario with a pass, whose node stays active after onComplete (spec 6)', async () => {
+  it('does not happen in a scenario with a pass, whose node stays active after onComplete (spec 6)', async () => {
     await publish('endless', season({ levels: [0], tiers: [{ level: 1, track: 'free', rewards: [gold(1)] }] }))
     const { player, runId, read } = await enter('endless')
     const place = { scenarioId: 'endless', nodeId: 'pass', runId }
@@ -612,7 +612,7 @@ describe('publishing a scenario', () => {
     })
   const get = (path: string, key?: string) => game.request('GET', path, { headers: headers(key) })
 
-  it('answers the published version, and reading answers the same', async () => {
+  it('answers with the published version, and a read answers the same', async () => {
     const sent = await put(place('plain'), season())
     expect([sent.status, sent.body]).toEqual([
       200,
@@ -627,7 +627,7 @@ describe('publishing a scenario', () => {
     expect((await get(place('plain'))).text).toBe(sent.text)
   })
 
-  it('gives the definition back byte for byte', async () => {
+  it('returns the definition byte for byte', async () => {
     const text =
       '{ "name":"Bytes",\n "start":"a", "extra": [1.0, 12345678901234567890, 1e3],"nodes":[{"id":"a","type":"x"}],"edges":[ ]}'
     const sent = await put(place('bytes'), text)
@@ -635,7 +635,7 @@ describe('publishing a scenario', () => {
     expect((await get(place('bytes'))).text).toContain(`"definition":${text}`)
   })
 
-  it('counts versions, keeps the old ones readable, and answers the current one to the same text', async () => {
+  it('numbers versions, keeps old ones readable, and makes no new version of the current text', async () => {
     for (const amount of [1, 2, 3]) {
       const { body } = await put(place('versions'), scenario([reward('r', gold(amount))], []))
       expect(body.version).toBe(amount)
@@ -651,7 +651,7 @@ describe('publishing a scenario', () => {
     expect((await get(place('versions'))).body.version).toBe(4)
   })
 
-  it('is per environment', async () => {
+  it('publishes in one environment only', async () => {
     await put(place('apart', '?environment=staging'), scenario([], []))
     expect((await get(place('apart'))).body.error).toBe('scenario not found')
     expect((await get(place('apart', '?environment=staging'))).body).toMatchObject({
@@ -660,7 +660,7 @@ describe('publishing a scenario', () => {
     })
   })
 
-  it('gives concurrent publications versions of their own', async () => {
+  it('gives twenty concurrent publications different versions', async () => {
     const answers = await Promise.all(
       times(20, (index) => put(place('race'), scenario([reward('r', gold(index + 1))], []))),
     )
@@ -769,7 +769,7 @@ describe('publishing a scenario', () => {
     ['viewer', 200, 403],
     ['operator', 200, 403],
     ['admin', 200, 200],
-  ] as const)('is for admins only, reading for all: %s', async (role, read, write) => {
+  ] as const)('is allowed for admins only, and reading for every role: %s', async (role, read, write) => {
     await put(place('roles'), scenario([], []))
     const key = await game.key(role)
     expect((await get(place('roles'), key)).status).toBe(read)
@@ -778,7 +778,7 @@ describe('publishing a scenario', () => {
     if (write === 403) expect([body.error, body.code]).toEqual(['forbidden', 'forbidden'])
   })
 
-  it("is 403 with another project's key, and for a project that is not there", async () => {
+  it("is 403 with another project's key and for an unknown project", async () => {
     const other = await createProject(game.app.pool, { name: 'Other', environments: ['production'] })
     const { key } = await createPlatformKey(game.app.pool, other.projectId, 'admin')
     for (const [path, token] of [
@@ -792,7 +792,7 @@ describe('publishing a scenario', () => {
     }
   })
 
-  it('is 404 in an unknown environment and 400 without one', async () => {
+  it('is 404 in an unknown environment and 400 without a valid one', async () => {
     for (const query of ['?environment=nowhere', '?environment=Production', '?environment=production%20']) {
       for (const answer of [await get(place('plain', query)), await put(place('plain', query), season())])
         expect([answer.status, answer.body.error]).toEqual([404, 'environment not found'])
@@ -805,43 +805,46 @@ describe('publishing a scenario', () => {
     }
   })
 
-  it.each(['%00', 'x'.repeat(129)])('is 400 for an id of a scenario that cannot be: %s', async (scenarioId) => {
+  it.each(['%00', 'x'.repeat(129)])('is 400 for an invalid scenario id: %s', async (scenarioId) => {
     for (const answer of [await get(place(scenarioId)), await put(place(scenarioId), season())]) {
       expect([answer.status, answer.body.details[0].path]).toEqual([400, 'scenarioId'])
     }
   })
 
-  it('takes any other id, decoded', async () => {
+  it('accepts a percent-encoded id, and decodes it', async () => {
     const sent = await put(place(encodeURIComponent('säson/1 %')), season())
     expect([sent.status, sent.body.scenarioId]).toEqual([200, 'säson/1 %'])
     expect((await get(place(encodeURIComponent('säson/1 %')))).text).toBe(sent.text)
   })
 
-  it.each(['%E0%A4%A', '%ff', '..%2f..', '%'])('answers an id that is badly encoded: %s', async (scenarioId) => {
+  it.each(['%E0%A4%A', '%ff', '..%2f..', '%'])('finds no scenario for an oddly encoded id: %s', async (scenarioId) => {
     expect((await get(place(scenarioId))).body.error).toBe('scenario not found')
   })
 
-  it('ignores a version when publishing, and any parameter that it does not know', async () => {
+  it('ignores the parameter version and unknown parameters', async () => {
     const { status, body } = await put(place('ignoring', '?environment=production&version=one&x=1'), scenario([], []))
     expect([status, body.version]).toEqual([200, 1])
   })
 
-  it('is 405 to another method', async () => {
+  it('is 405 for another method', async () => {
     const { status, headers: answered } = await game.request('DELETE', place('plain'), { headers: headers() })
     expect([status, answered.get('allow')]).toEqual([405, 'GET, PUT'])
   })
 
-  it.each(['0', '-1', 'one', '1.0', '', '2147483648', '9'.repeat(30)])('is 400 for version "%s"', async (version) => {
-    const { status, body } = await get(place('plain', `?environment=production&version=${version}`))
-    expect([status, body.details[0].path]).toEqual([400, 'version'])
-  })
+  it.each(['0', '-1', 'one', '1.0', '', '2147483648', '9'.repeat(30)])(
+    'answers a read of version "%s" with 400',
+    async (version) => {
+      const { status, body } = await get(place('plain', `?environment=production&version=${version}`))
+      expect([status, body.details[0].path]).toEqual([400, 'version'])
+    },
+  )
 
-  it('names a missing environment and a faulty version at once', async () => {
+  it('names a missing environment and an invalid version of a read at once', async () => {
     const { body } = await get(place('plain', '?version=one'))
     expect(body.details.map(({ path }: { path: string }) => path).sort()).toEqual(['environment', 'version'])
   })
 
-  it('is 404 for a version that is not there', async () => {
+  it('answers a read of an unknown version with 404', async () => {
     for (const version of [999, 2 ** 31 - 1]) {
       const { status, body } = await get(place('plain', `?environment=production&version=${version}`))
       expect([status, body.error]).toEqual([404, 'not found'])

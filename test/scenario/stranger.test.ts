@@ -9,8 +9,9 @@ import { type Game, startGame, type TestPlayer } from '../support/game.ts'
 import { CLAIM_ALL, graphqlOf, type Outcome, outcomeOfGraphql, restOf, type Surface } from '../support/surfaces.ts'
 import { definitions, type RandomDefinition, type RandomNode } from './arbitraries.ts'
 
-// A stranger with a game client sends any calls, at once and repeatedly, while designers edit and support acts. Every
-// tier and every reward node pays one unit of a currency of its own, so that a wallet tells how often each has paid.
+// A player with a modified game client sends random calls, concurrently and repeatedly, while designers edit and
+// support acts. Each tier and each reward node pays one unit of a separate currency, so the wallet shows how often each
+// has paid.
 
 const RUNS = Number(process.env.STRANGER_RUNS ?? 60)
 
@@ -26,7 +27,7 @@ interface Edge {
   readonly to: string
 }
 
-/** Edges that are likelier than chance has them. None can close a circle of reward nodes. */
+/** Edges that would be rare in random definitions. None can close a cycle of reward nodes. */
 const WIRES: Edge[] = [
   { from: 'start', handle: 'onStart', to: 'pass' },
   { from: 'start', handle: 'onStart', to: 'shop' },
@@ -46,12 +47,12 @@ interface Tier {
 const tierOf = (passId: string, { level, track }: Tier): string => `tier ${passId} ${track} ${level}`
 const pays = (currency: string): Json => [{ currency, amount: 1 }]
 
-/** The same definition, open at any time, with levels in reach, and with a currency of its own for each source. */
+/** The same definition without dates, with levels in reach, and with a separate currency for each source. */
 function relabel(
   definition: RandomDefinition,
   { repeats, wires }: { repeats: readonly (string | undefined)[]; wires: readonly Edge[] },
 ): RandomDefinition {
-  // Levels from 1 on, so that claims hit them.
+  // Levels are numbered from 1, so that random claims hit them.
   const rankOf = (passNodeId: string, level: number): number => {
     const passNode = definition.nodes.find(({ id }) => id === passNodeId)
     const { levels = [] } = (passNode?.data ?? {}) as { levels?: readonly Tier[] }
@@ -176,7 +177,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
   },
 )
-/** Steps of one batch are made at once. */
+/** Steps of one batch run concurrently. */
 const script = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 6, maxLength: 14 })
 
 let game: Game
@@ -193,9 +194,9 @@ afterAll(async () => {
   await game.stop()
 })
 
-/** One player with a client of its own making, and what support did for it. */
+/** A player with a modified client, and the support actions on this player. */
 class Stranger {
-  /** Runs that were begun. */
+  /** Ids of the player's runs, active or not. */
   readonly begun = new Set<string>()
   readonly resets: Readonly<Record<string, unknown>>[] = []
   private readonly player: TestPlayer
@@ -263,16 +264,16 @@ class Stranger {
     return new Map(rows.map(({ currency, balance }) => [currency, Number(balance)]))
   }
 
-  /** How often support has allowed a source to pay again. */
+  /** How often support has reset a source, so that it may pay again. */
   countResets(mutation: Mutation, matches: (input: Readonly<Record<string, unknown>>) => boolean): number {
     return this.resets.filter((reset) => reset.mutation === mutation && matches(reset)).length
   }
 }
 
-/** Every call is answered or refused. The books must not be saved by a constraint of the database alone. */
+/** Every call succeeds or is refused. A constraint of the database must not be all that protects the ledgers. */
 const answered = (outcome: Outcome): void => expect(codeOf(outcome)).not.toBe('INTERNAL_ERROR')
 
-/** How often a reward node of a version may pay a player; null when the version has no such reward node. */
+/** The repeat rule of a reward node in one version; null when the version has no such reward node. */
 function ruleOf(definition: RandomDefinition, id: string): string | null {
   const node = definition.nodes.find((one) => one.id === id)
   if (node?.type !== 'reward') return null
@@ -280,7 +281,7 @@ function ruleOf(definition: RandomDefinition, id: string): string | null {
   return repeat ?? (isReached(definition, id) ? 'never' : 'always')
 }
 
-/** Whether a client gets to a reward node by itself, found by walking the edges backwards. */
+/** Whether a client can reach a reward node by itself. Walks the edges backwards. */
 function isReached({ nodes, edges }: RandomDefinition, id: string, seen: readonly string[] = []): boolean {
   const typeOf = (nodeId: string) => nodes.find((one) => one.id === nodeId)?.type ?? ''
   return (edges as unknown as Edge[])
@@ -306,14 +307,14 @@ function limitOf(source: string, versions: readonly RandomDefinition[], stranger
   if (!rules.includes('always')) return limit
   const isOpen = versions.some((version) => ruleOf(version, id) === 'always' && isReached(version, id))
   if (isOpen) return Number.POSITIVE_INFINITY
-  // Each level up is of a level that was not reached before, and the rest happens once for each pass and level node.
+  // Each level up reaches a new level. The other verified crossings happen once for each pass and level node.
   const revoked = stranger.countResets('revokePremium', () => true)
   const verified = PASSES.length * (LEVELS + 3) + 3
   return limit + verified * (1 + resetPass) + revoked
 }
 
-describe('a scripted stranger (decisions 11.1 to 11.3)', () => {
-  it('cannot make a wallet exceed what the definitions allow', async () => {
+describe('random calls by a player (decisions 11.1 to 11.3)', () => {
+  it('pay no more than the definitions allow', async () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(seasons, seasons, seasons), script, async (versions, batches) => {
         played += 1
@@ -357,7 +358,7 @@ describe('a scripted stranger (decisions 11.1 to 11.3)', () => {
     expect(paidInAll).toBeGreaterThan(RUNS)
   })
 
-  it('knows the rules that validation tells of each reward node', () => {
+  it('are checked with the repeat rule that validation finds for each reward node', () => {
     fc.assert(
       fc.property(seasons, (definition) => {
         const parsed = parseDefinition(print(definition))

@@ -10,7 +10,7 @@ import { startReceiver, testReceiver } from './receiver.ts'
 
 const MODULE = fileURLToPath(new URL('../../sdk/go', import.meta.url))
 const VECTORS = fileURLToPath(new URL('../../sdk/webhook-vectors.json', import.meta.url))
-/** The first time, the compiler begins with an empty cache. */
+/** The first build starts with an empty cache. */
 const BUILD_TIMEOUT_MS = 300_000
 const OLDEST_MINOR = 19
 
@@ -33,7 +33,7 @@ describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
 
   afterAll(() => rm(work, { recursive: true, force: true }))
 
-  /** Runs the Go command in the module: nothing fetched, and no C compiler. */
+  /** Runs the Go command in the module, without downloads and without a C compiler. */
   async function go(...args: string[]): Promise<string> {
     const own = { GOFLAGS: '-mod=mod', GOPROXY: 'off', GOTOOLCHAIN: 'local', GOWORK: 'off', CGO_ENABLED: '0' }
     const env = { ...process.env, ...own, GOPATH: join(work, 'path') }
@@ -41,7 +41,7 @@ describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
     return stdout
   }
 
-  test('is vetted and formatted', { timeout: BUILD_TIMEOUT_MS }, async () => {
+  test('passes go vet and gofmt', { timeout: BUILD_TIMEOUT_MS }, async () => {
     await go('vet', './...')
     const gofmt = join((await go('env', 'GOROOT')).trim(), 'bin/gofmt')
     const { stdout } = await promisify(execFile)(gofmt, ['-l', '.'], { cwd: MODULE })
@@ -60,7 +60,7 @@ describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
     expect(output).not.toMatch(/--- (FAIL|SKIP)/)
   })
 
-  describe('the example receiver in Go, called as the service calls', () => {
+  describe('the example receiver in Go', () => {
     let binary: string
 
     beforeAll(async () => {

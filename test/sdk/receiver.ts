@@ -12,7 +12,7 @@ const MAX_BODY_BYTES = 2 ** 20
 export const SECRET = 'the secret of "today", with 鍵 and $HOME'
 export const OLD_SECRET = 'the one of yesterday'
 
-/** A receiver as a studio would run it: a process of its own. */
+/** A receiver as a studio runs it, in its own process. */
 export interface Receiver {
   readonly url: string
   /** Its output, of stdout and stderr. */
@@ -22,7 +22,7 @@ export interface Receiver {
   stop(): Promise<void>
 }
 
-/** Starts a program with a port of its own, and waits until it listens or has ended. */
+/** Starts a program on a free port, and waits until it listens or has ended. */
 export async function startReceiver(
   command: string,
   args: readonly string[],
@@ -96,7 +96,7 @@ const ADAS_ANSWER = {
   data: { founder: true, guild: { id: 7, name: 'Lanterns' } },
 }
 
-/** What every example receiver does, in whatever language. `start` runs it with these variables. */
+/** The tests of every example receiver, in any language. `start` runs it with these variables. */
 export function testReceiver(start: (env: Readonly<Record<string, string>>) => Promise<Receiver>): void {
   async function withReceiver(use: (receiver: Receiver) => Promise<void>): Promise<void> {
     const receiver = await start({ WEBHOOK_SECRET: SECRET, WEBHOOK_SECRET_OLD: OLD_SECRET })
@@ -115,7 +115,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
       await until('the login is told', () => receiver.output.includes('login of acct_1001'))
     }))
 
-  test('verifies the bytes as they came, whatever JSON would make of them (spec 4.4)', () =>
+  test('verifies the received bytes, not JSON that was serialized again (spec 4.4)', () =>
     withReceiver(async (receiver) => {
       const odd = '{"customData":{"b":1.0,"a":9007199254740993,"b":1e3,"n":"Zo\\u00eb 🎮", "ticket" :"ticket-of-ada"}}'
       expect(await call(receiver, odd)).toMatchObject({ status: 200, body: ADAS_ANSWER })
@@ -128,7 +128,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     ['signed in upper case', { headers: { 'x-signature': signWebhook(SECRET, ADA).toUpperCase() } }],
     ['signed with a prefix', { headers: { 'x-signature': `sha256=${signWebhook(SECRET, ADA)}` } }],
     ['signed with an empty header', { headers: { 'x-signature': '' } }],
-  ])('denies with 401 what is %s, and tells nothing (spec 4.4)', (_what, sent) =>
+  ])('denies with 401 a request %s, and prints no login (spec 4.4)', (_what, sent) =>
     withReceiver(async (receiver) => {
       const answer = await call(receiver, ADA, sent)
       expect(answer).toEqual({ status: 401, type: 'application/json', body: { error: 'invalid signature' } })
@@ -136,12 +136,12 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     }),
   )
 
-  test('denies with 401 what is not signed at all (spec 4.4)', () =>
+  test('denies with 401 a request without a signature (spec 4.4)', () =>
     withReceiver(async ({ url }) => {
       expect((await fetch(url, { method: 'POST', body: ADA })).status).toBe(401)
     }))
 
-  test('takes the old secret as well while it is given, and no longer (spec 2.3)', async () => {
+  test('accepts the old secret only while it is set (spec 2.3)', async () => {
     await withReceiver(async (receiver) => {
       expect(await call(receiver, ADA, { secret: OLD_SECRET })).toMatchObject({ status: 200 })
     })
@@ -154,7 +154,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     }
   })
 
-  test('denies with 4xx whatever else a game client puts into customData (spec 4.4)', () =>
+  test('denies with 4xx any other customData of a game client (spec 4.4)', () =>
     withReceiver(async (receiver) => {
       const odd = ['null', '[]', '{}', '"ticket-of-ada"', '{"ticket":"ticket-of-eve"}', '{"ticket":["ticket-of-ada"]}']
       const names = ['__proto__', 'constructor', '', 'a\\u0000b\\nlogin of acct_1001'].map(
@@ -169,7 +169,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
       expect(await call(receiver, ADA)).toMatchObject({ status: 200 })
     }))
 
-  test('reads a body up to its cap, refuses a longer one with 413, and goes on', () =>
+  test('reads a body up to its limit, refuses a longer one with 413, and keeps working', () =>
     withReceiver(async (receiver) => {
       const padded = (length: number) =>
         ADA.replace('{"ticket', `{"pad":"${'x'.repeat(length - ADA.length - 9)}","ticket`)
@@ -179,7 +179,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
       expect(await call(receiver, ADA)).toMatchObject({ status: 200 })
     }))
 
-  test('outlives a caller that goes away in the middle of its body', () =>
+  test('survives a caller that disconnects in the middle of its body', () =>
     withReceiver(async (receiver) => {
       const { hostname, port } = new URL(receiver.url)
       const socket = connect(Number(port), hostname)
@@ -190,7 +190,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
       socket.destroy()
       await closed
       expect(await call(receiver, ADA)).toMatchObject({ status: 200 })
-      // It has noticed, and said so.
+      // The receiver logs the broken call.
       await until('the broken call is told', () => /failed:|denied:/.test(receiver.output))
       expect(await call(receiver, ADA)).toMatchObject({ status: 200 })
     }))
@@ -211,7 +211,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
 
   const missing = ['curl', 'openssl'].filter((tool) => spawnSync(tool, ['--help']).error !== undefined)
   const skipped = missing.length > 0 ? `: SKIPPED, there is no ${missing.join(' and no ')} here` : ''
-  test.skipIf(skipped !== '')(`prints commands that work as they stand${skipped}`, () =>
+  test.skipIf(skipped !== '')(`prints commands that work${skipped}`, () =>
     withReceiver(async (receiver) => {
       const commands = receiver.output.split('\n').filter((line) => line.startsWith('  '))
       expect(commands).toHaveLength(3)

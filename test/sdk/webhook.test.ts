@@ -39,7 +39,7 @@ const vectors: { readonly signature: Vector[]; readonly standard: StandardVector
 )
 
 const titled = <T extends Vector>(list: T[]) =>
-  list.map((vector): [string, string, T] => [vector.valid ? 'takes' : 'refuses', vector.name, vector])
+  list.map((vector): [string, string, T] => [vector.valid ? 'accepts' : 'refuses', vector.name, vector])
 
 const bytesOf = ({ body, bodyBase64 = '' }: Vector): Buffer =>
   body === undefined ? Buffer.from(bodyBase64, 'base64') : Buffer.from(body)
@@ -53,7 +53,7 @@ const verifyStandard = (vector: StandardVector, body: Uint8Array | string) =>
     toleranceSeconds: vector.toleranceSeconds,
   })
 
-describe('the vectors that every language shares', () => {
+describe('the test vectors that every language shares', () => {
   test.each(titled(vectors.signature))('X-Signature (spec 4.4): %s %s', (_verb, _name, vector) => {
     expect(verify(vector, bytesOf(vector))).toBe(vector.valid)
     expect(verify(vector, new Uint8Array(bytesOf(vector)))).toBe(vector.valid)
@@ -68,7 +68,7 @@ describe('the vectors that every language shares', () => {
 
   const openssl = spawnSync('openssl', ['version']).status === 0
   test.skipIf(!openssl)(
-    `hold what OpenSSL computes, not what our code does${openssl ? '' : ': SKIPPED, there is no openssl here'}`,
+    `have the signatures that OpenSSL computes${openssl ? '' : ': SKIPPED, there is no openssl here'}`,
     () => {
       const right = vectors.signature.filter(({ valid }) => valid)
       expect(right.length).toBeGreaterThan(25)
@@ -92,7 +92,7 @@ const anyId = fc.string({ minLength: 1 }).filter((id) => !id.includes('.'))
 const anyTimestamp = fc.integer({ min: 0, max: 10 ** 12 })
 const at = (timestamp: number) => ({ now: new Date(timestamp * 1000) })
 
-/** The same bytes but for one bit. */
+/** The same bytes except for one bit. */
 function flipBit(bytes: Uint8Array, bit: number, bitsPerByte = 8): Buffer {
   const flipped = Buffer.from(bytes)
   const index = Math.floor(bit / bitsPerByte) % flipped.length
@@ -100,11 +100,11 @@ function flipBit(bytes: Uint8Array, bit: number, bitsPerByte = 8): Buffer {
   return flipped
 }
 
-/** The same text but for one bit of one of its characters, which are all ASCII and stay so. */
+/** The same ASCII text except for one bit of one character, which stays ASCII. */
 const flipTextBit = (text: string, bit: number): string => flipBit(Buffer.from(text), bit, 7).toString()
 
 describe('verifyWebhookSignature (spec 4.4)', () => {
-  test('takes what signWebhook signed, as bytes and as text', () => {
+  test('accepts a signature of signWebhook, with the body as bytes and as text', () => {
     fc.assert(
       fc.property(anySecret, anyBody, (secret, body) => {
         const signature = signWebhook(secret, body)
@@ -115,7 +115,7 @@ describe('verifyWebhookSignature (spec 4.4)', () => {
     )
   })
 
-  test('refuses when a single bit of the body, of the secret or of the signature is another', () => {
+  test('refuses a change of a single bit of the body, of the secret or of the signature', () => {
     const anyAscii = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 80 })
     fc.assert(
       fc.property(anyAscii, fc.uint8Array({ minLength: 1 }), fc.nat(), (secret, body, bit) => {
@@ -128,7 +128,7 @@ describe('verifyWebhookSignature (spec 4.4)', () => {
     )
   })
 
-  test('refuses every single-bit change of one signature, and every shorter one', () => {
+  test('refuses every single-bit change of a signature, and every prefix of it', () => {
     const signature = signWebhook('a secret', 'a body')
     for (let bit = 0; bit < 7 * signature.length; bit += 1) {
       expect(verifyWebhookSignature('a secret', 'a body', flipTextBit(signature, bit))).toBe(false)
@@ -138,7 +138,7 @@ describe('verifyWebhookSignature (spec 4.4)', () => {
     }
   })
 
-  test('never throws, whatever plain JavaScript passes', () => {
+  test('never throws, with arguments of any type', () => {
     const anything = fc.oneof(
       fc.anything({ withTypedArray: true, withDate: true, withBigInt: true }),
       fc.constant(Symbol()),
@@ -161,7 +161,7 @@ describe('verifyWebhookSignature (spec 4.4)', () => {
 })
 
 describe('verifyStandardWebhook', () => {
-  test('takes what signStandardWebhook signed, alone or among others', () => {
+  test('accepts a signature of signStandardWebhook, alone or among others', () => {
     fc.assert(
       fc.property(anySecret, anyBody, anyId, anyTimestamp, (secret, body, id, seconds) => {
         const signature = signStandardWebhook(secret, { id, timestamp: seconds }, body)
@@ -175,7 +175,7 @@ describe('verifyStandardWebhook', () => {
     )
   })
 
-  test('refuses when a single bit of body, id, timestamp or signature is another', () => {
+  test('refuses a change of a single bit of the body, id, timestamp or signature', () => {
     fc.assert(
       fc.property(anySecret, fc.uint8Array({ minLength: 1 }), anyTimestamp, fc.nat(), (secret, body, seconds, bit) => {
         const right = { id: 'msg_1', timestamp: String(seconds) }
@@ -192,7 +192,7 @@ describe('verifyStandardWebhook', () => {
     )
   })
 
-  test('takes a request for five minutes by the clock, unless told otherwise', () => {
+  test('accepts a request for five minutes, or for the given tolerance', () => {
     const signedAt = (ageSeconds: number) => {
       const timestamp = Math.floor(Date.now() / 1000) - ageSeconds
       return { id: 'a', timestamp: String(timestamp), signature: signStandardWebhook('s', { id: 'a', timestamp }, '') }
@@ -208,7 +208,7 @@ describe('verifyStandardWebhook', () => {
     }
   })
 
-  test('never throws, whatever a request holds', () => {
+  test('never throws, for any request', () => {
     const anything = fc.anything({ withTypedArray: true, withBigInt: true })
     fc.assert(
       fc.property(anything, anything, anything, anything, anything, (secret, body, id, timestamp, signature) => {
@@ -219,7 +219,7 @@ describe('verifyStandardWebhook', () => {
     )
   })
 
-  test('nothing is signed that could not be verified', () => {
+  test('has a counterpart that refuses to sign ids and timestamps that it could not verify', () => {
     for (const id of ['', 'a.b', '.']) {
       expect(() => signStandardWebhook('s', { id, timestamp: 1 }, '')).toThrow(RangeError)
     }
@@ -229,7 +229,7 @@ describe('verifyStandardWebhook', () => {
   })
 })
 
-test('the helper rests on nothing but node:crypto, so that a studio takes nothing of the server with it', () => {
+test('the helper imports only node:crypto, so that a studio needs no other file of the server', () => {
   const imports = read('src/sdk/webhook.ts').matchAll(/\bfrom '([^']+)'|\bimport\(|\brequire\(|\bimport '/g)
   expect([...imports].map(([, name]) => name)).toEqual(['node:crypto'])
 })
@@ -243,12 +243,12 @@ describe('the page for studios', () => {
   test.each([
     ['ts', 'examples/receiver.mjs'],
     ['go', 'sdk/go/examples/receiver/main.go'],
-  ])('shows in %s the receiver that is tested here, to the letter', (language, path) => {
+  ])('shows in %s the tested receiver verbatim', (language, path) => {
     expect(blocks(language)).toContain(read(path))
   })
 })
 
-describe('the example receiver, as a process of its own on the packed helper', () => {
+describe('the example receiver on the packed helper', () => {
   let home: string
 
   /** The package as it is installed: its package.json, its built helper, and the example beside them. */
@@ -281,7 +281,7 @@ describe('the example receiver, as a process of its own on the packed helper', (
 
   testReceiver((env) => startReceiver(process.execPath, ['examples/receiver.mjs'], env, { cwd: home }))
 
-  test('is valid TypeScript as it stands, with the types that the package brings', async () => {
+  test('is valid TypeScript with the types of the package', async () => {
     await copyFile(join(ROOT, 'examples/receiver.mjs'), join(home, 'examples/receiver.ts'))
     await compile({ extends: join(ROOT, 'tsconfig.json'), compilerOptions: {}, include: ['examples/receiver.ts'] })
   })

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { expect } from 'vitest'
 
-/** What must hold whatever has happened: balances are their ledgers, claims are earned, streams have no gap, figures add up. */
+/** Expects that balances equal their ledgers, claims are earned, streams have no gap, and figures add up. */
 export async function auditBooks(pool: Pool): Promise<void> {
   const { rows: unbalanced } = await pool.query(
     `SELECT w.player_id, w.currency, w.balance, sum(l.amount) AS ledger FROM wallets w
@@ -74,7 +74,7 @@ export async function auditBooks(pool: Pool): Promise<void> {
   expect(misCounted, 'every figure is the sum of the books').toEqual([])
 }
 
-/** What must hold of the actions of support: each change has its audit row, each row its change. */
+/** Expects that each change by support has its audit row, and each such row its change. */
 export async function auditSupport(pool: Pool): Promise<void> {
   const { rows: unaudited } = await pool.query(
     `SELECT l.player_id, l.reference, a.action, a.before, a.after, l.amount, l.balance FROM wallet_ledger l

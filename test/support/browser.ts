@@ -9,7 +9,7 @@ import { type Browser, chromium, type LaunchOptions, type Page } from 'playwrigh
 const CLIENT = fileURLToPath(new URL('../../dist/client', import.meta.url))
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** The system's own Chromium; npm brings none. */
+/** The Chromium of the system; npm installs none. */
 function findChromium(): string | undefined {
   const paths = (process.env.PATH ?? '').split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)))
   return paths.find((path) => {
@@ -36,8 +36,8 @@ export const launchOptions: LaunchOptions = {
 export const startBrowser = (): Promise<Browser> => chromium.launch(launchOptions)
 
 /**
- * Runs a program in a page: the body of an async function, which has all of the library, and `given`. It resolves with
- * what the program returns. The library is the compiled one, from the page's own origin.
+ * Runs a program in a page: the body of an async function that can use the library and `given`. Resolves with the
+ * result of the program. The library is the compiled one, from the page's own origin.
  */
 export async function inPage<Result>(page: Page, program: string, given: unknown = null): Promise<Result> {
   const client = page.url().includes(OTHER_PATH) ? './client/index.js' : '/play/client/index.js'

@@ -5,7 +5,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Ends a process with the test run, so that a run which ends early leaves nothing behind. */
+/** Ends a process with the test run, so that a run that ends early leaves no process behind. */
 export function endWithTests(child: ChildProcess): void {
   running.add(child)
   child.once('exit', () => running.delete(child))

@@ -2,9 +2,8 @@ import { writeSync } from 'node:fs'
 import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node'
 
 /**
- * Ends the output of a run with one line that a script can read: `12 passed, 0 failed, 1 skipped`. What failed outside
- * a test (a file that does not load, a hook, an unhandled error) counts as failed: the line never says less than the
- * exit code.
+ * Ends the output of a run with one line that a script can read: `12 passed, 0 failed, 1 skipped`. A failure outside a
+ * test (a file that does not load, a hook, an unhandled error) counts as failed: the line agrees with the exit code.
  */
 export default class ClosingLine implements Reporter {
   private passed = 0

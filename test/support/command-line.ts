@@ -6,7 +6,7 @@ import { endWithTests } from './children.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** `npx tierway`, as it was built: files that start it call `buildService` first. */
+/** The built `npx tierway`. Files that start it call `buildService` first. */
 export interface CommandLine {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
   /** Its output so far. */

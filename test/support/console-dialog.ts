@@ -11,7 +11,7 @@ export async function confirm(page: Page, button: string, reason = 'ticket 12'):
 export const closeDialog = (page: Page): Promise<void> =>
   page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
 
-/** Carries out the next mutation with this name, and loses its answer. */
+/** Lets the service execute the next mutation with this name, and loses its answer. */
 export async function loseAnswer(page: Page, mutation: string): Promise<void> {
   let isLost = false
   await page.route('**/graphql', async (route) => {

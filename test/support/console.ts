@@ -12,18 +12,18 @@ import { buildService } from './service.ts'
 const ARTIFACTS = fileURLToPath(new URL('../../artifacts/console', import.meta.url))
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const DAY_MS = 86_400_000
-/** The longest that a page takes for what a test waits for. A loaded machine is slow. */
+/** The timeout of each step of a test. A loaded machine is slow. */
 const STEP_MS = 15_000
 
 export type ConsoleRole = 'viewer' | 'operator' | 'admin'
 
-/** The console in a browser, before a service whose environment `production` has players of the demo season. */
+/** The console in a browser, with a service whose environment `production` has players of the demo season. */
 export interface ConsoleStage {
   readonly game: Game
   readonly browser: Browser
-  /** A page that is signed in, at a path below /console. */
+  /** Opens a page below /console that is signed in. */
   open(path: string, options?: OpenOptions): Promise<ConsolePage>
-  /** A token for a person, as the page to sign in gets one. */
+  /** A token for a person, as the sign-in page gets one. */
   token(role?: ConsoleRole, actor?: string): Promise<string>
   stop(): Promise<void>
 }
@@ -38,14 +38,14 @@ interface OpenOptions {
 
 export interface ConsolePage {
   readonly page: Page
-  /** What the page wrote to the console as errors, and what its policy refused. */
+  /** Errors that the page wrote to the console, and violations of its policy. */
   readonly complaints: string[]
-  /** Checks the page with axe, and that it complained of nothing. Keeps a screenshot as an artefact. */
+  /** Expects no violations by axe and no complaints. Keeps a screenshot as an artefact. */
   check(name: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Starts the service, plays the season of so many players, and starts the browser. */
+/** Starts the service, seeds this many players, and starts the browser. */
 export async function startConsole({
   players = 0,
   env = {},
@@ -114,8 +114,8 @@ async function newPage(browser: Browser): Promise<Page> {
 }
 
 /**
- * Makes a page as good as new, if that can be done: nothing is stored, and nobody listens. A page in a process of its own
- * costs a second of CPU time, since nothing has compiled its scripts; the same page again costs a third.
+ * Clears the storage and the listeners of a page, so that it can be used again. False when that fails. A new page costs
+ * a second of CPU time, since it compiles its scripts in a new process; a page that is used again costs a third.
  */
 async function isCleared(page: Page, baseUrl: string): Promise<boolean> {
   page.removeAllListeners()
@@ -129,7 +129,7 @@ async function isCleared(page: Page, baseUrl: string): Promise<boolean> {
   }
 }
 
-/** Notes everything that a page complains of. */
+/** Collects the complaints of a page. */
 export function watch(page: Page): ConsolePage {
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -151,7 +151,7 @@ export function watch(page: Page): ConsolePage {
   }
 }
 
-/** What axe finds wrong. Its script is run from outside, as the policy of the page refuses scripts in it. */
+/** The violations that axe finds. Its script is run from outside, as the policy of the page refuses inline scripts. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(await readFile(AXE, 'utf8'))
   const found = (await page.evaluate(

@@ -5,16 +5,16 @@ import { execute } from './sql.ts'
 
 const ATTEMPTS = 50
 const BACKOFF_MS = 20
-/** object_in_use: somebody, often autovacuum, is connected to the template. */
+/** object_in_use: a session, often autovacuum, is connected to the template. */
 const IN_USE = '55006'
 
 export interface TestDatabase {
   readonly url: string
-  /** Ends the sessions that are left and removes the database. */
+  /** Ends the remaining sessions and removes the database. */
   drop(): Promise<void>
 }
 
-/** A migrated database of the test's own. */
+/** Creates a migrated database for one test. */
 export async function createDatabase(): Promise<TestDatabase> {
   const { url: admin, template } = inject('postgres')
   const name = `tierway_test_${randomBytes(8).toString('hex')}`
@@ -24,13 +24,13 @@ export async function createDatabase(): Promise<TestDatabase> {
   return { url: url.href, drop: () => persist(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
 }
 
-/** Sets a database to other ways than those of a fresh one, for the sessions to come. */
+/** Changes a setting of a database for later sessions. */
 export async function setOnDatabase(url: string, name: string, value: string): Promise<void> {
   const database = pg.escapeIdentifier(new URL(url).pathname.slice(1))
   await persist(url, `ALTER DATABASE ${database} SET ${name} = ${value}`)
 }
 
-/** Tries again while somebody is connected to the template. */
+/** Retries while a session is connected to the template. */
 async function persist(url: string, sql: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

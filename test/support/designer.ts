@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { ConsoleStage } from './console.ts'
 
-/** A small scenario with members of its own, and a number beyond 2^53. */
+/** A small scenario with custom members and a number beyond 2^53. */
 export const SUMMER = `{
   "name": "Summer", "start": "start", "editor": { "zoom": 1.50 },
   "nodes": [
@@ -41,7 +41,7 @@ interface Published {
   readonly definitionText: string
 }
 
-/** The current version, read past the console. */
+/** The current version, read without the console. */
 export async function published(
   { game }: ConsoleStage,
   scenarioId: string,
@@ -51,7 +51,7 @@ export async function published(
   return (data as { scenario: Published | null }).scenario
 }
 
-/** Publishes past the console, as another designer. */
+/** Publishes without the console, as another designer. */
 export async function publish({ game }: ConsoleStage, scenarioId: string, definition: string): Promise<void> {
   const input = { environment: 'production', scenarioId, definition, reason: 'as the others wished' }
   const { errors } = await game.graphql(game.platformKey, PUBLISH, { input })

@@ -14,9 +14,9 @@ export interface DurablePostgres {
   postmaster(): Promise<number>
   /** The immediate shutdown: no checkpoint, every session broken, recovery at the next start. */
   crash(): Promise<void>
-  /** After a crash, on the same port. */
+  /** Starts it again after a crash, on the same port. */
   restart(): Promise<void>
-  /** Stops all its processes where they stand (Linux only). */
+  /** Freezes all its processes (Linux only). */
   freeze(): Promise<void>
   thaw(): Promise<void>
   remove(): Promise<void>
@@ -25,7 +25,7 @@ export interface DurablePostgres {
 export async function startDurablePostgres(settings: readonly string[] = []): Promise<DurablePostgres> {
   await removeAbandoned(tmpdir(), PREFIX)
   const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
-  // Under root, Postgres runs as another user, who must be able to pass.
+  // Under root, Postgres runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o711)
   let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir, settings })
   const { url } = server
@@ -73,6 +73,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }

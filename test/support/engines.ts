@@ -6,14 +6,14 @@ import { auditBooks } from './audit.ts'
 import { createDatabase } from './database.ts'
 import { createWorld, type World } from './service.ts'
 
-/** The engines of one instance, with what they remember. */
+/** The engines of one instance, with their memory. */
 export interface Engines {
   readonly writes: GroupCommit
   readonly reads: GroupCommit
   readonly memory: Memory
   /** Groups so far. */
   groups: number
-  /** How those that wrote knew their rows, one after the other. */
+  /** The mode of each committed group, in their order. */
   readonly modes: Mode[]
 }
 
@@ -22,7 +22,7 @@ export interface TwoInstances {
   readonly databaseUrl: string
   readonly here: Engines
   readonly there: Engines
-  /** Ends them, and checks the books. */
+  /** Stops both instances, and checks the books. */
   stop(): Promise<void>
 }
 

@@ -19,7 +19,7 @@ import { checkAnswer } from './openapi.ts'
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** As sent, for what must be exact. */
+  /** The body as it was sent, for exact comparisons. */
   readonly text: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
   readonly body: any
@@ -53,7 +53,7 @@ export interface LoginOptions {
   readonly sdkKey?: string | null
 }
 
-/** A service of its own, on a database of its own, with one project of two environments: production and staging. */
+/** A service with its own database, and one project of two environments: production and staging. */
 export interface Game {
   readonly app: App
   readonly baseUrl: string
@@ -71,7 +71,7 @@ export interface Game {
   publish(scenarioId: string, definition: Json): Promise<Answer>
   /** PUTs custom providers by name: the whole map of the environment. */
   setProviders(custom: Json, environment?: string): Promise<Answer>
-  /** A custom login; `customData` as JSON text is sent as it stands. */
+  /** A custom login; `customData` as JSON text is sent verbatim. */
   login(customData: Json | string, options?: LoginOptions): Promise<Answer>
   /** Links an identity to the player of an access token. */
   link(token: string, customData: Json | string, options?: LoginOptions): Promise<Answer>
@@ -80,7 +80,7 @@ export interface Game {
     path: string,
     options?: { body?: BodyInit; headers?: Record<string, string> },
   ): Promise<Answer>
-  /** With an access token, or a platform key, or headers of its own. */
+  /** With an access token or a platform key, or with whole headers. */
   graphql(
     credentials: string | null | Record<string, string>,
     query: string,
@@ -94,7 +94,7 @@ export interface Game {
 export interface Subscription {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
   next(): Promise<any>
-  /** Takes this many. */
+  /** Waits for this many events. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
   take(count: number): Promise<any[]>
   close(): Promise<void>
@@ -115,7 +115,7 @@ export const generateKeys = async (): Promise<Keys> => ({
 })
 
 /**
- * One instance of the service on a database, with keys of its own unless others are given; `/play` is that of a demo.
+ * Starts one instance of the service on a database, with new keys unless some are given. `readDemo` is for `/play`.
  */
 export async function startInstance(
   databaseUrl: string,
@@ -131,7 +131,7 @@ export async function startInstance(
     ...(await generateKeys()),
     // The operators of tests are on loopback.
     WEBHOOK_PRIVATE_ADDRESSES: 'allow',
-    // Tests call faster than any client. Those of the limits set their own.
+    // Tests call faster than any client. Tests of the limits set their own.
     RATE_LIMITS: 'off',
     CONNECTION_LIMITS: 'off',
     ...env,

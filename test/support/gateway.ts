@@ -2,17 +2,17 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** A call that came by. */
+/** A call that reached the gateway. */
 export interface Passed {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** What the service has answered; undefined while it has not, and for what did not reach it. */
+  /** The status that the service has answered; undefined before, and for calls that did not reach the service. */
   status?: number
 }
 
-/** What becomes of a call. */
+/** What happens to a call. */
 export type Fate =
   | 'pass'
   /** It never reaches the service, and its connection breaks. */
@@ -29,7 +29,7 @@ export type Fate =
   | 'double'
   /** It passes later. */
   | { readonly after: () => Promise<void> }
-  /** Something else answers. */
+  /** Something other than the service answers. */
   | {
       readonly status: number
       readonly headers?: Readonly<Record<string, string>>
@@ -37,13 +37,13 @@ export type Fate =
       readonly length?: number
     }
 
-/** A proxy in front of the service, as a bad network or a balancer would be. */
+/** A proxy in front of the service that acts as a bad network or a load balancer. */
 export interface Gateway {
   readonly url: string
   readonly passed: Passed[]
-  /** Says what becomes of a call from now on. */
+  /** Sets what happens to calls from now on. */
   decide(fate: (call: Passed) => Fate): void
-  /** Where calls go from now on. */
+  /** Sets where calls go from now on. */
   lead(baseUrl: string): void
   /** Breaks every connection. */
   cut(): void
@@ -103,7 +103,7 @@ export async function startGateway(baseUrl: string | (() => string)): Promise<Ga
     }
   })
 
-  /** Makes the call at the service. It ends when the response for which it is made does. */
+  /** Makes the call to the service. It is aborted when the given response closes. */
   function send({ method, path, headers: own }: Passed, body: Buffer, response?: ServerResponse) {
     return new Promise<IncomingMessage>((resolve, reject) => {
       const { hostname, port } = new URL(target())

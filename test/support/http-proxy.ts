@@ -4,38 +4,38 @@ import { type Fate, type Gateway, startGateway } from './gateway.ts'
 const FATES = {
   /** It never reaches the service; the connection breaks. */
   lost: 'cut',
-  /** The service does it; the answer never comes back, and the connection breaks. */
+  /** The service handles it; the answer never comes back, and the connection breaks. */
   unanswered: 'lose',
-  /** The service does it; the answer breaks off in its midst. */
+  /** The service handles it; the answer breaks off in the middle. */
   cut: 'tear',
   /** It reaches the service twice, at once. */
   doubled: 'double',
   /** It takes a while. */
   delayed: { after: () => new Promise((resolve) => setTimeout(resolve, 20)) },
-  /** A proxy says that the service is away. */
+  /** A proxy answers that the service is unavailable. */
   refused: { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>away</h1>' },
-  /** The service answers with status 200 that it is away, as GraphQL does. */
+  /** The service answers with status 200 that it is unavailable, as GraphQL does. */
   away: {
     status: 200,
     headers: { 'content-type': 'application/json' },
     body: '{"errors":[{"message":"unavailable","extensions":{"code":"UNAVAILABLE"}}]}',
   },
-  /** It is one too many: the answer says to come back in a second. */
+  /** It is above the rate limit: the answer says to retry after a second. */
   limited: { status: 429, headers: { 'retry-after': '1' }, body: '{}' },
   /** It reaches the service, and nothing comes back while the caller waits. */
   hung: 'mute',
-  /** A network's own page comes back, with success. */
+  /** A page of the network comes back with status 200. */
   captured: { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Wi-Fi</h1>' },
 } as const satisfies Record<string, Fate>
 
 export type Mishap = keyof typeof FATES
 
-/** A way to the service on which things happen. */
+/** A proxy to the service that fails on demand. */
 export interface HttpProxy extends Pick<Gateway, 'cut' | 'close'> {
   readonly baseUrl: string
-  /** Says what happens to a call; nothing, unless it names something. */
+  /** The mishap of a call to a path; undefined when the call passes. */
   mishap: (path: string) => Mishap | undefined
-  /** The paths of all calls that came. */
+  /** The paths of all calls so far. */
   readonly seen: readonly string[]
 }
 

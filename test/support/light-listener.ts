@@ -10,7 +10,7 @@ const MASK = Buffer.alloc(4)
 const CURSOR = '"cursor":"'
 
 export interface LightListenerOptions {
-  /** The service of the next connection. */
+  /** The port of the service for the next connection. */
   readonly port: () => number
   readonly token: string
   /** A subscription with the variable `after`, whose events have a `cursor`. */
@@ -22,7 +22,7 @@ export interface LightListener {
   /** The cursors of all received events, in order, over all connections. */
   readonly cursors: readonly string[]
   readonly isSubscribed: boolean
-  /** Errors and close codes that no reconnect can help. */
+  /** Errors and close codes that a reconnect cannot repair. */
   readonly faults: readonly string[]
   close(): void
 }
@@ -69,7 +69,7 @@ export function openLightListener({ port, token, query, after }: LightListenerOp
     socket.on('close', () => {
       isSubscribed = false
       if (isClosed || faults.length > 0) return
-      // With a random part, so that not all return at once.
+      // With a random part, so that not all reconnect at once.
       setTimeout(open, waitMs * (0.5 + Math.random())).unref()
       waitMs = Math.min(2 * waitMs, 2_000)
     })

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { createDatabase } from './database.ts'
 import { openPool } from './sql.ts'
 
-/** A database, and an empty directory for migrations of the test's own. */
+/** A database, and an empty directory for the migrations of the test. */
 export interface Migrations {
   readonly url: string
   readonly pool: pg.Pool

@@ -6,7 +6,7 @@ import { buildService } from './service.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A later version of the service: this one, and a migration more. */
+/** A later version of the service: this one with one more migration. */
 export interface NextVersion {
   readonly root: string
   /** The name of its migration. */
@@ -18,7 +18,7 @@ export async function createNextVersion(sql: string): Promise<NextVersion> {
   await buildService()
   const root = await mkdtemp(join(tmpdir(), 'tierway-next-'))
   const migration = '20991231000000_next'
-  // Not links: the service finds its migrations from the place of its own files.
+  // Not links: the service finds its migrations relative to its own files.
   for (const folder of ['dist', 'prisma', 'docs', 'examples'])
     await cp(join(ROOT, folder), join(root, folder), { recursive: true })
   await cp(join(ROOT, 'package.json'), join(root, 'package.json'))

@@ -6,7 +6,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false
 ajv.addSchema(openapi, 'openapi')
 const validators = new Map<string, ValidateFunction>()
 
-/** Fails unless an answer is as the published description says. Every REST answer of every test goes through here. */
+/** Fails unless an answer matches the OpenAPI document. Every REST answer of every `Game` goes through here. */
 export function checkAnswer(method: string, path: string, { status, body, text }: Answer): void {
   const pattern = findPath(path.split('?', 1)[0] ?? path)
   const described = pattern !== undefined && hasStatus(pattern, method, status)

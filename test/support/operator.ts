@@ -7,14 +7,14 @@ import { type Json, print } from '../../src/json.ts'
 export interface Hit {
   /** 1 for the first request that this operator received. */
   readonly number: number
-  /** When it came, in milliseconds of `performance.now()`. */
+  /** When it arrived, in milliseconds of `performance.now()`. */
   readonly at: number
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** The bytes as they came. */
+  /** The received bytes. */
   readonly body: Buffer
-  /** The text of `customData`, as it came. */
+  /** The received text of `customData`. */
   readonly customData: string
 }
 
@@ -25,7 +25,7 @@ export interface Operator {
   readonly url: string
   readonly secret: string
   readonly hits: readonly Hit[]
-  /** The answer from now on. */
+  /** Sets the answer from now on. */
   answer(respond: Respond): void
   /** Ends the endpoint and every connection to it. */
   close(): Promise<void>
@@ -33,7 +33,7 @@ export interface Operator {
 
 const ENVELOPE = /^\{"customData":([\s\S]*)\}$/
 
-/** Starts an endpoint; unless told otherwise it answers `{"subject": <the member "player" of customData>}`. */
+/** Starts an endpoint. By default it answers `{"subject": <the member "player" of customData>}`. */
 export async function startOperator(respond: Respond = approveByName): Promise<Operator> {
   const hits: Hit[] = []
   const sockets = new Set<Socket>()
@@ -68,7 +68,7 @@ export async function startOperator(respond: Respond = approveByName): Promise<O
   }
 }
 
-/** Answers 200 with a body: JSON, or a text as it stands. */
+/** Answers 200 with a body: JSON, or a text verbatim. */
 export function approve(body: Json | string): Respond {
   const text = typeof body === 'string' ? body : print(body)
   return (_hit, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(text)

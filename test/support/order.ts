@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { BaseSequencer, type TestSpecification, type Vitest } from 'vitest/node'
 
-/** They wait for clocks, at no cost. Last, they would run alone while the cores have nothing to do. */
+/** These files wait most of the time, without CPU time. At the end they would run alone, with idle cores. */
 const FIRST = ['test/faults/slow-sockets.test.ts', 'test/faults/frozen-postgres.test.ts']
 
-/** The files that wait for long come first, the others in vitest's own order. */
+/** Runs the files that wait long first, and the others in vitest's own order. */
 export default class Order extends BaseSequencer {
   constructor(vitest: Vitest) {
     super(vitest)

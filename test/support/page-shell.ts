@@ -14,15 +14,15 @@ export const COMMAND_LINE = `'${process.execPath}' '${fileURLToPath(new URL('../
 /** A folder in which a reader runs the commands of a page. */
 export interface PageShell {
   readonly home: string
-  /** Runs commands as they stand in the page; answers what they print, and fails with the first command that fails. */
+  /** Runs commands of a page verbatim. Resolves with their output, and fails with the first command that fails. */
   run(commands: string, env?: Readonly<Record<string, string>>): Promise<string>
   close(): Promise<void>
 }
 
 export interface PageShellOptions {
-  /** The service whose demo is known in the folder. */
+  /** The service whose demo.json is in the folder. */
   readonly demo?: Pick<Game, 'baseUrl' | 'projectId' | 'platformKey' | 'sdkKey'>
-  /** Shell scripts that stand for programs, by the program's name. */
+  /** Shell scripts that replace programs, by the name of the program. */
   readonly programs?: Readonly<Record<string, string>>
 }
 

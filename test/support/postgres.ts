@@ -11,22 +11,22 @@ import { execute } from './sql.ts'
 declare module 'vitest' {
   export interface ProvidedContext {
     postgres: {
-      /** A superuser's, to make databases with. */
+      /** The URL of a superuser, who can create databases. */
       readonly url: string
-      /** The migrated database that every test's own is a copy of. */
+      /** The migrated database that every test database is a copy of. */
       readonly template: string
     }
   }
 }
 
-// Data that a crash would lose does not matter here.
+// The data of tests does not have to survive a crash.
 const SETTINGS = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
   'max_connections=300',
   'shared_buffers=128MB',
-  // They give the order of the writes.
+  // Commit timestamps give the order of the writes.
   'track_commit_timestamp=on',
 ]
 const PREFIX = 'tierway-test-'
@@ -68,12 +68,12 @@ async function ownServer(): Promise<Server> {
   const parent = await findParent()
   await removeAbandoned(parent, PREFIX)
   const dataDir = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`))
-  // Under root, Postgres runs as another user, who must be able to pass.
+  // Under root, Postgres runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o711)
   const { url, stop } = await startEmbeddedPostgres({ dataDir, settings: SETTINGS })
   const admin = new URL(url)
   admin.pathname = '/postgres'
-  // Each of the suite's thousands of connections would hash the password 4,096 times.
+  // Otherwise each of the suite's thousands of connections would hash the password 4,096 times.
   await execute(admin.href, `SET scram_iterations = 1; ALTER ROLE CURRENT_USER PASSWORD '${admin.password}'`)
   return {
     url: admin.href,
@@ -85,8 +85,8 @@ async function ownServer(): Promise<Server> {
 }
 
 /**
- * Memory, when there is plenty: a test's own database is some 1,300 files, which a disk may take thirty times as long
- * to make.
+ * A folder in memory, when there is enough: each test database has some 1,300 files, which can take thirty times as
+ * long to create on a disk.
  */
 async function findParent(): Promise<string> {
   if (process.platform !== 'linux' || process.env.TMPDIR) return tmpdir()

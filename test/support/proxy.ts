@@ -9,7 +9,7 @@ export interface PostgresProxy {
   readonly swallowed: number
   /** Bytes that the server has answered so far. */
   readonly answered: number
-  /** Nothing passes, in either direction, and nothing breaks: a frozen server or a cut cable. */
+  /** Stops all traffic and breaks no connection, like a frozen server or a cut cable. */
   pause(): void
   resume(): void
   /** Breaks every connection. With `refuse`, new ones break too until `restore`. */
@@ -18,13 +18,13 @@ export interface PostgresProxy {
   /** The next COMMITs of writes reach the server; their answers do not come back, and the connections break. */
   swallowCommits(count: number): void
   /**
-   * The next writes reach the server, whether they end with COMMIT or are one statement alone. Nothing that the server
-   * says on their connections comes back from then on, and when it has said it all, they break.
+   * The next writes reach the server, with a COMMIT or as one statement. From then on no answer on their connections
+   * comes back, and the connections break once the server has answered everything.
    */
   swallowWrites(count: number): void
-  /** Breaks a connection once so many more bytes have passed in a direction: in the midst of a message, mostly. */
+  /** Breaks a connection after this many more bytes in a direction, mostly in the middle of a message. */
   cutAfter(bytes: number, direction: Direction): void
-  /** Cancels ordered faults that have not happened. */
+  /** Cancels the faults that have not happened yet. */
   calm(): void
   /** Texts that the saboteur has changed so far. */
   readonly sabotaged: number
@@ -39,11 +39,11 @@ export interface PostgresProxy {
 
 export type Direction = 'sent' | 'answered'
 
-/** Changes what statements say, as they are prepared or sent as text. Both texts have the same length in bytes. */
+/** Changes a text in statements that are prepared or sent as text. Both texts have the same length in bytes. */
 export interface Saboteur {
   readonly find: string
   readonly by: string
-  /** Only statements that have this text, too, are changed. */
+  /** Only statements that also contain this text are changed. */
   readonly within?: string
 }
 
@@ -64,9 +64,9 @@ interface Link {
 }
 
 const NOTHING = Buffer.alloc(0)
-/** A simple query message: type, length, text, NUL. The engine sends COMMIT behind its writes in one packet. */
+/** A simple query message: type, length, text, NUL. The engine sends COMMIT after its writes in one packet. */
 const COMMIT = Buffer.concat([Buffer.from('Q'), Buffer.from([0, 0, 0, 11]), Buffer.from('COMMIT\0')])
-/** What a server says of a COMMIT, the second when the transaction had failed. */
+/** The answers of a server to COMMIT; the second one when the transaction had failed. */
 const ENDED = /(COMMIT|ROLLBACK)\0/
 
 export interface ProxyOptions {
@@ -155,7 +155,7 @@ export async function startProxy(databaseUrl: string, { saboteur }: ProxyOptions
     })
   })
 
-  /** Passes bytes on, up to where the connection is to break. */
+  /** Forwards bytes, up to the point where the connection must break. */
   function pass(link: Link, to: Socket, data: Buffer, direction: Direction): void {
     if (link.breaking || data.length === 0) return
     if (fuse?.direction !== direction || data.length < fuse.left) {

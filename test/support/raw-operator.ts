@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls'
 /** What a server does on a socket when a request has arrived on it. */
 export type Play = (socket: Socket) => void
 
-/** A server below HTTP: it can send what no HTTP server would, stop in the middle, and say nothing at all. */
+/** A server on plain sockets: it can send invalid HTTP, stop in the middle, or send nothing at all. */
 export interface RawOperator {
   readonly port: number
   readonly url: string
@@ -15,7 +15,7 @@ export interface RawOperator {
   readonly connections: number
   /** Connections that are open now. */
   readonly open: number
-  /** Bytes that it has sent, those included which still lie in buffers on the way. */
+  /** Bytes that it has sent, including those that are still in buffers. */
   readonly sent: number
   close(): Promise<void>
 }
@@ -28,21 +28,21 @@ export function startRawOperator(play: Play): Promise<RawOperator> {
   return listen(createServer(), '127.0.0.1', 'http', play)
 }
 
-/** A server that speaks TLS, with a certificate that only it has signed. */
+/** A TLS server with a self-signed certificate. */
 export function startSelfSigned(play: Play): Promise<RawOperator> {
   return listen(createTlsServer(selfSigned()), '127.0.0.1', 'https', play)
 }
 
 /**
- * Listens where nobody may come: on every address of this machine, IPv4 and IPv6 alike as far as it has them. Only its
- * `connections` tell.
+ * Listens on every address of this machine, over IPv6 and IPv4 or over IPv4 alone. No connection must arrive: tests
+ * read its `connections`.
  */
 export async function startCanary(): Promise<RawOperator> {
   const play = (socket: Socket) => void socket.end(httpAnswer('200 OK', '{"subject":"canary"}'))
   return listen(createServer(), '::', 'http', play).catch(() => listen(createServer(), '0.0.0.0', 'http', play))
 }
 
-/** An answer with everything that belongs to it. */
+/** A complete HTTP answer. */
 export function httpAnswer(status: string, body: string, headers: readonly string[] = []): string {
   const length = `content-length: ${Buffer.byteLength(body)}`
   return `${httpHead(status, [length, ...headers])}${body}`
@@ -52,13 +52,13 @@ export function httpHead(status: string, headers: readonly string[] = []): strin
   return `${[`HTTP/1.1 ${status}`, 'content-type: application/json', ...headers].join('\r\n')}${HEAD_END}`
 }
 
-/** Sends a piece again and again, as long as there is somebody to send it to. */
+/** Sends a piece again and again until the socket closes. */
 export function drip(socket: Socket, piece: string | Uint8Array, everyMs: number): void {
   const timer = setInterval(() => socket.write(piece), everyMs)
   socket.once('close', () => clearInterval(timer))
 }
 
-/** Sends a piece again and again, as fast as it is taken: without end, or a number of times and then nothing more. */
+/** Sends a piece again and again, as fast as the socket accepts it: without end, or `count` times. */
 export function flood(socket: Socket, piece: string | Uint8Array, count = Number.POSITIVE_INFINITY): void {
   let left = count
   const pour = () => {
@@ -83,7 +83,7 @@ async function listen(server: Server, host: string, scheme: string, play: Play):
       sockets.delete(socket)
       sentBefore += socket.bytesWritten
     })
-    // A service that is cut off breaks the connection, and tests look for that.
+    // The service can break a connection, as tests expect.
     socket.on('error', () => undefined)
   })
   server.on(scheme === 'https' ? 'secureConnection' : 'connection', (socket: Socket) => {
@@ -131,7 +131,7 @@ function isWhole(received: Buffer): boolean {
   return received.length >= end + HEAD_END.length + Number(length)
 }
 
-/** A certificate of `127.0.0.1` that is its own issuer, made here: one in a file would expire some day. */
+/** A self-signed certificate of `127.0.0.1`, made at run time: one in a file would expire. */
 function selfSigned(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'))

@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { until } from './until.ts'
 
-/** Below the ports that systems give to outgoing connections: nobody takes one while its Redis is away. */
+/** Below the ports of outgoing connections: no other process takes a port while its Redis is down. */
 const PORTS = { from: 20_000, to: 32_000 }
 const ATTEMPTS = 20
 
-/** A Redis of the test's own, which keeps nothing and which the test may hurt. */
+/** A Redis of one test, without persistence. The test can break it. */
 export interface RedisServer {
   readonly url: string
-  /** From one moment to the next, as when its machine fails. */
+  /** Ends it at once, as when its machine fails. */
   kill(): Promise<void>
-  /** After a kill, on the same port: nobody is subscribed. */
+  /** Starts it again after a kill, on the same port, without subscribers. */
   restart(): Promise<void>
   /** It keeps its connections, accepts new ones, and answers nothing. */
   freeze(): void
@@ -24,7 +24,7 @@ export interface RedisServer {
   remove(): Promise<void>
 }
 
-/** Why tests with a Redis cannot run here, for the front of their titles; an empty text when they can. */
+/** Why tests with Redis cannot run here, as a prefix of their titles; an empty text when they can. */
 export const withoutRedis: string =
   spawnSync('redis-server', ['--version']).status === 0 ? '' : 'SKIPPED, redis-server is not installed: '
 
@@ -73,7 +73,7 @@ interface Running {
   kill(): Promise<void>
 }
 
-/** Resolves once it listens; with undefined when it ended instead, since the port is taken. */
+/** Resolves once it listens, or with undefined when it has ended because the port is taken. */
 async function launch(port: number, directory: string): Promise<Running | undefined> {
   const args = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no', '--dir', directory]
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -104,12 +104,12 @@ async function launch(port: number, directory: string): Promise<Running | undefi
   }
 }
 
-/** Ends the server when this process is gone, in whatever way: its standard input ends then. */
+/** Ends the server when this process ends in any way, which closes the standard input of the guard. */
 function guardOf({ pid }: ChildProcess, directory: string): ChildProcess {
   const script = 'read _; kill -9 "$1"; rm -rf "$2"'
   return spawn('sh', ['-c', script, 'sh', String(pid), directory], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // In a group of its own, so that what interrupts this process does not end it, too.
+    // In its own process group, so that a signal to this process does not end it, too.
     detached: true,
   })
 }

@@ -7,7 +7,7 @@ import { askStatus, requireActive } from '../../src/players/player-status.ts'
 import { MAX_NAME } from '../../src/request/limits.ts'
 import { type RequestOf, shape, text } from '../../src/request/shape.ts'
 
-// The endpoint of CONTRIBUTING.md, to the letter.
+// The endpoint of CONTRIBUTING.md, verbatim.
 
 export const renameRequest = shape({ nickname: text('What the player is called.', { max: MAX_NAME }) })
 

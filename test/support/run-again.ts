@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-/** Prints for each test that failed the command that runs it alone, with the seed of this run. */
+/** Prints for each failed test the command that runs it alone, with the seed of this run. */
 export default class RunAgain implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const failed = modules.flatMap((module) => [...module.children.allTests('failed')])
@@ -12,7 +12,8 @@ export default class RunAgain implements Reporter {
 function commandOf(test: TestCase): string {
   const names = [test.name]
   for (let parent = test.parent; parent.type === 'suite'; parent = parent.parent) names.unshift(parent.name)
-  // A pattern that a shell passes on unchanged: what means something in a pattern or ends the quotes is any character.
+  // A pattern that a shell passes on unchanged: a dot replaces each character that is special in a pattern or ends the
+  // quotes.
   const pattern = names.join(' ').replaceAll(/[^\p{L}\p{N} ,:;-]/gu, '.')
   return `  SEED=${process.env.SEED} npx vitest run ${test.module.relativeModuleId} -t '${pattern}$'`
 }

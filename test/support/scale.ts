@@ -1,2 +1,2 @@
-/** A number that `npm run test:faults` has in full, and `npm test` smaller, so that it takes no longer than it must. */
+/** A number that is `full` in `npm run test:faults`, and `small` in `npm test`, which must be quick. */
 export const atScale = (full: number, small: number): number => (process.env.FULL_SCALE === undefined ? small : full)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Everything random of a test comes from it. Each run has another seed; `SEED=…` runs a failed test with its own again. */
+/** The seed of everything random in a test. Each run has another one; `SEED=…` repeats a failed test with its seed. */
 export const SEED = Number(process.env.SEED)
 
 fc.configureGlobal({ seed: SEED })

@@ -23,7 +23,7 @@ import { isAlive } from './data-dir.ts'
 import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** As `npm start` has them. With the smaller size, a start has to collect less. */
+/** The options of `npm start`. The smaller size makes a start collect less garbage. */
 const NODE_OPTIONS = ['--min-semi-space-size=16', '--max-semi-space-size=64']
 const START_DEADLINE_MS = 30_000
 const BUILD_DEADLINE_MS = 100_000
@@ -33,7 +33,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** The service as it is shipped: a process of its own. */
+/** The service as it is shipped, in its own process. */
 export interface Service {
   readonly child: ChildProcess
   /** Empty until it listens. */
@@ -55,8 +55,8 @@ export interface ServiceAnswer {
 }
 
 /**
- * Builds what `npm start` would run, unless that has been done: two builds at once, or one under a service that starts,
- * would break each other.
+ * Builds what `npm start` would run, unless the build is up to date. Two builds at once, or a build while a service
+ * starts, would break each other.
  */
 export async function buildService(): Promise<void> {
   const release = await lock(
@@ -70,7 +70,7 @@ export async function buildService(): Promise<void> {
     )
     if (built >= (await lastChange())) return
     await promisify(execFile)('npm', ['run', 'build', '--silent'], { cwd: ROOT })
-    // When nothing was to be done, the compiler leaves it as it was.
+    // The compiler leaves the file unchanged when there is nothing to do.
     await utimes(record, new Date(), new Date())
   } finally {
     await release()
@@ -86,7 +86,7 @@ async function lastChange(): Promise<number> {
   return Math.max(...found.map((entry) => entry?.mtimeMs ?? 0))
 }
 
-/** A link that one process makes at a time and that names it; that of a process which died does not count. */
+/** Takes a lock: a symbolic link that names its process. The lock of a process that has died does not count. */
 async function lock(link: string): Promise<() => Promise<void>> {
   await until(
     `${link} is free`,
@@ -103,7 +103,7 @@ async function lock(link: string): Promise<() => Promise<void>> {
   return () => rm(link, { force: true })
 }
 
-/** Starts the process, and waits for nothing. `root` is the folder of another version. */
+/** Starts the process without waiting for it. `root` is the folder of another version. */
 export function spawnService(env: Readonly<Record<string, string>>, root = ROOT): Service {
   const child = spawn(process.execPath, [...NODE_OPTIONS, 'dist/server.js'], {
     cwd: root,
@@ -124,7 +124,7 @@ export function spawnService(env: Readonly<Record<string, string>>, root = ROOT)
     errors += chunk
   })
   const exited = new Promise<Exit>((resolve) => {
-    // Once its outputs are read to the end, too.
+    // After its outputs are read to the end.
     child.once('close', (code, signal) => {
       exit = { code, signal }
       resolve(exit)
@@ -186,11 +186,11 @@ export interface WorldPlayer extends PlayerRef {
   readonly runId: string
 }
 
-/** A project with its players, made past the service, on the service's database. */
+/** A project with its players, made in the service's database without the service. */
 export interface World {
   readonly pool: Pool
   readonly environmentId: string
-  /** What the service needs to know to serve this world. */
+  /** The variables with which the service serves this world. */
   readonly env: { readonly DATABASE_URL: string; readonly TOKEN_KEYS: string; readonly SECRETS_KEYS: string }
   publish(scenarioId: string, definition: Json): Promise<void>
   /** A player that has started a scenario. */

@@ -1,8 +1,8 @@
 import pg from 'pg'
 
 /**
- * A pool for the test's own statements. It hears errors: the database may be dropped before a connection that was ended
- * has said goodbye.
+ * A pool for the statements of a test. It ignores errors: the database can be dropped before an ended connection is
+ * closed.
  */
 export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, ...options })
@@ -11,7 +11,7 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool
 }
 
-/** Runs one statement in a session of its own. */
+/** Runs one statement in its own session. */
 export async function execute(url: string, sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

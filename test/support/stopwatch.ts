@@ -14,12 +14,12 @@ setInterval(() => {
 }, LOOK_EVERY_MS).unref()
 
 /**
- * How many milliseconds this process has stood still so far. A test of the clock cannot tell a machine that stands
- * still from a service that is late: what must happen within a time gets these on top.
+ * How many milliseconds this process was paused so far. A test of a deadline cannot distinguish a paused machine from a
+ * late service: it adds these milliseconds to the deadline.
  */
 export const pausedTime = (): number => paused + pauseUntil(performance.now())
 
-/** Tells the milliseconds since it was started, but for those in which this process stood still. */
+/** Returns a function that gives the milliseconds since now, except those in which this process was paused. */
 export function startStopwatch(): () => number {
   const ran = () => performance.now() - pausedTime()
   const started = ran()

@@ -107,7 +107,7 @@ export function inWords(value: unknown, key = ''): unknown {
 export const inEnums = (input: Record<string, unknown>): Record<string, unknown> =>
   typeof input.track === 'string' ? { ...input, track: input.track.toUpperCase() } : input
 
-/** Int64 travel as strings in variables. */
+/** Int64 values are strings in variables. */
 function jsonSafe(variables: Record<string, unknown>): Record<string, unknown> {
   return JSON.parse(JSON.stringify(variables, (_key, value) => (typeof value === 'bigint' ? String(value) : value)))
 }

@@ -19,7 +19,7 @@ const PORTS = { from: 32_700, count: 60 }
 /** Why tests with Debian's Postgres cannot run here; an empty text when they can. */
 export const withoutSystemPostgres = bin === undefined ? "SKIPPED, Debian's package postgresql is not installed: " : ''
 
-/** Debian's Postgres with its tools, of one test. The embedded one has no pg_dump. */
+/** Debian's Postgres with its tools, for one test. The embedded Postgres has no pg_dump. */
 export interface SystemPostgres {
   readonly url: string
   /** The folder of pg_dump and pg_restore. */

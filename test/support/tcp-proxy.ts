@@ -1,26 +1,26 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Transform } from 'node:stream'
 
-/** A way to a server over which bytes pass as they are: HTTP, WebSockets, Redis, anything. */
+/** A proxy that forwards bytes unchanged: HTTP, WebSockets, Redis or any other protocol. */
 export interface TcpProxy {
   readonly port: number
   readonly baseUrl: string
   /** Breaks every connection. With `refuse`, new ones break too until `restore`. */
   cut(options?: { refuse?: boolean }): void
   restore(): void
-  /** Nothing passes, in either direction, and nothing breaks. New connections are accepted. */
+  /** Stops all traffic and breaks no connection. New connections are accepted. */
   pause(): void
   resume(): void
-  /** Each piece of bytes waits this long before it passes, in either direction. */
+  /** Delays each chunk of bytes by this much, in either direction. */
   delay(delayMs: number): void
-  /** Lets no more bytes pass over the present WebSockets, which stay open. New ones work. */
+  /** Stops all traffic of the present WebSockets, which stay open. New WebSockets work. */
   freezeSockets(): void
   /** Ends every WebSocket with a close frame of the proxy. */
   closeSockets(code: number): void
   close(): Promise<void>
 }
 
-/** The target is asked for each connection, so that a server can come back at another port. */
+/** `target` is called for each connection, so that a server can come back on another port. */
 export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   /** Each with the connection to the server. */

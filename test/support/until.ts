@@ -1,10 +1,10 @@
 import { startStopwatch } from './stopwatch.ts'
 
-/** Short at first. A long wait looks less often, as a look may cost a call of the service. */
+/** Short at first. A long wait polls less often, as a poll can cost a call of the service. */
 const POLL_MS = { first: 10, most: 50 }
 const DEADLINE_MS = 20_000
 
-/** Waits until it holds, and fails in words when that takes too long. */
+/** Waits until the condition holds, and fails with a message when that takes too long. */
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,

@@ -11,7 +11,7 @@ export interface UntrustedOptions {
   readonly isPostgres?: boolean
 }
 
-/** A TLS server with a certificate that nobody has signed. */
+/** A TLS server with a self-signed certificate. */
 export async function startUntrusted({ isPostgres = false }: UntrustedOptions = {}) {
   const certificate = await makeCertificate()
   const encrypt = (socket: Socket) =>

@@ -1,17 +1,17 @@
-// The messages of Postgres's protocol, as far as a proxy needs to understand them.
+// The messages of Postgres's protocol that a proxy needs to understand.
 
 const LENGTH_BYTES = 4
-/** Asks for an encrypted session, and is no start of one. */
+/** The code of a request for encryption, which does not start the session. */
 const SSL_REQUEST = 80877103
 
 export interface Message {
-  /** `P` for Parse, `Q` for a simple query, `Z` for ReadyForQuery; empty for what opens a session. */
+  /** `P` for Parse, `Q` for a simple query, `Z` for ReadyForQuery; empty for the messages that open a session. */
   readonly type: string
-  /** All of it, with type and length. */
+  /** The whole message, with type and length. */
   readonly bytes: Buffer
 }
 
-/** Cuts one direction of a session that is not encrypted into its messages. */
+/** Splits one direction of an unencrypted session into its messages. */
 export class MessageReader {
   private chunks: Buffer[] = []
   private held = 0
@@ -23,11 +23,11 @@ export class MessageReader {
     this.opening = fromClient
   }
 
-  /** The messages that are whole with these bytes. */
+  /** The messages that these bytes complete. */
   push(data: Buffer): Message[] {
     this.chunks.push(data)
     this.held += data.length
-    // A long message is put together once.
+    // A long message is concatenated once.
     if (this.held < this.wanted) return []
     let rest = this.chunks.length === 1 ? data : Buffer.concat(this.chunks)
     const messages: Message[] = []
@@ -60,7 +60,7 @@ function effectOf(text: string): Effect {
   return WRITES.test(text.replaceAll(LOCKS, '')) ? 'write' : 'none'
 }
 
-/** Follows what a client sends, and tells when it has sent what makes a write durable: COMMIT, or the write alone. */
+/** Follows the messages of a client, and finds the one that makes a write durable: COMMIT, or a write without BEGIN. */
 export class WriteWatch {
   private readonly prepared = new Map<string, Effect>()
   private inBlock = false

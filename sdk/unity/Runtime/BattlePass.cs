@@ -6,7 +6,7 @@ using System.Threading.Tasks;
 namespace Tierway
 {
     /// <summary>
-    /// A battle pass in a run. Every call that changes something is done once, however often it is sent.
+    /// A battle pass in a run. Every call that changes something takes effect once, however often it is sent.
     /// </summary>
     public sealed class BattlePass
     {
@@ -18,7 +18,7 @@ namespace Tierway
         private readonly TierwayOptions options;
         private readonly ScenarioSession session;
         private readonly object gate = new object();
-        /// <summary>The levels of the latest totals of xp: by them the level before an addition is known.</summary>
+        /// <summary>The levels of the latest xp totals, which give the level before an addition.</summary>
         private readonly Queue<KeyValuePair<long, int>> known = new Queue<KeyValuePair<long, int>>();
         private int? lastLevel;
 
@@ -29,7 +29,7 @@ namespace Tierway
             NodeId = nodeId;
         }
 
-        /// <summary>A higher level was reached, once per addition of xp however many levels it was.</summary>
+        /// <summary>A higher level was reached, once per addition of xp, for any number of levels.</summary>
         public event Action<LevelUp> LevelUp;
 
         /// <summary>The top level was reached for the first time.</summary>
@@ -54,9 +54,9 @@ namespace Tierway
 
         /// <summary>Adds xp.</summary>
         /// <param name="amount">1 or more.</param>
-        /// <param name="source">What it is for, such as <c>match</c>: up to 64 characters.</param>
-        /// <param name="idempotencyKey">A random one unless given.</param>
-        /// <param name="cancellationToken">Ends the waiting. Whether the xp was added is not known then.</param>
+        /// <param name="source">The origin of the xp, such as <c>match</c>: up to 64 characters.</param>
+        /// <param name="idempotencyKey">Default: a random one.</param>
+        /// <param name="cancellationToken">Ends the waiting. It is then unknown whether the xp was added.</param>
         public async Task<XpResult> AddXpAsync(
             long amount,
             string source = null,
@@ -94,7 +94,7 @@ namespace Tierway
         }
 
         /// <summary>Claims every tier that can be claimed now, all or none.</summary>
-        /// <param name="idempotencyKey">A random one unless given.</param>
+        /// <param name="idempotencyKey">Default: a random one.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task<ClaimAllResult> ClaimAllAsync(
             string idempotencyKey = null,
@@ -193,7 +193,7 @@ namespace Tierway
             {
                 known.Enqueue(new KeyValuePair<long, int>(xp, level));
                 if (known.Count > RememberedLevels) known.Dequeue();
-                // Answers may come out of order; a level is never lost.
+                // Answers may arrive out of order, and levels never decrease.
                 if (lastLevel == null || level > lastLevel) lastLevel = level;
             }
         }
@@ -212,7 +212,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>A view on one tier of a pass, that of its level.</summary>
+    /// <summary>A view on the tier of one level of a pass.</summary>
     public sealed class LevelNode
     {
         private readonly TierwayOptions options;
@@ -232,7 +232,7 @@ namespace Tierway
 
         public string NodeId { get; private set; }
 
-        /// <summary>How far the player is on the pass of the node.</summary>
+        /// <summary>The player's progress on the pass of the node.</summary>
         public Task<Progress> ProgressAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
             return pass.ProgressAsync(cancellationToken);
@@ -246,7 +246,7 @@ namespace Tierway
         {
             var request = session.Begin(NodeId).Name("track").Value(track.Word());
             var result = await pass.ClaimAsync(request, idempotencyKey, cancellationToken);
-            // Its first success completes it, also when the tier was claimed on the pass before.
+            // The first successful claim on the node completes it, also when the tier was claimed on the pass before.
             if (result.Success && session.MayComplete(NodeId, null))
                 await session.CompleteAsync(NodeId, cancellationToken);
             return result;

@@ -7,48 +7,47 @@ using System.Threading.Tasks;
 
 namespace Tierway
 {
-    /// <summary>A call, whatever becomes of its attempts.</summary>
+    /// <summary>A call, with all its attempts.</summary>
     internal sealed class Call
     {
         public string Path { get; set; }
 
         public string Body { get; set; }
 
-        /// <summary>The SDK key is sent.</summary>
+        /// <summary>Whether it sends the SDK key.</summary>
         public bool IsOfClient { get; set; }
 
-        /// <summary>The access token is sent.</summary>
+        /// <summary>Whether it sends the access token.</summary>
         public bool IsOfPlayer { get; set; }
 
-        /// <summary>The answer is that of GraphQL.</summary>
+        /// <summary>Whether the answer is a GraphQL result.</summary>
         public bool IsGraphql { get; set; }
 
-        /// <summary>It changes something.</summary>
+        /// <summary>Whether it changes something.</summary>
         public bool IsChanging { get; set; }
 
         /// <summary>The key that every attempt carries; null for none.</summary>
         public string Key { get; set; }
 
         /// <summary>
-        /// The service answers a key that it knows as it did before, so that its answer tells the outcome.
+        /// Whether the service repeats the answer of a known key, so that a retry reveals the outcome.
         /// </summary>
         public bool IsAnsweredByKey { get; set; }
 
         public TimeSpan Timeout { get; set; }
 
-        /// <summary>No attempt begins later than this after the first one; null for no such limit.</summary>
+        /// <summary>The longest time from the first attempt to the start of the last one; null for no limit.</summary>
         public TimeSpan? RetryWindow { get; set; }
     }
 
-    /// <summary>Makes calls: with tokens, within limits of time, and again where that helps.</summary>
+    /// <summary>Makes calls: with tokens, time limits and retries.</summary>
     internal sealed class Caller
     {
         private static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(200);
         private static readonly TimeSpan LongestWait = TimeSpan.FromSeconds(5);
         private static readonly TimeSpan LongestRetryAfter = TimeSpan.FromSeconds(60);
         /// <summary>
-        /// A used refresh token answers the same pair for ten seconds: within them an answer that was lost must be
-        /// asked for again.
+        /// A used refresh token gets the same pair for ten seconds: a lost answer must be requested again within them.
         /// </summary>
         private static readonly TimeSpan RefreshTimeout = TimeSpan.FromSeconds(4);
         private static readonly TimeSpan RefreshWindow = TimeSpan.FromSeconds(8);
@@ -67,7 +66,7 @@ namespace Tierway
 
         public Tokens Tokens { get; private set; }
 
-        /// <summary>The key that is given, or a random one.</summary>
+        /// <summary>The given key, or a random one.</summary>
         public static string KeyOr(string given)
         {
             if (given == null) return Guid.NewGuid().ToString();
@@ -79,7 +78,7 @@ namespace Tierway
         }
 
         /// <summary>
-        /// A call of the player that has no key: it reads, or does the same however often it is made.
+        /// A call of the player without a key: it reads, or is idempotent.
         /// </summary>
         public async Task<JsonValue> PostAsync(string path, string body, CancellationToken cancellationToken)
         {
@@ -88,7 +87,7 @@ namespace Tierway
         }
 
         /// <summary>
-        /// Makes a call and gives its answer; null when it has none. Every failure but a cancellation is a
+        /// Makes a call and returns its answer; null for an empty one. Every failure except a cancellation is a
         /// <see cref="TierwayException"/>.
         /// </summary>
         public async Task<JsonValue> MakeAsync(Call call, CancellationToken cancellationToken)
@@ -101,7 +100,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Opens a stream of what a subscription tells.</summary>
+        /// <summary>Opens the stream of a subscription.</summary>
         public async Task<ITransportStream> OpenAsync(string body, TokenPair pair, CancellationToken cancellationToken)
         {
             var call = new Call { Path = "/graphql", Body = body, IsOfPlayer = true, IsGraphql = true };
@@ -196,7 +195,7 @@ namespace Tierway
                 if (error.RetryAfter > wait)
                     wait = error.RetryAfter.Value + backoff.FullJitter(ShortestWait, ShortestWait, 0);
                 var isOver =
-                    // Without a pair it was the refresh that failed, which has had its own retries.
+                    // Without a pair, the refresh failed, which has had its own retries.
                     (call.IsOfPlayer && pair == null)
                     || !IsRetried(error)
                     || retries == options.MaxRetries
@@ -285,7 +284,7 @@ namespace Tierway
                 () => new TokenPair(body.Text("accessToken"), body.Text("refreshToken"), DateTimeOffset.UtcNow));
         }
 
-        /// <summary>Reads an answer. One that is not as the contract has it is no answer of the service.</summary>
+        /// <summary>Reads an answer. An answer that breaks the contract is not from the service.</summary>
         public static T Understood<T>(Func<T> read)
         {
             try
@@ -319,7 +318,7 @@ namespace Tierway
             return new TierwayException(code, error.Message, error) { Retryable = true, IsOutcomeUnknown = true };
         }
 
-        /// <summary>What an answer other than a success says.</summary>
+        /// <summary>The error of an answer that is not a success.</summary>
         private static TierwayException Refusal(Call call, TransportResponse response)
         {
             var status = response.Status;
@@ -344,7 +343,7 @@ namespace Tierway
                 {
                     Status = status,
                     RequestId = id,
-                    // A network that asks for a log-in of its own answers in this way.
+                    // The log-in page of a public network answers in this way.
                     Retryable = status < 400 || IsPassing(status, ""),
                     IsOutcomeUnknown = status < 400 || status >= 500,
                     RetryAfter = retryAfter,
@@ -377,7 +376,7 @@ namespace Tierway
             return found.ToArray();
         }
 
-        /// <summary>The same may succeed later.</summary>
+        /// <summary>Whether the same call may succeed later.</summary>
         private static bool IsPassing(int status, string code)
         {
             if (code == ErrorCodes.CustomAuthInvalidResponse) return false;
@@ -385,7 +384,7 @@ namespace Tierway
         }
 
         /// <summary>
-        /// It is made again by itself. The service has asked the studio's backend three times already.
+        /// Whether the call is retried. Not after a failed webhook: the service has called it three times already.
         /// </summary>
         private static bool IsRetried(TierwayException error)
         {
@@ -398,7 +397,7 @@ namespace Tierway
             return code == ErrorCodes.CustomAuthUnavailable || code == ErrorCodes.CustomAuthInvalidResponse;
         }
 
-        /// <summary>The status that a code has over REST.</summary>
+        /// <summary>The REST status of a code.</summary>
         private static int StatusOf(string code)
         {
             switch (code)

@@ -9,14 +9,14 @@ using System.Threading.Tasks;
 
 namespace Tierway
 {
-    /// <summary>Listens to the player's events over server-sent events, for as long as it is wanted.</summary>
+    /// <summary>Listens to the player's events over server-sent events, until it is cancelled.</summary>
     internal sealed class EventStream
     {
         private const string EndDocument = "query StreamCursor { streamCursor }";
         private const string EventsDocument =
             "subscription Events($after: String!) { events(after: $after) {"
             + " cursor occurredAt handle playerId scenarioId nodeId runId data } }";
-        /// <summary>So many streams that the service ends in a row, without an event, put the login in doubt.</summary>
+        /// <summary>After this number of streams in a row that end without an event, the login is checked.</summary>
         private const int EndingsBeforeDoubt = 2;
         private static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(250);
         private static readonly TimeSpan LongestWait = TimeSpan.FromSeconds(10);
@@ -25,13 +25,13 @@ namespace Tierway
         private readonly Caller caller;
         private readonly Func<TierwayEvent, Task> onEvent;
         private readonly Backoff backoff = new Backoff();
-        /// <summary>Of the last event that was told; null for the present end.</summary>
+        /// <summary>The cursor of the last delivered event; null for the current end.</summary>
         private string cursor;
         private TimeSpan wait = ShortestWait;
-        /// <summary>The token was replaced since the last event.</summary>
+        /// <summary>Whether the token was replaced since the last event.</summary>
         private bool isRenewed;
         private int endings;
-        /// <summary>What the handler has thrown.</summary>
+        /// <summary>The exception of the handler.</summary>
         private ExceptionDispatchInfo thrown;
 
         public EventStream(TierwayOptions options, Caller caller, Func<TierwayEvent, Task> onEvent, string after)
@@ -42,7 +42,7 @@ namespace Tierway
             cursor = after;
         }
 
-        /// <summary>Ends with a cancellation, with what the handler throws, or with what would not pass.</summary>
+        /// <summary>Ends with a cancellation, an exception of the handler, or a permanent error.</summary>
         public async Task ListenAsync(CancellationToken cancellationToken)
         {
             while (true)
@@ -53,8 +53,8 @@ namespace Tierway
                 TierwayException refused = null;
                 try
                 {
-                    // Whoever comes without a cursor begins at the present end: what happens from here on is heard,
-                    // even if the connection breaks before the first event.
+                    // Without a cursor, listening begins at the current end: all later events are received, even if the
+                    // connection breaks before the first one.
                     if (cursor == null) cursor = await ReadEndAsync(cancellationToken);
                     pair = await caller.Tokens.GetAsync(cancellationToken);
                     await HearAsync(pair, cancellationToken);
@@ -69,15 +69,15 @@ namespace Tierway
                 }
                 catch (TimeoutException)
                 {
-                    // It has died without a word.
+                    // The connection was silent for too long.
                 }
                 catch (FormatException)
                 {
-                    // What is no event is none of the service.
+                    // An invalid event is not from the service.
                 }
                 catch (DecoderFallbackException)
                 {
-                    // The same, in bytes.
+                    // The same for bytes that are not UTF-8.
                 }
                 if (thrown != null) thrown.Throw();
                 cancellationToken.ThrowIfCancellationRequested();
@@ -110,7 +110,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Tells what one connection brings.</summary>
+        /// <summary>Delivers the events of one connection.</summary>
         private async Task HearAsync(TokenPair pair, CancellationToken cancellationToken)
         {
             using (var stream = await caller.OpenAsync(RequestAfter(cursor), pair, cancellationToken))
@@ -155,7 +155,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>What the handler throws, if it does: it is the listener's, whatever it is.</summary>
+        /// <summary>Calls the handler. Returns its exception; null when it succeeds.</summary>
         private async Task<ExceptionDispatchInfo> TellAsync(TierwayEvent happened)
         {
             try
@@ -198,7 +198,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>Reads server-sent events: of each the data, when it is one of a result.</summary>
+    /// <summary>Reads the data of server-sent events that carry results.</summary>
     internal sealed class FrameReader
     {
         private const int MaxLineBytes = 4 * 1024 * 1024;
@@ -217,7 +217,7 @@ namespace Tierway
             this.stream = stream;
         }
 
-        /// <summary>The service has ended the stream, and said so.</summary>
+        /// <summary>Whether the service has completed the stream.</summary>
         public bool IsComplete { get; private set; }
 
         /// <summary>The next result; null when the service has ended the stream, or the connection.</summary>

@@ -33,7 +33,7 @@ namespace Tierway
         {
             http = new HttpClient(handler)
             {
-                // Each attempt has a limit of its own.
+                // Each attempt has its own time limit.
                 Timeout = Timeout.InfiniteTimeSpan,
                 MaxResponseContentBufferSize = MaxAnswerBytes,
             };
@@ -112,7 +112,7 @@ namespace Tierway
             return headers.TryGetValue(name, out value) ? value : null;
         }
 
-        /// <summary>Whatever goes wrong below is either what the caller wished, or the network.</summary>
+        /// <summary>Any exception below is either the caller's cancellation, or a network failure.</summary>
         private static Exception Told(Exception error, CancellationToken cancellationToken)
         {
             if (cancellationToken.IsCancellationRequested) return new OperationCanceledException(cancellationToken);

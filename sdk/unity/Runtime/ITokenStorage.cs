@@ -4,7 +4,7 @@ using System.Threading.Tasks;
 
 namespace Tierway
 {
-    /// <summary>A login: what is kept of it on the device.</summary>
+    /// <summary>The tokens of a login, as they are kept on the device.</summary>
     public sealed class TokenPair
     {
         public TokenPair(string accessToken, string refreshToken, DateTimeOffset receivedAt)
@@ -18,10 +18,10 @@ namespace Tierway
 
         public string RefreshToken { get; private set; }
 
-        /// <summary>When it came, by the clock of this device.</summary>
+        /// <summary>The time of its arrival, by the clock of this device.</summary>
         public DateTimeOffset ReceivedAt { get; private set; }
 
-        /// <summary>A text to keep it as.</summary>
+        /// <summary>The pair as a text, for a storage.</summary>
         public string ToText()
         {
             return new JsonWriter()
@@ -36,7 +36,7 @@ namespace Tierway
                 .ToString();
         }
 
-        /// <summary>The pair of a text; null when the text is empty or none of <see cref="ToText"/>.</summary>
+        /// <summary>The pair of a text; null when the text is not one of <see cref="ToText"/>.</summary>
         public static TokenPair FromText(string text)
         {
             JsonValue value;
@@ -59,17 +59,17 @@ namespace Tierway
         }
     }
 
-    /// <summary>Where a login is kept. Several clients may share one place.</summary>
+    /// <summary>Keeps a login. Several clients may share one storage.</summary>
     public interface ITokenStorage
     {
-        /// <summary>The pair that is kept; null when there is none.</summary>
+        /// <summary>The stored pair; null when there is none.</summary>
         Task<TokenPair> LoadAsync(CancellationToken cancellationToken);
 
-        /// <summary>Keeps a pair in place of any other; null keeps none.</summary>
+        /// <summary>Replaces the stored pair; null removes it.</summary>
         Task SaveAsync(TokenPair pair, CancellationToken cancellationToken);
     }
 
-    /// <summary>Keeps a login as long as the object lives.</summary>
+    /// <summary>Keeps a login in memory.</summary>
     public sealed class MemoryTokenStorage : ITokenStorage
     {
         private volatile TokenPair pair;

@@ -7,24 +7,24 @@ using System.Threading.Tasks;
 namespace Tierway
 {
     /// <summary>
-    /// What carries requests: <c>UnityTransport</c> in Unity, <c>HttpTransport</c> elsewhere. A transport makes one
-    /// attempt and follows no redirect. Time limits, retries and tokens are not its business.
+    /// Carries requests: <c>UnityTransport</c> in Unity, <c>HttpTransport</c> elsewhere. A transport makes one attempt
+    /// and follows no redirect. It has no time limits, retries or tokens.
     /// </summary>
     public interface ITransport : IDisposable
     {
         /// <summary>Posts a body and reads the whole answer, whatever its status.</summary>
-        /// <exception cref="TransportException">No whole answer came.</exception>
+        /// <exception cref="TransportException">No whole answer arrived.</exception>
         Task<TransportResponse> SendAsync(TransportRequest request, CancellationToken cancellationToken);
 
-        /// <summary>Posts a body and gives the answer as soon as it begins.</summary>
+        /// <summary>Posts a body and returns the answer as soon as it begins.</summary>
         /// <exception cref="TransportException">No answer began.</exception>
         Task<ITransportStream> OpenAsync(TransportRequest request, CancellationToken cancellationToken);
 
-        /// <summary>Waits. Some players of Unity have no timer of their own.</summary>
+        /// <summary>Waits. Some platforms of Unity have no timers.</summary>
         Task DelayAsync(TimeSpan delay, CancellationToken cancellationToken);
     }
 
-    /// <summary>An answer that is read while it comes.</summary>
+    /// <summary>An answer that is read while it arrives.</summary>
     public interface ITransportStream : IDisposable
     {
         int Status { get; }
@@ -32,7 +32,7 @@ namespace Tierway
         /// <summary>A header's value; null when it is absent.</summary>
         string Header(string name);
 
-        /// <summary>Reads what has come, at least one byte; 0 at the end.</summary>
+        /// <summary>Reads the arrived bytes, at least one; 0 at the end.</summary>
         /// <exception cref="TransportException">The connection broke.</exception>
         Task<int> ReadAsync(byte[] buffer, CancellationToken cancellationToken);
     }
@@ -68,7 +68,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>The network failed: there is no answer, or not the whole of it.</summary>
+    /// <summary>The network failed: the answer is missing or incomplete.</summary>
     public sealed class TransportException : IOException
     {
         public TransportException(string message, Exception cause = null)

@@ -5,7 +5,7 @@ using System.Text;
 
 namespace Tierway
 {
-    /// <summary>What a JSON value is.</summary>
+    /// <summary>The kind of a JSON value.</summary>
     public enum JsonKind
     {
         Null,
@@ -16,7 +16,7 @@ namespace Tierway
         Object,
     }
 
-    /// <summary>A text is not JSON, or a value is not of the kind that was asked for.</summary>
+    /// <summary>A text is not JSON, or a value is not of the requested kind.</summary>
     public sealed class JsonFormatException : FormatException
     {
         public JsonFormatException(string message)
@@ -26,7 +26,7 @@ namespace Tierway
     /// <summary>Reads JSON texts.</summary>
     public static class Json
     {
-        /// <summary>Arrays and objects nest up to this deep. A deeper text is refused.</summary>
+        /// <summary>The maximum nesting of arrays and objects. A deeper text is refused.</summary>
         public const int MaxDepth = 128;
 
         /// <summary>Reads a whole text. Throws <see cref="JsonFormatException"/> unless all of it is JSON.</summary>
@@ -64,8 +64,8 @@ namespace Tierway
     }
 
     /// <summary>
-    /// A JSON value as it was written. It keeps its text: integers are exact, and <see cref="Raw"/> is what was read,
-    /// character for character. Members and elements are found when they are asked for.
+    /// A JSON value that keeps its text: integers are exact, and <see cref="Raw"/> is the text that was read, character
+    /// for character. Members and elements are parsed on first use.
     /// </summary>
     public sealed class JsonValue
     {
@@ -90,7 +90,7 @@ namespace Tierway
 
         public JsonKind Kind { get; private set; }
 
-        /// <summary>The text of the value, without space around it.</summary>
+        /// <summary>The text of the value, without surrounding whitespace.</summary>
         public string Raw
         {
             get { return raw ?? (raw = source.Substring(start, end - start)); }
@@ -111,7 +111,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>The members of an object, in their order, repeated names too.</summary>
+        /// <summary>The members of an object in their order, including repeated names.</summary>
         public IReadOnlyList<KeyValuePair<string, JsonValue>> Members
         {
             get
@@ -121,7 +121,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>A member of an object; null when there is none. Of repeated names the last one counts.</summary>
+        /// <summary>A member of an object; null when there is none. The last of repeated names counts.</summary>
         public JsonValue this[string name]
         {
             get
@@ -141,14 +141,14 @@ namespace Tierway
             return source[start] == 't';
         }
 
-        /// <summary>The string that is meant, without quotes and escapes.</summary>
+        /// <summary>The string value, without quotes and with its escapes decoded.</summary>
         public string AsString()
         {
             Require(JsonKind.String);
             return JsonScanner.Unquote(source, start, end);
         }
 
-        /// <summary>An exact integer. <c>1.0</c>, <c>1e3</c> and what is out of range are refused.</summary>
+        /// <summary>An exact integer. Throws for <c>1.0</c>, <c>1e3</c> and integers out of range.</summary>
         public long AsInt64()
         {
             long value;
@@ -198,7 +198,7 @@ namespace Tierway
             return Raw;
         }
 
-        /// <summary>A string stands for the JSON text that it is.</summary>
+        /// <summary>A string is taken as JSON text.</summary>
         public static implicit operator JsonValue(string text)
         {
             return text == null ? null : Json.Parse(text);
@@ -278,7 +278,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>Finds where values end, and refuses what is not JSON (RFC 8259).</summary>
+    /// <summary>Finds the ends of values. Throws for text that is not JSON (RFC 8259).</summary>
     internal static class JsonScanner
     {
         public static int SkipSpace(string text, int at)

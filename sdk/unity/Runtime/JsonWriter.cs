@@ -6,14 +6,13 @@ using System.Text;
 namespace Tierway
 {
     /// <summary>
-    /// Writes one JSON value. Integers are exact, and raw texts are written as they stand after they were found to be
-    /// JSON.
+    /// Writes one JSON value. Integers are exact, and raw texts are checked to be JSON and written unchanged.
     /// </summary>
     public sealed class JsonWriter
     {
         private readonly StringBuilder text = new StringBuilder();
         private readonly Stack<char> open = new Stack<char>();
-        /// <summary>The next name or element needs a comma before it.</summary>
+        /// <summary>Whether the next name or element needs a comma before it.</summary>
         private bool isContinued;
         private bool isNamed;
 
@@ -37,7 +36,7 @@ namespace Tierway
             return End(']');
         }
 
-        /// <summary>The name of the member that is written next.</summary>
+        /// <summary>Writes the name of the next member.</summary>
         public JsonWriter Name(string name)
         {
             if (name == null) throw new ArgumentNullException("name");
@@ -95,13 +94,13 @@ namespace Tierway
             return Append("null");
         }
 
-        /// <summary>A JSON text as it stands. Throws <see cref="JsonFormatException"/> when it is none.</summary>
+        /// <summary>Writes a JSON text unchanged. Throws <see cref="JsonFormatException"/> for any other text.</summary>
         public JsonWriter Raw(string json)
         {
             return Append(Json.Parse(json).Raw);
         }
 
-        /// <summary>What was written. All that was begun must have ended.</summary>
+        /// <summary>The written text. Every array and object must have ended.</summary>
         public override string ToString()
         {
             if (open.Count > 0 || text.Length == 0) throw new InvalidOperationException("the value is not whole");
@@ -177,7 +176,7 @@ namespace Tierway
             text.Append("\\u").Append(((int)one).ToString("x4", CultureInfo.InvariantCulture));
         }
 
-        /// <summary>Half of a pair: UTF-8 cannot say it, an escape can.</summary>
+        /// <summary>Half of a surrogate pair: UTF-8 cannot encode it, an escape can.</summary>
         private static bool IsLone(string value, int at)
         {
             if (char.IsHighSurrogate(value[at])) return at + 1 == value.Length || !char.IsLowSurrogate(value[at + 1]);

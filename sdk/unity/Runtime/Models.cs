@@ -14,20 +14,20 @@ namespace Tierway
         Premium,
     }
 
-    /// <summary>Who wants to log in, in the words of the studio.</summary>
+    /// <summary>A request to link an identity.</summary>
     public class LinkRequest
     {
         /// <summary>
-        /// A JSON object for the studio's own backend. It travels as it is written, character for character. A string
+        /// A JSON object for the studio's own backend. It is sent as it is written, character for character. A string
         /// is taken as JSON text.
         /// </summary>
         public JsonValue CustomData { get; set; }
 
-        /// <summary>The name of a login provider; <c>default</c> unless given.</summary>
+        /// <summary>The name of a login provider. Default: <c>default</c>.</summary>
         public string Provider { get; set; }
     }
 
-    /// <summary>Who wants to log in, and what a new player is to begin with.</summary>
+    /// <summary>A request to log in, with the profile of a new player.</summary>
     public sealed class LoginRequest : LinkRequest
     {
         public string Nickname { get; set; }
@@ -74,7 +74,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>How far a player is on a battle pass.</summary>
+    /// <summary>A player's progress on a battle pass.</summary>
     public sealed class Progress
     {
         /// <summary>0 when no level is reached.</summary>
@@ -98,13 +98,13 @@ namespace Tierway
         }
     }
 
-    /// <summary>What an addition of xp led to.</summary>
+    /// <summary>The result of an addition of xp.</summary>
     public sealed class XpResult
     {
         /// <summary>The level after the addition.</summary>
         public int Level { get; internal set; }
 
-        /// <summary>All xp after the addition.</summary>
+        /// <summary>The total xp after the addition.</summary>
         public long Xp { get; internal set; }
 
         public bool LeveledUp { get; internal set; }
@@ -147,7 +147,7 @@ namespace Tierway
     {
         public IReadOnlyList<StorageKey> Keys { get; internal set; }
 
-        /// <summary>What to give as <c>after</c> for the keys that follow. Null when there are none.</summary>
+        /// <summary>The <c>after</c> of the next page. Null when there are no more keys.</summary>
         public string Next { get; internal set; }
 
         internal static StorageKeys Read(JsonValue value)
@@ -156,17 +156,17 @@ namespace Tierway
         }
     }
 
-    /// <summary>What a claim led to. A game's "no" is <see cref="Success"/> false.</summary>
+    /// <summary>The result of a claim. A game's "no" is <see cref="Success"/> false.</summary>
     public sealed class ClaimResult
     {
         public bool Success { get; internal set; }
 
         public bool AlreadyClaimed { get; internal set; }
 
-        /// <summary>Why not: see <see cref="ClaimErrors"/>. Null on success.</summary>
+        /// <summary>The reason of a "no": see <see cref="ClaimErrors"/>. Null on success.</summary>
         public string Error { get; internal set; }
 
-        /// <summary>What was granted; when it was claimed before, what was granted then.</summary>
+        /// <summary>The granted rewards; for a repeated claim, those of the first one.</summary>
         public IReadOnlyList<Reward> Granted { get; internal set; }
 
         internal static ClaimResult Read(JsonValue value)
@@ -191,7 +191,7 @@ namespace Tierway
         public const string BalanceLimitExceeded = "balance limit exceeded";
     }
 
-    /// <summary>A tier that was claimed, with what it granted.</summary>
+    /// <summary>A claimed tier, with its granted rewards.</summary>
     public sealed class GrantedTier
     {
         public int Level { get; internal set; }
@@ -211,7 +211,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>What claiming everything led to.</summary>
+    /// <summary>The result of claiming all tiers.</summary>
     public sealed class ClaimAllResult
     {
         /// <summary>The tiers that this call claimed, by level.</summary>
@@ -223,12 +223,12 @@ namespace Tierway
         }
     }
 
-    /// <summary>What a purchase of premium led to. A game's "no" is <see cref="Success"/> false.</summary>
+    /// <summary>The result of a purchase of premium. A game's "no" is <see cref="Success"/> false.</summary>
     public sealed class PremiumResult
     {
         public bool Success { get; internal set; }
 
-        /// <summary>Why not: see <see cref="PremiumErrors"/>. Null on success.</summary>
+        /// <summary>The reason of a "no": see <see cref="PremiumErrors"/>. Null on success.</summary>
         public string Error { get; internal set; }
 
         /// <summary>Null when nothing was crossed.</summary>
@@ -256,7 +256,7 @@ namespace Tierway
         public const string BalanceLimitExceeded = "balance limit exceeded";
     }
 
-    /// <summary>How a run goes on after a call.</summary>
+    /// <summary>The effects of a call on a run.</summary>
     public sealed class ExecutionPlan
     {
         public string RunId { get; internal set; }
@@ -270,7 +270,7 @@ namespace Tierway
         /// <summary>Nodes that were entered, in order. Types that the service does not run are for the game.</summary>
         public IReadOnlyList<ScenarioNode> Entered { get; internal set; }
 
-        /// <summary>What reward nodes granted.</summary>
+        /// <summary>The rewards that reward nodes granted.</summary>
         public IReadOnlyList<Reward> Granted { get; internal set; }
 
         internal static ExecutionPlan Read(JsonValue value)
@@ -324,7 +324,7 @@ namespace Tierway
 
         public string Type { get; internal set; }
 
-        /// <summary>Its data as it was published.</summary>
+        /// <summary>Its published data.</summary>
         public JsonValue Data { get; internal set; }
 
         internal static ScenarioNode Read(JsonValue value)
@@ -346,14 +346,14 @@ namespace Tierway
 
         public int ToLevel { get; internal set; }
 
-        /// <summary>All xp after the addition.</summary>
+        /// <summary>The total xp after the addition.</summary>
         public long Xp { get; internal set; }
 
-        /// <summary>What the xp was for; empty unless it was given.</summary>
+        /// <summary>The origin of the xp. Default: empty.</summary>
         public string Source { get; internal set; }
     }
 
-    /// <summary>A player, with what it holds.</summary>
+    /// <summary>A player, with wallet, inventory and identities.</summary>
     public sealed class Player
     {
         public string PlayerId { get; internal set; }
@@ -415,7 +415,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>By what a player logs in.</summary>
+    /// <summary>An identity that a player logs in with.</summary>
     public sealed class Identity
     {
         /// <summary><c>custom</c>, or <c>custom:</c> and the name of another provider.</summary>
@@ -430,15 +430,15 @@ namespace Tierway
         }
     }
 
-    /// <summary>What happened to the player, as the stream of its environment tells it.</summary>
+    /// <summary>An event of the player, from the stream of its environment.</summary>
     public sealed class TierwayEvent
     {
-        /// <summary>Its place in the stream: go on after it.</summary>
+        /// <summary>Its place in the stream: pass it as <c>after</c> to continue.</summary>
         public string Cursor { get; internal set; }
 
         public DateTimeOffset OccurredAt { get; internal set; }
 
-        /// <summary>The handle that was crossed; null for events that are no crossing.</summary>
+        /// <summary>The crossed handle; null for events that are not crossings.</summary>
         public string Handle { get; internal set; }
 
         public string PlayerId { get; internal set; }
@@ -454,7 +454,7 @@ namespace Tierway
         /// </summary>
         public JsonValue Data { get; internal set; }
 
-        /// <summary>What a level-up tells; null for other events.</summary>
+        /// <summary>The data of a level-up; null for other events.</summary>
         public LevelUp LevelUp
         {
             get
@@ -486,7 +486,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>Reads members of answers. All is read by hand: nothing rests on reflection.</summary>
+    /// <summary>Reads members of answers without reflection.</summary>
     internal static class Reading
     {
         public static JsonValue Member(this JsonValue value, string name)

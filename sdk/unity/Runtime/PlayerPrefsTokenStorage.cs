@@ -6,9 +6,8 @@ using UnityEngine;
 namespace Tierway
 {
     /// <summary>
-    /// Keeps a login in PlayerPrefs, over restarts of the game. PlayerPrefs are not encrypted: where that matters,
-    /// implement <see cref="ITokenStorage"/> over the keychain of the platform. It must be called on Unity's main
-    /// thread.
+    /// Keeps a login in PlayerPrefs, across restarts of the game. PlayerPrefs are not encrypted: when that matters,
+    /// implement <see cref="ITokenStorage"/> with the keychain of the platform. Call it on Unity's main thread.
     /// </summary>
     public sealed class PlayerPrefsTokenStorage : ITokenStorage
     {

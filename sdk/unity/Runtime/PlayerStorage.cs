@@ -6,8 +6,7 @@ using System.Threading.Tasks;
 namespace Tierway
 {
     /// <summary>
-    /// What the game keeps for a player: JSON texts by key. A text comes back as it was written, character for
-    /// character.
+    /// The player's storage: JSON texts by key. A text is returned as it was written, character for character.
     /// </summary>
     public sealed class PlayerStorage
     {
@@ -35,10 +34,10 @@ namespace Tierway
         }
 
         /// <summary>
-        /// Keys with the sizes of their values, up to 200 at a time: a full storage is more than one answer carries.
+        /// Keys with the sizes of their values, up to 200 at a time: a full storage does not fit into one answer.
         /// </summary>
         /// <param name="after">The <see cref="StorageKeys.Next"/> of the list before; null for the first keys.</param>
-        /// <param name="first">How many keys; 200 unless given.</param>
+        /// <param name="first">The number of keys. Default: 200.</param>
         public async Task<StorageKeys> ListAsync(
             string after = null,
             int? first = null,
@@ -52,7 +51,7 @@ namespace Tierway
         }
 
         /// <summary>Writes values, all or none. Other keys stay.</summary>
-        /// <exception cref="JsonFormatException">A value is no JSON text. Nothing is sent.</exception>
+        /// <exception cref="JsonFormatException">A value is not JSON. Nothing is sent.</exception>
         public async Task SetAsync(
             IEnumerable<KeyValuePair<string, string>> values,
             CancellationToken cancellationToken = default(CancellationToken))
@@ -82,7 +81,7 @@ namespace Tierway
             await ChangeAsync("/sdk/v1/storage/delete", request, cancellationToken);
         }
 
-        /// <summary>Made twice it has done the same.</summary>
+        /// <summary>An idempotent change.</summary>
         private Task ChangeAsync(string path, JsonWriter request, CancellationToken cancellationToken)
         {
             var body = request.EndObject().ToString();

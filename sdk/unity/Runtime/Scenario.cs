@@ -20,7 +20,7 @@ namespace Tierway
 
         public string ScenarioId { get; private set; }
 
-        /// <summary>Starts a run, or resumes the one that is active.</summary>
+        /// <summary>Starts a run, or resumes the active one.</summary>
         public async Task<ScenarioSession> StartAsync(
             string idempotencyKey = null,
             CancellationToken cancellationToken = default(CancellationToken))
@@ -40,18 +40,18 @@ namespace Tierway
         }
     }
 
-    /// <summary>A run of a scenario. Its calls bring the three ids that the service asks for.</summary>
+    /// <summary>A run of a scenario. Its calls add the ids of scenario, node and run.</summary>
     public sealed class ScenarioSession
     {
         private const string PassType = "battle-pass";
-        /// <summary>Nodes that the service runs at once: they are never active afterwards.</summary>
+        /// <summary>Types of nodes that complete on entry, and so are never active afterwards.</summary>
         private static readonly string[] PassingTypes = { "start", "reward" };
 
         private readonly TierwayOptions options;
         private readonly object gate = new object();
         private readonly Dictionary<string, BattlePass> passes = new Dictionary<string, BattlePass>();
         private readonly Dictionary<string, LevelNode> levels = new Dictionary<string, LevelNode>();
-        /// <summary>Passes and level nodes whose completion was told. Each completes once.</summary>
+        /// <summary>Passes and level nodes whose completion was raised. Each completes once.</summary>
         private readonly HashSet<string> completed = new HashSet<string>();
         private string status;
         private ExecutionPlan plan;
@@ -84,10 +84,10 @@ namespace Tierway
 
         public string RunId { get; private set; }
 
-        /// <summary>The run was active before. Then what its plan tells has happened before, too.</summary>
+        /// <summary>Whether the run was active before. If so, its plan took effect before, too.</summary>
         public bool Resumed { get; private set; }
 
-        /// <summary>See <see cref="RunStatus"/>; as the last answer told it.</summary>
+        /// <summary>The status in the last answer: see <see cref="RunStatus"/>.</summary>
         public string Status
         {
             get
@@ -96,7 +96,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Nodes that were entered and not left, as the last answer told it.</summary>
+        /// <summary>Nodes that were entered and not left, by the last answer.</summary>
         public IReadOnlyList<ScenarioNode> Active
         {
             get
@@ -105,7 +105,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>The last plan; that of the start, to begin with. Null when there was none.</summary>
+        /// <summary>The last plan, at first that of the start. Null when there was none.</summary>
         public ExecutionPlan Plan
         {
             get
@@ -143,7 +143,7 @@ namespace Tierway
         }
 
         /// <summary>
-        /// Crosses a handle of an active node that the game runs. What it led to; null when it led nowhere.
+        /// Crosses a handle of an active node that the game runs. Returns the plan; null when nothing was crossed.
         /// </summary>
         public async Task<ExecutionPlan> CrossAsync(
             string nodeId,
@@ -165,7 +165,7 @@ namespace Tierway
             return crossed;
         }
 
-        /// <summary>Reads the run anew. It raises no events: what it tells may have been heard.</summary>
+        /// <summary>Reads the run again. Raises no events, since they may have been raised before.</summary>
         public async Task RefreshAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = new JsonWriter().BeginObject().Name("runId").Value(RunId).EndObject().ToString();
@@ -184,7 +184,7 @@ namespace Tierway
             });
         }
 
-        /// <summary>A request that names a node of this run; the object is left open.</summary>
+        /// <summary>Begins a request for a node of this run. The object is left open.</summary>
         internal JsonWriter Begin(string nodeId)
         {
             return new JsonWriter()
@@ -197,7 +197,7 @@ namespace Tierway
                 .Value(RunId);
         }
 
-        /// <summary>Tells what a plan tells.</summary>
+        /// <summary>Raises the events of a plan.</summary>
         internal void Deliver(ExecutionPlan delivered, LevelUp levelUp)
         {
             if (delivered == null) return;
@@ -232,7 +232,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Looks for what a claim has completed. The claim itself is done, whatever becomes of this.</summary>
+        /// <summary>Reads what a claim has completed. A failure does not undo the claim.</summary>
         internal async Task CompleteAsync(string nodeId, CancellationToken cancellationToken)
         {
             try
@@ -282,7 +282,7 @@ namespace Tierway
         }
 
         /// <summary>
-        /// Which nodes are active after a plan. A pass stays active when it completes: its owner may still earn xp.
+        /// Updates the active nodes after a plan. A pass stays active when it completes: its player may still earn xp.
         /// </summary>
         private void Follow(ExecutionPlan followed)
         {

@@ -5,9 +5,8 @@ using System.Threading.Tasks;
 namespace Tierway
 {
     /// <summary>
-    /// The client of a player. It keeps its login, makes calls again where that helps, and tells what became of each.
-    /// Nothing is static: there may be several clients. Events are raised where the caller awaits: in Unity on the main
-    /// thread.
+    /// The client of a player. It keeps the login, retries calls, and reports the outcome of each. Nothing is static:
+    /// there may be several clients. Events are raised in the caller's context: in Unity on the main thread.
     /// </summary>
     public sealed class TierwayClient : IDisposable
     {
@@ -23,12 +22,12 @@ namespace Tierway
             Storage = new PlayerStorage(caller);
         }
 
-        /// <summary>Nobody is logged in any more. It is raised when that is kept already.</summary>
+        /// <summary>The login has ended. Raised after the token storage has been updated.</summary>
         public event Action<SignedOutReason> SignedOut;
 
         /// <summary>
-        /// Somebody is logged in, as far as this device knows. A login of an earlier run of the game counts once
-        /// <see cref="RestoreAsync"/> or the first call has taken it over.
+        /// Whether a player is logged in, as far as this device knows. A login of an earlier run of the game counts
+        /// once <see cref="RestoreAsync"/> or the first call has loaded it.
         /// </summary>
         public bool IsSignedIn
         {
@@ -39,7 +38,7 @@ namespace Tierway
         public PlayerStorage Storage { get; private set; }
 
         /// <summary>
-        /// Takes over the login that the token storage has kept, and tells whether there is one. It calls nobody.
+        /// Loads the login from the token storage. Returns whether there is one. It makes no call.
         /// </summary>
         public async Task<bool> RestoreAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
@@ -47,7 +46,7 @@ namespace Tierway
             return IsSignedIn;
         }
 
-        /// <summary>Logs a player in: the studio's own backend says who it is.</summary>
+        /// <summary>Logs a player in, whom the studio's own backend identifies.</summary>
         public async Task LoginAsync(
             LoginRequest request,
             CancellationToken cancellationToken = default(CancellationToken))
@@ -68,7 +67,7 @@ namespace Tierway
             await caller.Tokens.SetAsync(Caller.PairOf(answer));
         }
 
-        /// <summary>Attaches one more identity to the player who is logged in.</summary>
+        /// <summary>Attaches another identity to the logged-in player.</summary>
         public async Task LinkAsync(
             LinkRequest request,
             CancellationToken cancellationToken = default(CancellationToken))
@@ -87,8 +86,8 @@ namespace Tierway
         }
 
         /// <summary>
-        /// Logs out. On this device that is done at once; the service is told as well as it can be, and that it cannot
-        /// be told is no failure.
+        /// Logs out. On this device this takes effect at once. The service is informed if possible; it is not an error
+        /// when this fails.
         /// </summary>
         public async Task LogoutAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
@@ -102,18 +101,18 @@ namespace Tierway
             }
             catch (TierwayException)
             {
-                // The login then lives out its time, and nobody has its tokens.
+                // The login stays valid until it expires, but its tokens are forgotten.
             }
         }
 
-        /// <summary>The player who is logged in, with what it holds.</summary>
+        /// <summary>The logged-in player, with wallet, inventory and identities.</summary>
         public async Task<Player> PlayerAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
             var body = await caller.PostAsync("/sdk/v1/player/get", "{}", cancellationToken);
             return Caller.Understood(() => Player.Read(body));
         }
 
-        /// <summary>A scenario, by its id. Nothing is called before it is started.</summary>
+        /// <summary>A scenario, by its id. It makes no call before it is started.</summary>
         public Scenario Scenario(string scenarioId)
         {
             if (string.IsNullOrEmpty(scenarioId)) throw new ArgumentException("a scenario needs an id", "scenarioId");
@@ -121,12 +120,12 @@ namespace Tierway
         }
 
         /// <summary>
-        /// Tells what happens to the player, each event once and in order, until it is cancelled. After a lost
-        /// connection it goes on from the last event. An event counts as told when the handler has returned; what it
-        /// throws ends the listening.
+        /// Delivers the player's events, each once and in order, until it is cancelled. After a lost connection it
+        /// continues after the last event. An event counts as delivered when the handler has returned; an exception of
+        /// the handler ends the listening.
         /// </summary>
-        /// <param name="onEvent">Is called with one event after the other.</param>
-        /// <param name="after">The cursor of the last event that is known; null for what happens from now on.</param>
+        /// <param name="onEvent">Called with one event after the other.</param>
+        /// <param name="after">The cursor of the last known event; null for events from now on.</param>
         /// <param name="cancellationToken">Ends the listening.</param>
         public Task EventsAsync(
             Action<TierwayEvent> onEvent,
@@ -144,7 +143,7 @@ namespace Tierway
                 cancellationToken);
         }
 
-        /// <summary>The same with a handler that is awaited before the next event.</summary>
+        /// <summary>The same, with a handler that is awaited before the next event.</summary>
         public async Task EventsAsync(
             Func<TierwayEvent, Task> onEvent,
             string after = null,
@@ -158,7 +157,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Ends every call and stream that is under way. The login stays kept.</summary>
+        /// <summary>Ends every call and stream in progress. The login stays in the storage.</summary>
         public void Dispose()
         {
             if (lifetime.IsCancellationRequested) return;

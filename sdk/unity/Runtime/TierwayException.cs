@@ -17,28 +17,28 @@ namespace Tierway
         /// <summary>The status over HTTP; 0 when there was no answer.</summary>
         public int Status { get; internal set; }
 
-        /// <summary>What to match on: see <see cref="ErrorCodes"/>.</summary>
+        /// <summary>The code to match on: see <see cref="ErrorCodes"/>.</summary>
         public string Code { get; private set; }
 
         /// <summary>Each fault of an invalid request.</summary>
         public IReadOnlyList<ErrorDetail> Details { get; internal set; }
 
-        /// <summary>By this id the service's log tells of the request; null when nothing answered.</summary>
+        /// <summary>The id of the request in the service's log; null without an answer.</summary>
         public string RequestId { get; internal set; }
 
-        /// <summary>The same may succeed later.</summary>
+        /// <summary>Whether the same call may succeed later.</summary>
         public bool Retryable { get; internal set; }
 
         /// <summary>
-        /// A changing call that may have been done or not. Make it again with <see cref="IdempotencyKey"/>, and it is
-        /// done once.
+        /// Whether a changing call may have taken effect. Make it again with <see cref="IdempotencyKey"/>: it takes
+        /// effect once.
         /// </summary>
         public bool IsOutcomeUnknown { get; internal set; }
 
         /// <summary>The key of a changing call; null for others.</summary>
         public string IdempotencyKey { get; internal set; }
 
-        /// <summary>How long the service asks to wait; null when it does not say.</summary>
+        /// <summary>How long the service asks to wait; null without such a request.</summary>
         public TimeSpan? RetryAfter { get; internal set; }
 
         public override string Message
@@ -66,7 +66,7 @@ namespace Tierway
         }
     }
 
-    /// <summary>One fault of a request: where it is, and what is wrong with it.</summary>
+    /// <summary>One fault of a request: its path and a message.</summary>
     public sealed class ErrorDetail
     {
         public ErrorDetail(string path, string message)
@@ -90,16 +90,16 @@ namespace Tierway
     {
         // Of this package.
 
-        /// <summary>No answer came: the network, or a service that is down.</summary>
+        /// <summary>No answer: the network failed, or the service is down.</summary>
         public const string Network = "network_error";
 
-        /// <summary>No answer came in time.</summary>
+        /// <summary>No answer in time.</summary>
         public const string Timeout = "timeout";
 
-        /// <summary>What answered does not speak for the service: a proxy, or a page of a hotel's network.</summary>
+        /// <summary>The answer is not from the service, but from a proxy or the log-in page of a network.</summary>
         public const string InvalidResponse = "invalid_response";
 
-        /// <summary>Nobody is logged in.</summary>
+        /// <summary>No player is logged in.</summary>
         public const string NotSignedIn = "not_signed_in";
 
         // Of the service.

@@ -2,39 +2,39 @@ using System;
 
 namespace Tierway
 {
-    /// <summary>How a client is set up. The client takes a copy.</summary>
+    /// <summary>The options of a client. The client takes a copy.</summary>
     public sealed class TierwayOptions
     {
-        /// <summary>Where the service is, such as <c>https://play.example.com</c>.</summary>
+        /// <summary>The address of the service, such as <c>https://play.example.com</c>.</summary>
         public string BaseUrl { get; set; }
 
         /// <summary>Names the project and the environment: <c>twsdk_…</c>.</summary>
         public string SdkKey { get; set; }
 
         /// <summary>
-        /// UnityWebRequest in Unity, HttpClient elsewhere, unless given. It is disposed of with the client.
+        /// Default: UnityWebRequest in Unity, HttpClient elsewhere. It is disposed of with the client.
         /// </summary>
         public ITransport Transport { get; set; }
 
-        /// <summary>Memory, unless given: then a login ends with the game.</summary>
+        /// <summary>Default: memory, so that a login ends with the game.</summary>
         public ITokenStorage TokenStorage { get; set; }
 
-        /// <summary>How often a call is made again.</summary>
+        /// <summary>The maximum number of retries of a call.</summary>
         public int MaxRetries { get; set; } = 3;
 
-        /// <summary>The longest that one attempt of a call takes.</summary>
+        /// <summary>The time limit of one attempt of a call.</summary>
         public TimeSpan Timeout { get; set; } = TimeSpan.FromSeconds(10);
 
-        /// <summary>The same for a login and a link, which ask the studio's own backend.</summary>
+        /// <summary>The same for a login and a link, which call the studio's own backend.</summary>
         public TimeSpan LoginTimeout { get; set; } = TimeSpan.FromSeconds(15);
 
         /// <summary>
-        /// A stream of events that is silent for so long is dead. The service says something every 12 s.
+        /// A stream of events that is silent for this long is dead. The service sends something every 12 s.
         /// </summary>
         public TimeSpan EventSilence { get; set; } = TimeSpan.FromSeconds(25);
 
         /// <summary>
-        /// Is told what goes wrong in handlers of events and in the token storage: it does not fail a call.
+        /// Receives exceptions of event handlers and of the token storage, which do not fail a call.
         /// </summary>
         public Action<Exception> OnError { get; set; }
 
@@ -63,11 +63,11 @@ namespace Tierway
             }
             catch (Exception)
             {
-                // There is nobody left to tell.
+                // No handler is left for this exception.
             }
         }
 
-        /// <summary>Tells every handler, also when one of them throws.</summary>
+        /// <summary>Calls every handler, also when one of them throws.</summary>
         internal void Raise<T>(Action<T> handlers, T what)
         {
             if (handlers == null) return;

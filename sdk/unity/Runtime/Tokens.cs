@@ -6,17 +6,17 @@ using System.Threading.Tasks;
 
 namespace Tierway
 {
-    /// <summary>Why nobody is logged in any more.</summary>
+    /// <summary>Why a login ended.</summary>
     public enum SignedOutReason
     {
         /// <summary>The game logged out.</summary>
         LoggedOut,
 
-        /// <summary>The service does not know the login any more: it ended, or was ended.</summary>
+        /// <summary>The service no longer accepts the login: it expired, or was ended.</summary>
         SessionEnded,
     }
 
-    /// <summary>A pair with what this device knows of its age.</summary>
+    /// <summary>A pair, with its age as this device knows it.</summary>
     internal sealed class HeldPair
     {
         private readonly Stopwatch watch = Stopwatch.StartNew();
@@ -33,13 +33,13 @@ namespace Tierway
         public TokenPair Pair { get; private set; }
 
         /// <summary>
-        /// Whether the access token is good for so long, as far as can be told here. What counts is the time since it
-        /// came: neither whether the clock is right, nor whether it was set meanwhile.
+        /// Whether the access token is valid for this time, as far as this device knows. Only the time since its
+        /// arrival counts: the clock may be wrong, and may have been set meanwhile.
         /// </summary>
         public bool IsGoodFor(TimeSpan time)
         {
             if (lifetime == null) return true;
-            // A stopwatch may stand still while a device sleeps.
+            // A stopwatch may stop while a device sleeps.
             var byWatch = ageBefore + watch.Elapsed;
             var byClock = AgeByClock();
             return (byWatch > byClock ? byWatch : byClock) + time < lifetime.Value;
@@ -51,7 +51,7 @@ namespace Tierway
             return age > TimeSpan.Zero ? age : TimeSpan.Zero;
         }
 
-        /// <summary>What the token says of itself; null when that cannot be read.</summary>
+        /// <summary>The lifetime in the token's claims; null when they cannot be read.</summary>
         private static TimeSpan? LifetimeOf(string accessToken)
         {
             var parts = accessToken.Split('.');
@@ -76,19 +76,19 @@ namespace Tierway
     }
 
     /// <summary>
-    /// Keeps the login of a client: loads and saves it, and exchanges it for a new pair, once for all who need that.
+    /// Keeps the login of a client: loads and saves it, and refreshes it, once for all waiting calls.
     /// </summary>
     internal sealed class Tokens
     {
         private static readonly TimeSpan Margin = TimeSpan.FromSeconds(90);
         /// <summary>
-        /// So long after a refresh that failed nobody is kept waiting for another while the token is still good.
+        /// For this long after a failed refresh, calls do not wait for another one while the token is still valid.
         /// </summary>
         private static readonly TimeSpan CoolDown = TimeSpan.FromSeconds(15);
         private static readonly TimeSpan StorageLimit = TimeSpan.FromSeconds(5);
 
         private readonly TierwayOptions options;
-        /// <summary>Sends a refresh token for a new pair.</summary>
+        /// <summary>Exchanges a refresh token for a new pair.</summary>
         private readonly Func<string, CancellationToken, Task<TokenPair>> exchange;
         private readonly Action<SignedOutReason> signedOut;
         private readonly CancellationToken lifetime;
@@ -140,13 +140,13 @@ namespace Tierway
             }
             catch (TierwayException error)
             {
-                // It is not over yet: what the service says of it counts.
+                // The token has not expired: the service decides whether it is valid.
                 if (error.Retryable && held.IsGoodFor(TimeSpan.Zero) && Current == held) return held.Pair;
                 throw error.Again();
             }
         }
 
-        /// <summary>A pair in place of one that the service has refused.</summary>
+        /// <summary>Replaces a pair that the service has refused.</summary>
         public async Task RenewAsync(TokenPair refused, CancellationToken cancellationToken)
         {
             var held = Current;
@@ -174,7 +174,7 @@ namespace Tierway
         }
 
         /// <summary>
-        /// Forgets the login, on this device alone. The pair that there was; null when there was none.
+        /// Forgets the login, only on this device. Returns the previous pair; null when there was none.
         /// </summary>
         public async Task<TokenPair> ForgetAsync()
         {
@@ -191,7 +191,7 @@ namespace Tierway
             return last.Pair;
         }
 
-        /// <summary>Takes over what an earlier run of the game has kept.</summary>
+        /// <summary>Loads the login that an earlier run of the game has stored.</summary>
         public async Task LoadAsync(CancellationToken cancellationToken)
         {
             TaskCompletionSource<HeldPair> mine = null;
@@ -216,7 +216,7 @@ namespace Tierway
             lock (gate)
             {
                 loading = null;
-                // A login has come first, or the storage did not answer.
+                // A login was faster, or the storage did not answer.
                 if (isLoaded || !stored.IsRead) return current;
                 isLoaded = true;
                 current = stored.Pair == null ? null : new HeldPair(stored.Pair);
@@ -224,7 +224,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>One refresh is under way for all who wait for one.</summary>
+        /// <summary>All callers that need a refresh share one.</summary>
         private async Task<HeldPair> RefreshAsync(HeldPair stale, CancellationToken cancellationToken)
         {
             TaskCompletionSource<HeldPair> mine = null;
@@ -279,7 +279,7 @@ namespace Tierway
             catch (TierwayException error)
             {
                 if (error.Status != 401 || error.Code != ErrorCodes.InvalidToken) throw;
-                // Another client may have used it meanwhile, and have kept what it got.
+                // Another client may have used the token meanwhile, and have stored its new pair.
                 adopted = await AdoptAsync(stale);
                 if (adopted != null) return adopted;
                 lock (gate)
@@ -294,7 +294,7 @@ namespace Tierway
             var renewed = new HeldPair(pair);
             lock (gate)
             {
-                // A logout or a login came first.
+                // A logout or a login was faster.
                 if (current != stale) return current ?? throw NotSignedIn();
                 current = renewed;
             }
@@ -302,7 +302,7 @@ namespace Tierway
             return renewed;
         }
 
-        /// <summary>The pair that another client has kept meanwhile, taken over; null when there is none.</summary>
+        /// <summary>Adopts and returns a pair that another client has stored meanwhile; null when there is none.</summary>
         private async Task<HeldPair> AdoptAsync(HeldPair stale)
         {
             var stored = await ReadStorageAsync();
@@ -342,7 +342,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Keeps what is current by then: of several saves the last one is never an older one.</summary>
+        /// <summary>Stores the pair that is current in its turn: the last of several saves stores the newest.</summary>
         private async Task SaveAsync()
         {
             await storing.WaitAsync(lifetime);
@@ -361,7 +361,7 @@ namespace Tierway
             catch (Exception error)
             {
                 lifetime.ThrowIfCancellationRequested();
-                // The login goes on in memory.
+                // The login stays in memory.
                 options.Report(error);
             }
             finally
@@ -389,7 +389,7 @@ namespace Tierway
             catch (Exception error)
             {
                 mine.SetException(error);
-                // Those who waited may all have been cancelled.
+                // All waiting callers may have been cancelled.
                 GC.KeepAlive(mine.Task.Exception);
             }
         }

@@ -8,10 +8,10 @@ using UnityEngine.Networking;
 
 namespace Tierway
 {
-    /// <summary>Carries requests by UnityWebRequest. It must be called on Unity's main thread.</summary>
+    /// <summary>Carries requests by UnityWebRequest. Call it on Unity's main thread.</summary>
     public sealed class UnityTransport : ITransport
     {
-        /// <summary>Whoever waits goes on in a frame of the game, not within a callback of the engine.</summary>
+        /// <summary>Continuations run in a frame of the game, not within a callback of the engine.</summary>
         private const TaskCreationOptions Later = TaskCreationOptions.RunContinuationsAsynchronously;
 
         public async Task<TransportResponse> SendAsync(TransportRequest request, CancellationToken cancellationToken)
@@ -55,7 +55,7 @@ namespace Tierway
         public async Task DelayAsync(TimeSpan delay, CancellationToken cancellationToken)
         {
 #if UNITY_WEBGL && !UNITY_EDITOR
-            // There are no threads, and so no timers: frames go by.
+            // There are no threads, and so no timers: wait by frames.
             var until = Time.realtimeSinceStartupAsDouble + delay.TotalSeconds;
             while (Time.realtimeSinceStartupAsDouble < until)
             {
@@ -94,7 +94,7 @@ namespace Tierway
             chunks.End();
         }
 
-        /// <summary>A token may be cancelled on any thread; a request is aborted on the main thread alone.</summary>
+        /// <summary>A token may be cancelled on any thread, but only the main thread can abort a request.</summary>
         private static CancellationTokenRegistration AbortWith(UnityWebRequest web, CancellationToken cancellationToken)
         {
             var main = SynchronizationContext.Current;
@@ -113,7 +113,7 @@ namespace Tierway
             }
             catch (Exception)
             {
-                // It has ended and was disposed of meanwhile.
+                // The request has ended and was disposed of meanwhile.
             }
         }
 
@@ -138,7 +138,7 @@ namespace Tierway
             return headers.TryGetValue(name, out value) ? value : null;
         }
 
-        /// <summary>What has come and was not read yet.</summary>
+        /// <summary>The arrived bytes that were not read yet.</summary>
         private sealed class Chunks : DownloadHandlerScript
         {
             private const int BufferBytes = 16 * 1024;

@@ -4,12 +4,12 @@ using System.Threading.Tasks;
 
 namespace Tierway
 {
-    /// <summary>Waiting with a limit. Nothing here leaves the context of the caller.</summary>
+    /// <summary>Waiting with a time limit, in the context of the caller.</summary>
     internal static class Waiting
     {
         /// <summary>
-        /// Does a work within a limit of time. Work that does not heed its token is left to itself, and what it gives
-        /// in the end is disposed of.
+        /// Runs work within a time limit. Work that ignores its token is abandoned, and its later result is disposed
+        /// of.
         /// </summary>
         /// <exception cref="TimeoutException">The limit was reached.</exception>
         public static async Task<T> WithinAsync<T>(
@@ -32,7 +32,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Waits for what others wait for, too: only this waiting is cancelled.</summary>
+        /// <summary>Waits for a shared task. A cancellation ends only this wait.</summary>
         public static async Task<T> OrCancelledAsync<T>(this Task<T> shared, CancellationToken cancellationToken)
         {
             if (shared.IsCompleted || !cancellationToken.CanBeCanceled) return await shared;
@@ -54,26 +54,26 @@ namespace Tierway
             }
             catch (Exception)
             {
-                // Nobody waits for it any more.
+                // No caller waits for it any more.
             }
         }
     }
 
     /// <summary>
-    /// How long to wait before a retry: longer each time, and a random part of it, so that not all come at once.
+    /// The wait before a retry: longer each time and partly random, so that clients do not all return at once.
     /// </summary>
     internal sealed class Backoff
     {
         private readonly Random random = new Random();
 
-        /// <summary>From nothing up to all of it.</summary>
+        /// <summary>A random time from zero up to the full wait.</summary>
         public TimeSpan FullJitter(TimeSpan shortest, TimeSpan longest, int retries)
         {
             var most = Math.Min(longest.TotalMilliseconds, shortest.TotalMilliseconds * Math.Pow(2, retries));
             return TimeSpan.FromMilliseconds(most * Draw());
         }
 
-        /// <summary>From the half of it up to all of it.</summary>
+        /// <summary>A random time from half of the wait up to all of it.</summary>
         public TimeSpan HalfJitter(TimeSpan wait)
         {
             return TimeSpan.FromMilliseconds(wait.TotalMilliseconds * (0.5 + Draw() / 2));

@@ -42,7 +42,7 @@ namespace Tierway.Tests
             Check.Throws<ArgumentException>(() => new TierwayClient(new TierwayOptions { BaseUrl = "http://a" }), "no key");
         }
 
-        /// <summary>The first answer of every call is lost after the service has done it.</summary>
+        /// <summary>The first answer of every call is lost after the service has committed it.</summary>
         public static async Task LostAnswersAsync()
         {
             var client = await Program.NewPlayerAsync();
@@ -67,7 +67,7 @@ namespace Tierway.Tests
             await Program.AskAsync("books " + player.PlayerId);
         }
 
-        /// <summary>No answer comes at all.</summary>
+        /// <summary>No answer arrives at all.</summary>
         public static async Task UnknownAsync()
         {
             var client = await Program.NewPlayerAsync(LoginTests.OptionsOn(new MemoryTokenStorage(), 1));
@@ -126,7 +126,7 @@ namespace Tierway.Tests
             Check.Equal(25L, (await pass.ProgressAsync()).Xp, "nothing was counted");
         }
 
-        /// <summary>What answers is not the service.</summary>
+        /// <summary>The answers are not from the service.</summary>
         public static async Task ForeignAsync()
         {
             var client = await Program.NewPlayerAsync(LoginTests.OptionsOn(new MemoryTokenStorage(), 1));
@@ -147,7 +147,7 @@ namespace Tierway.Tests
             Check.Equal(5L, (await pass.ProgressAsync()).Xp, "made again with its key it is done once");
         }
 
-        /// <summary>The service is killed while players play, and comes back.</summary>
+        /// <summary>The service is killed while players play, and starts again.</summary>
         public static async Task CrashAsync()
         {
             const int Players = 4;
@@ -211,7 +211,7 @@ namespace Tierway.Tests
             Check.True(places.Count >= 5 && places.All(place => place == thread), "all is told on the thread of the caller");
             Check.Equal(thread, Thread.CurrentThread.ManagedThreadId, "which the caller is still on");
 
-            // Without a context, as in a tool.
+            // Without a synchronization context, as in a tool.
             await Task.Run(async () =>
             {
                 var options = Program.Options();

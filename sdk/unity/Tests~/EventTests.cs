@@ -32,11 +32,11 @@ namespace Tierway.Tests
             Check.Equal("1 3 1100 match", told.FromLevel + " " + told.ToLevel + " " + told.Xp + " " + told.Source, "what");
             Check.Equal(3, levelUp.Data["toLevel"].AsInt32(), "its members");
 
-            // What was heard is told again after its cursor: the same events in the same order.
+            // A replay after a cursor has the same events in the same order.
             var again = await TakeAsync(client, started.Cursor, heard.Count - 1);
             Check.Sequence(heard.Skip(1).Select(one => one.Cursor), again.Select(one => one.Cursor), "what came after a cursor");
 
-            // A handler is awaited; what it throws ends the listening, and its event is not taken for told.
+            // A handler is awaited. Its exception ends the listening, and its event does not count as delivered.
             var open = 0;
             var count = 0;
             var error = await Check.ThrowsAsync<InvalidOperationException>(
@@ -86,7 +86,7 @@ namespace Tierway.Tests
             }
         }
 
-        /// <summary>A connection that dies without a word is given up.</summary>
+        /// <summary>A silent, dead connection is closed.</summary>
         public static async Task SilentAsync()
         {
             var options = Program.Options();
@@ -140,7 +140,7 @@ namespace Tierway.Tests
             Check.Equal(1, signedOut, "it is told");
         }
 
-        /// <summary>Starts runs until the stream tells of one: it listens from some moment on.</summary>
+        /// <summary>Starts runs until the stream delivers one, which shows that it listens.</summary>
         private static async Task<ScenarioSession> UntilHeardAsync(TierwayClient client, List<TierwayEvent> heard, Task stream)
         {
             var story = await client.Scenario("story").StartAsync();

@@ -140,7 +140,7 @@ namespace Tierway.Tests
             Check.Throws<InvalidOperationException>(() => new JsonWriter().Value(1).Value(2), "two values");
         }
 
-        /// <summary>No beginning of a text is taken for the whole of it.</summary>
+        /// <summary>No proper prefix of a text is valid.</summary>
         private static void Cut()
         {
             const string Text = "{\"a\":[1,-2.5e+3,\"\\u00e9\\n\",true,false,null,{}],\"b\":{\"c\":[[]]}}";
@@ -156,7 +156,7 @@ namespace Tierway.Tests
                 changed[random.Next(Text.Length)] = "{}[]\",:\\u0e-+. tfnx"[random.Next(19)];
                 JsonValue value;
                 if (!Json.TryParse(changed.ToString(), out value)) continue;
-                // What is taken can be walked through.
+                // All members of an accepted text can be read.
                 Walk(value);
             }
         }

@@ -99,7 +99,7 @@ namespace Tierway.Tests
             await first.PlayerAsync();
             await second.PlayerAsync();
 
-            // The other client keeps its pair while ours is being refused.
+            // The other client stores its pair while ours is being refused.
             var good = await storage.LoadAsync(CancellationToken.None);
             var old = new TokenPair("refused", "twrt_none", DateTimeOffset.UtcNow);
             var late = ClientOn(new ScriptedStorage(old, old, good));
@@ -110,7 +110,8 @@ namespace Tierway.Tests
         }
 
         /// <summary>
-        /// A token that is about to end is replaced before it is used; unless that fails, and it is still good.
+        /// A token that is about to expire is replaced before it is used, unless this fails while the token is still
+        /// valid.
         /// </summary>
         public static async Task EarlyAsync()
         {
@@ -130,7 +131,7 @@ namespace Tierway.Tests
             await Program.AskAsync("early 2");
         }
 
-        /// <summary>A token is not judged by the clock of the device.</summary>
+        /// <summary>The age of a token does not depend on the clock of the device.</summary>
         public static async Task ClockAsync()
         {
             var good = await NewPairAsync();
@@ -209,7 +210,7 @@ namespace Tierway.Tests
             Check.Sequence(new[] { "LoggedOut False" }, told, "once");
             await Program.AskAsync("up");
 
-            // Where the service can be told, the login ends there.
+            // When the service can be reached, the login ends there.
             await storage.SaveAsync(pair, CancellationToken.None);
             client = ClientOn(storage);
             await client.LogoutAsync();
@@ -259,7 +260,7 @@ namespace Tierway.Tests
             return new TierwayClient(OptionsOn(storage, retries));
         }
 
-        /// <summary>The pair of a new player.</summary>
+        /// <summary>A pair of a new player.</summary>
         public static async Task<TokenPair> NewPairAsync()
         {
             var storage = new MemoryTokenStorage();
@@ -275,12 +276,12 @@ namespace Tierway.Tests
         }
     }
 
-    /// <summary>A storage that is slow, as those of devices are, and remembers what it was asked.</summary>
+    /// <summary>A slow storage, like those of devices, that records its calls.</summary>
     internal sealed class LoggedStorage : ITokenStorage
     {
         public readonly List<string> Log = new List<string>();
 
-        /// <summary>As text, so that it makes the way there and back.</summary>
+        /// <summary>As text, so that both conversions are used.</summary>
         private string text = "";
 
         public TokenPair Pair
@@ -305,7 +306,7 @@ namespace Tierway.Tests
         }
     }
 
-    /// <summary>A storage that another client writes to meanwhile: it gives one pair after the other.</summary>
+    /// <summary>A storage that another client writes to meanwhile: it returns one pair after the other.</summary>
     internal sealed class ScriptedStorage : ITokenStorage
     {
         private readonly Queue<TokenPair> pairs;

@@ -8,8 +8,8 @@ using System.Threading.Tasks;
 namespace Tierway.Tests
 {
     /// <summary>
-    /// Runs one case against a running service: <c>tests.exe NAME</c>. The environment says where it is (TIERWAY_URL,
-    /// TIERWAY_SDK_KEY). It ends with 0 when all holds, and otherwise says what does not.
+    /// Runs one case against a running service: <c>tests.exe NAME</c>. TIERWAY_URL and TIERWAY_SDK_KEY name the
+    /// service. It ends with 0 on success, and otherwise prints the failed check.
     /// </summary>
     internal static class Program
     {
@@ -53,7 +53,7 @@ namespace Tierway.Tests
                 // One thread for all, as in a game.
                 Pump.Run(run);
                 Say("passed");
-                // Connections that wait to be used again must not keep the program.
+                // Idle connections must not keep the program alive.
                 Environment.Exit(0);
                 return 0;
             }
@@ -72,14 +72,14 @@ namespace Tierway.Tests
             return value;
         }
 
-        /// <summary>Tells whoever started the program how far it is.</summary>
+        /// <summary>Reports the progress to the test that started the program.</summary>
         public static void Say(string line)
         {
             Console.WriteLine(line);
             Console.Out.Flush();
         }
 
-        /// <summary>Asks whoever started the program to do something, and waits until that is done.</summary>
+        /// <summary>Asks the test that started the program to do something, and waits until it is done.</summary>
         public static async Task AskAsync(string what)
         {
             Say("ask " + what);
@@ -98,7 +98,7 @@ namespace Tierway.Tests
             };
         }
 
-        /// <summary>What was reported and failed no call.</summary>
+        /// <summary>Reported exceptions that failed no call.</summary>
         public static readonly List<Exception> Errors = new List<Exception>();
 
         private static int players;
@@ -122,7 +122,7 @@ namespace Tierway.Tests
         }
     }
 
-    /// <summary>A context of one thread, as Unity's: whatever is awaited goes on there.</summary>
+    /// <summary>A context of one thread, like Unity's: code continues there after an await.</summary>
     internal sealed class Pump : SynchronizationContext
     {
         private readonly BlockingCollection<KeyValuePair<SendOrPostCallback, object>> work =
@@ -135,7 +135,7 @@ namespace Tierway.Tests
 
         private static int thread;
 
-        /// <summary>What Unity asks for: all that it is called with comes from its main thread.</summary>
+        /// <summary>Fails outside of the main thread, as Unity does.</summary>
         public static void Require()
         {
             if (Thread.CurrentThread.ManagedThreadId != thread) throw new Exception("called on another thread");
@@ -153,7 +153,7 @@ namespace Tierway.Tests
         }
     }
 
-    /// <summary>Carries requests from one thread alone, as Unity does.</summary>
+    /// <summary>Carries requests from one thread only, as Unity does.</summary>
     internal sealed class OneThreadTransport : ITransport
     {
         private readonly HttpTransport http = new HttpTransport();

@@ -34,7 +34,7 @@ namespace Tierway.Tests
             var half = season.Level("halfway");
             half.Complete += crossing => told.Add("half complete");
 
-            // Before the session has heard of a level.
+            // Before the session knows a level.
             await pass.AddXpAsync(500, "first");
             Expect(told, "level -1 to 2, 500 by first", "pass onLevelUp", "entered level-up");
             Check.True(season.Active.Any(node => node.NodeId == "level-up"), "what was entered is active");
@@ -102,7 +102,7 @@ namespace Tierway.Tests
             progress = await pass.ProgressAsync();
             Check.Equal("100 151201 True 200", Line(progress), "the progress at the end");
 
-            // As far as 64 bits go.
+            // Up to the maximum of 64 bits.
             added = await pass.AddXpAsync(long.MaxValue - added.Xp);
             Check.Equal(long.MaxValue, added.Xp, "all the xp that there can be");
             Check.Equal(long.MaxValue, (await pass.ProgressAsync()).Xp, "the same, read");
@@ -177,7 +177,7 @@ namespace Tierway.Tests
             Check.Equal("400 " + ErrorCodes.StorageLimitExceeded, error.Status + " " + error.Code, "a value that is too large");
             Check.Equal(1, (await client.Storage.GetAsync()).Count, "nothing of what was refused is stored");
 
-            // A balance at the end of what 64 bits hold.
+            // A balance at the maximum of 64 bits.
             var player = await client.PlayerAsync();
             await Program.AskAsync("rich " + player.PlayerId);
             player = await client.PlayerAsync();

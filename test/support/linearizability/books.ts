@@ -4,7 +4,7 @@ import { enteredText, type Reward, rewardText, type ScenarioId } from './definit
 import type { StoredVersion } from './history.ts'
 import type { Books, Crossed, PassState, Plan, RunState } from './model.ts'
 
-// What the database says: read where nothing goes on, and put back as a restore would.
+// Reads the books from the database while no call runs, and puts them back as a restore would.
 
 export interface PlayerKey {
   readonly environmentId: string
@@ -33,7 +33,7 @@ interface BookRows {
 }
 
 /**
- * All books of a player at one moment: the runs that are not among those to forget, the keys that begin with a label.
+ * All books of a player at one moment, without the runs in `forget`, and with the keys that begin with `keysOf`.
  */
 export async function readBooks(
   pool: Pool,
@@ -150,9 +150,9 @@ export async function readClock(pool: Pool): Promise<Date> {
 }
 
 /**
- * What xp ledger and audit log tell of a player since a time: `<source> <amount>` of xp, and the reasons of support.
- * With it comes when it was committed, if the server keeps that and it was written once. Whoever writes waits for who
- * has written before, so the times of one player are in the order of its writes.
+ * The entries of a player in the xp ledger and the audit log since a time: `<source> <amount>` of xp, and the reasons
+ * of support. Each has its commit time, if the server keeps that and the entry was written once. The writes of one
+ * player wait for each other, so their times are in the order of the writes.
  */
 export async function readEffects(
   pool: Pool,
@@ -197,7 +197,7 @@ export interface Backup {
 /** Copies every table as of one moment. */
 export async function backUp(databaseUrl: string): Promise<Backup> {
   const client = new pg.Client({ connectionString: databaseUrl })
-  // A test that fails may take the database away first.
+  // A test that fails can drop the database first.
   client.on('error', () => undefined)
   await client.connect()
   const { rows } = await client.query<{ name: string }>(
@@ -226,7 +226,7 @@ export async function backUp(databaseUrl: string): Promise<Backup> {
     async restore() {
       const statements = [
         'SET LOCAL session_replication_role = replica',
-        // Nobody reads or writes meanwhile, as nobody does while a database is restored; connections stay.
+        // No session reads or writes meanwhile, as during a real restore; connections stay open.
         `LOCK TABLE ${tables.map((table) => `public.${table}`).join(', ')} IN ACCESS EXCLUSIVE MODE`,
         ...tables.flatMap((table) => [
           `DELETE FROM public.${table}`,

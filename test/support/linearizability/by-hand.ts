@@ -3,7 +3,7 @@ import { type Definition, enteredText } from './definitions.ts'
 import type { Call, Version } from './history.ts'
 import type { Answer, Crossed, PlayerState, Request } from './model.ts'
 
-// Histories that are written by hand, to try the checker with.
+// Histories that are written by hand, to test the checker.
 
 export const RUN = '00000000-0000-7000-8000-000000000001'
 
@@ -45,7 +45,7 @@ export const BEGINNER: PlayerState = {
 
 type Written = readonly [from: number, to: number, request: Request, answer?: Answer, committed?: number]
 
-/** Calls with the times of their invocation, answer and commit. Without an answer its outcome is not known. */
+/** Calls with the times of their invocation, answer and commit. The outcome of a call without an answer is unknown. */
 export function history(
   calls: readonly Written[],
   {
@@ -86,7 +86,7 @@ export const xp = (amount: number, key?: string): Request => ({
   source: 'test',
   ...(key !== undefined && { key }),
 })
-/** What an addition answers below the second level. */
+/** The answer to an addition below the second level. */
 export const xpAnswer = (total: number): Answer => ({
   ok: { level: 1, xp: total, leveledUp: false, maxLevel: false, plan: null },
 })
@@ -98,7 +98,7 @@ export const progress: Request = { kind: 'progress', ...place }
 export const progressAnswer = (total: number, claimedTiers: readonly string[] = [], level = 1): Answer => ({
   ok: { level, xp: total, premiumOwned: false, claimedTiers },
 })
-/** What support tries to give. There is no such tier; the audit log tells of the try. */
+/** A grant by support of a tier that does not exist. The audit log records the attempt. */
 export const gift: Request = { kind: 'grantTier', ...place, level: 1, track: 'premium', key: 'gift', reason: 'test' }
 export const refusedGift: Answer = {
   ok: { success: false, alreadyClaimed: false, error: 'tier not found', granted: [] },
@@ -111,7 +111,7 @@ export const ban: Request = { kind: 'ban', reason: 'test' }
 export const start: Request = { kind: 'start', scenario: 'side' }
 export const done: Answer = { ok: null }
 
-/** What an addition answers that reaches the second level, and the top. */
+/** The answer to an addition that reaches the second level, which is the top. */
 export const reachedAnswer = (total: number): Answer => ({
   ok: { level: 2, xp: total, leveledUp: true, maxLevel: true, plan: REACHED },
 })
@@ -124,7 +124,7 @@ const REACHED = {
   granted: [],
 }
 
-/** What the stream tells of that. */
+/** The events of that addition. */
 export const levelUp = (total: number): Crossed[] => [
   { node: 'pass', handle: 'onLevelUp', data: { fromLevel: 1, toLevel: 2, xp: total, source: 'test' } },
   { node: 'pass', handle: 'onMaxLevel', data: { level: 2, xp: total, source: 'test' } },
@@ -142,7 +142,7 @@ export const BOOKS_AT_TOP: Answer = {
   },
 }
 
-/** What a start answers with. */
+/** The answer to a start. */
 export const startAnswer = (runId: string, resumed: boolean): Answer => {
   const entered = passOf().nodes.map(({ id, type, data }) => enteredText(id, type, data))
   return {

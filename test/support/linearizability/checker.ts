@@ -4,15 +4,15 @@ import { type Call, definitionsOf, describeCall, type Version } from './history.
 import { type Answer, type Crossed, isRead, type PlayerState, scenarioOf, step } from './model.ts'
 
 // Is there an order of the calls in which each takes effect at one moment between its invocation and its answer, and
-// each answer is what the model says? The search is that of Wing and Gong, with the memory of Lowe: a set of calls that
-// leads to a state that it has led to before is not tried again.
+// each answer is that of the model? The search is that of Wing and Gong, with the memory of Lowe: a set of calls that
+// leads to the same state as before is not tried again.
 
-/** The known state of one player in a round. */
+/** The history of one player in a round. */
 export interface PlayerHistory {
   readonly start: PlayerState
   readonly calls: readonly Call[]
   readonly versions: readonly Version[]
-  /** What the stream has of the player, in its order; undefined where it is not known. */
+  /** The events of the player in the order of the stream; undefined when they are unknown. */
   readonly stream?: readonly Crossed[]
 }
 
@@ -21,7 +21,7 @@ export type Verdict =
   | { readonly kind: 'violation'; readonly report: string }
   | { readonly kind: 'undecided'; readonly looked: number }
 
-/** Beyond so many steps the search says that it does not know. */
+/** The search ends undecided after this many steps. */
 const MAX_STEPS = 400_000
 
 interface Search {
@@ -41,7 +41,7 @@ export function check(history: PlayerHistory): Verdict {
   return { kind: 'violation', report: explain(history) }
 }
 
-/** Where a search stands: what it has placed, the books after that, and how much of the stream that explains. */
+/** A position of the search: the books after the placed calls, and how many events of the stream they explain. */
 interface Place {
   readonly state: PlayerState
   readonly told: number
@@ -63,7 +63,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
   let bestState = start
   let stuck: readonly string[] = []
 
-  /** The calls that may come next: whose invocation is not after the answer of another that is not placed. */
+  /** The calls that can come next: those not invoked after the answer of another call that is not placed. */
   function candidates(): number[] {
     let end = Number.POSITIVE_INFINITY
     const found: number[] = []
@@ -75,7 +75,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       if (isRequired[at]) end = Math.min(end, answered)
     }
     const free = found.filter((at) => (ops[at] as Call).invoked <= end)
-    // Of those whose writes have a known order, it is the turn of the first, and the time of earlier ones is over.
+    // Of the calls with a known commit time, only the earliest can come next, and none before the latest placed one.
     const next = Math.min(...free.map((at) => (isRequired[at] ? committedAt(ops[at]) : Number.POSITIVE_INFINITY)))
     const latest = Math.max(...order.map((call) => call.committed ?? 0), 0)
     const rank = (at: number) => (isRequired[at] ? (ops[at]?.answered ?? 0) : Number.POSITIVE_INFINITY)
@@ -96,7 +96,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
     return `${low}|${beyond.join()}|${told}|${books}`
   }
 
-  /** What a call makes of a place, by each definition that may have been current; nothing where that is not so. */
+  /** The positions after a call, one for each definition that may have been current and explains the answer. */
   function outcomes(at: number, place: Place, reasons?: string[]): Place[] {
     const call = ops[at] as Call
     const found: Place[] = []
@@ -105,7 +105,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       const fresh = `?${call.id}?`
       const made = step(place.state, call.request, definition, fresh)
       const names = call.answer === undefined ? new Map<string, string>() : unify(made.answer, call.answer)
-      // What the books have of a call was not refused.
+      // A call that is in the books was not refused.
       if (call.answer === undefined && call.effect === 'once' && 'no' in made.answer) continue
       if (!names) {
         reasons?.push(
@@ -113,7 +113,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
         )
         continue
       }
-      // Before a restore, the stream is that of a future that was lost.
+      // The restore has lost the events before it, so the stream does not have them.
       const follows = stream && (!restores || place.told >= 0)
       const fits = !follows || made.crossed.every((crossed, index) => isTold(crossed, stream[place.told + index]))
       if (!fits) {
@@ -155,8 +155,8 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       stuck = reasons
     }
     if (looked > maxSteps) return false
-    // What changes nothing, and would not with this answer at any other time, is placed at once. A refusal that was
-    // written down waits for its turn among what was written.
+    // A call that with this answer never changes anything is placed at once. A refusal that was written down waits for
+    // its turn among the writes.
     for (const at of next) {
       const call = ops[at] as Call
       if (!call.answer || call.committed !== undefined || !(isRead(call.request) || isRefusal(call.answer))) continue
@@ -168,7 +168,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
     for (const at of next) {
       const tried = new Set<PlayerState>()
       for (const then of outcomes(at, from)) {
-        // Without an effect, a call whose outcome nobody knows may as well not have happened.
+        // A call with an unknown outcome and no effect can be left out.
         if (!isRequired[at] && then.state === from.state) continue
         if (tried.has(then.state)) continue
         tried.add(then.state)
@@ -186,20 +186,20 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
 
 const committedAt = (call: Call | undefined): number => call?.committed ?? Number.POSITIVE_INFINITY
 
-/** A refusal, or a game's "no". */
+/** A refusal, or a result with `success` false. */
 function isRefusal(answer: Answer): boolean {
   return 'no' in answer || (answer.ok as { success?: boolean } | null)?.success === false
 }
 
-/** Whether an event of the stream tells of a crossing. Only levels carry data that every edition of the service has. */
+/** Whether an event of the stream matches a crossing. The model knows the data of levels alone. */
 function isTold(crossed: Crossed, event: Crossed | undefined): boolean {
   if (event?.node !== crossed.node || event.handle !== crossed.handle) return false
   return Object.entries(crossed.data).every(([name, value]) => event.data[name] === value)
 }
 
 /**
- * Compares what the model answers with what was answered. Runs whose beginning nobody was told have names of the model,
- * which stand for any id: the names that this answer gives away, or undefined when the two differ.
+ * Compares the answer of the model with the real one. Runs whose id is unknown have names in the model, which match any
+ * id. Returns the ids that this answer reveals, by name, or undefined when the answers differ.
  */
 function unify(model: unknown, actual: unknown, names = new Map<string, string>()): Map<string, string> | undefined {
   if (typeof model === 'string' && /^\?\d+\?$/.test(model) && typeof actual === 'string') {
@@ -214,7 +214,7 @@ function unify(model: unknown, actual: unknown, names = new Map<string, string>(
   const unnamed = Object.keys(left).filter((key) => !(key in right))
   const extra = Object.keys(right).filter((key) => !(key in left))
   if (unnamed.length !== extra.length) return undefined
-  // The books name runs by their ids.
+  // The ids of runs are keys in the books.
   let known = names
   for (const key of unnamed) {
     const found = extra.flatMap((id) => {
@@ -243,7 +243,7 @@ function rename(state: PlayerState, names: ReadonlyMap<string, string>): PlayerS
 
 const texts = new WeakMap<object, string>()
 
-/** The same text for the same value, in whatever order it was put together. */
+/** The same text for equal values, in any order of their members. */
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? ''
   const known = texts.get(value)
@@ -258,7 +258,7 @@ function canonical(value: unknown): string {
   return text
 }
 
-/** What the model says, reduced to where it differs when both are large. */
+/** The places where the answer of the model differs from the real one. */
 function difference(model: unknown, actual: unknown): string {
   const differing = (left: unknown, right: unknown, path: string): string[] => {
     if (canonical(left) === canonical(right)) return []
@@ -278,7 +278,7 @@ const SHOWN = 12
 function explain(history: PlayerHistory): string {
   const { calls } = history
   const ends = calls.flatMap(({ answer, answered }) => (answer ? [answered] : [])).sort((a, b) => a - b)
-  /** The state that was known at a moment. */
+  /** The history as it was known at a moment. */
   const until = (end: number): PlayerHistory => ({
     ...history,
     calls: calls
@@ -293,7 +293,7 @@ function explain(history: PlayerHistory): string {
   let high = ends.length - 1
   while (low < high) {
     const middle = (low + high) >> 1
-    // A beginning that takes too long to judge counts as explained.
+    // A beginning that takes too long to decide counts as explained.
     if (search(until(ends[middle] as number)).kind === 'none') high = middle
     else low = middle + 1
   }

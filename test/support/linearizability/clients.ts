@@ -14,32 +14,32 @@ import {
 import type { Answer, Request } from './model.ts'
 import type { Random } from './random.ts'
 
-// Those who call: what they know of themselves, what they ask at random, and what they hear.
+// The clients: what they know, their random requests, and the answers that they receive.
 
-/** A player's client and the operator who cares for it: what they have been told so far. */
+/** A player's client and the operator who supports it: what they know so far. */
 export interface Client {
   readonly index: number
   readonly environmentId: string
   readonly playerId: string
   readonly subject: string
-  /** Access tokens, the newest first, with when their login was begun. */
+  /** Access tokens, the newest first, with the start of their login. */
   tokens: { readonly token: string; readonly since: number }[]
-  /** Ids of runs that the client was told of, the newest first. */
+  /** Ids of the runs that the client knows, the newest first. */
   runs: Record<ScenarioId, string[]>
-  /** Calls that carried a key, the newest first: they may be sent again. */
+  /** Calls with a key, the newest first: they can be sent again. */
   keyed: Request[]
-  /** The last thing heard. */
+  /** Whether the last answer said that the player is banned. */
   looksBanned: boolean
-  /** Calls that may have ended logins: those of before need not be heard any more. */
+  /** Calls that may have ended earlier logins, whose tokens can be refused. */
   readonly endings: { readonly invoked: number; readonly call?: { readonly answered: number } }[]
-  /** Runs of long ago, which nobody asks for any more. */
+  /** Old runs, which the client no longer requests. */
   readonly forgotten: Set<string>
 }
 
 const TIMEOUT_MS = 20_000
 const PASS_PATH = '/sdk/v1/battlepass'
 
-/** `unsent` when nothing was asked for sure, `unknown` when nobody can say what became of it. */
+/** `unsent` when the call had certainly no effect, `unknown` when its outcome is unknown. */
 export type Heard = Answer | 'unknown' | 'unsent'
 
 interface Response {
@@ -69,7 +69,7 @@ async function send(
   }
 }
 
-/** A new player, by a login. */
+/** Creates a player by a login. */
 export async function createClient(cluster: Cluster, index: number): Promise<Client> {
   const subject = `player-${index}`
   const since = performance.now()
@@ -101,7 +101,7 @@ async function logIn(
   return { heard: heardOf(response, () => null) }
 }
 
-/** Publishes a definition; the version that was answered. */
+/** Publishes a definition, and returns the answered version. */
 export async function publish(
   { projectId, platformKey }: Cluster,
   { service }: Instance,
@@ -262,7 +262,7 @@ function heardOf(response: Response | 'unknown' | 'unsent', read: (body: any) =>
   if (typeof response === 'string') return response
   const { status, body } = response
   if (status < 300) return { ok: read(body) }
-  // More calls than this mean that an answer was ignored.
+  // A call above a limit has no effect.
   if (status === 429) return 'unsent'
   return status === 503 ? 'unknown' : { no: body.code }
 }
@@ -356,12 +356,12 @@ const WEIGHTS = {
 const NO_RUN = '00000000-0000-4000-8000-000000000000'
 const STORAGE_KEYS = ['a', 'b', 'c']
 
-/** What a player or its operator asks next. The label is unlike any other. */
+/** The next request of a player or its operator. The label is unique. */
 export function drawRequest(random: Random, client: Client, label: string): Request {
   const reason = label
-  // Dashboards keep a hundred sources of a pass apart.
+  // Dashboards distinguish a hundred sources of a pass.
   const source = `s${random.int(1, 60)}`
-  // Nothing else can be heard of a player that is banned.
+  // A banned player gets no other answer.
   if (client.looksBanned && random.chance(0.35)) return { kind: 'unban', reason }
   const kind = random.weighted(WEIGHTS)
   const place = random.one(PLACES)
@@ -375,7 +375,7 @@ export function drawRequest(random: Random, client: Client, label: string): Requ
     case 'again': {
       const sent = client.keyed[random.int(0, Math.min(5, client.keyed.length - 1))]
       if (!sent) return { kind: 'me' }
-      // Now and then a key comes back with another request.
+      // Sometimes a key is sent again with another request.
       const differs = random.chance(0.12)
       return differs && sent.kind === 'xp' ? { ...sent, amount: sent.amount + 1 } : sent
     }
@@ -410,7 +410,7 @@ export function drawRequest(random: Random, client: Client, label: string): Requ
     case 'debit':
       return { kind, currency: random.one(['gems', 'gold']), amount: random.int(1, 60), key: label, reason }
     case 'grantXp':
-      // Its row in the ledger is not taken for one of a player's own.
+      // The source separates this ledger row from those of the player's own calls.
       return { kind, ...place, amount: random.int(1, 45), source: 's0', key: label, reason }
     case 'grantTier':
       return { kind, ...place, level, track, key: label, reason }
@@ -424,7 +424,7 @@ export function drawRequest(random: Random, client: Client, label: string): Requ
   }
 }
 
-/** By what the books tell whether a call took effect, where they do. */
+/** The label by which the books show whether a call took effect; undefined when they do not. */
 export function labelOf(request: Request): string | undefined {
   if ('reason' in request) return request.reason
   return request.kind === 'xp' ? `${request.source} ${request.amount}` : undefined

@@ -13,7 +13,7 @@ export interface Instance {
   readonly name: string
   readonly proxy: PostgresProxy
   service: Service
-  /** Takes calls: it is neither being killed nor coming up. */
+  /** False while it is killed or starts. */
   isUp: boolean
 }
 
@@ -27,7 +27,7 @@ export interface Cluster {
   readonly instances: readonly [Instance, Instance]
   /** Ends an instance and starts another in its place, on the same proxy. */
   restart(instance: Instance, signal: NodeJS.Signals): Promise<void>
-  /** Waits until the database does nothing for instances any more, also not for connections that broke. */
+  /** Waits until the database works for no instance and no broken connection any more. */
   quiet(): Promise<void>
   close(): Promise<void>
 }
@@ -87,7 +87,7 @@ export async function startCluster({ saboteur, env = {} }: ClusterOptions = {}):
     platformKey,
     instances,
     async restart(instance, signal) {
-      // One that ends in good order answers on until it is gone.
+      // An instance that stops in order answers calls until it ends.
       if (signal === 'SIGKILL') instance.isUp = false
       instance.service.kill(signal)
       await instance.service.exited
@@ -128,7 +128,7 @@ export async function startCluster({ saboteur, env = {} }: ClusterOptions = {}):
   }
 }
 
-/** What may go wrong in a round. */
+/** The faults that a round can have. */
 export const FAULTS = [
   'none',
   'cut',
@@ -144,7 +144,7 @@ export type Fault = (typeof FAULTS)[number]
 type Blow = Extract<Fault, 'cut' | 'cut within messages' | 'lost answers' | 'frozen'>
 const BLOWS: readonly Blow[] = ['cut', 'cut within messages', 'lost answers', 'frozen']
 
-/** Goes on breaking the connections of instances in one way, or in all, until it is told to stop. */
+/** Breaks connections of the instances in one way, or in all, until `isOver`. */
 export async function breakConnections(
   { instances }: Cluster,
   fault: Fault,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Random } from './random.ts'
 
-// The scenarios that are played, and edits of them. Only what the contract pins down: no season ends, and no reward
-// hangs on what a client crosses.
+// The scenarios of a round, and edits of them. They use only what the contract determines: no season ends, and no
+// reward depends on a crossing by a client.
 
 export type Track = 'free' | 'premium'
 
@@ -38,18 +38,18 @@ export interface Definition {
   readonly edges: readonly { readonly from: string; readonly handle: string; readonly to: string }[]
 }
 
-/** `season` has all that there is, `side` a pass alone. */
+/** `season` has every type of node, `side` a pass alone. */
 export const SCENARIOS = ['season', 'side'] as const
 export type ScenarioId = (typeof SCENARIOS)[number]
 
-/** Where the calls of a battle pass go. */
+/** The nodes of battle pass calls. */
 export const PLACES: readonly { readonly scenario: ScenarioId; readonly node: string }[] = [
   { scenario: 'season', node: 'pass' },
   { scenario: 'season', node: 'third' },
   { scenario: 'side', node: 'pass' },
 ]
 
-/** What a client may cross. */
+/** The handles that a client may cross. */
 export const CLIENT_HANDLES: readonly { readonly node: string; readonly handle: string }[] = [
   { node: 'shop', handle: 'onBought' },
   { node: 'shop', handle: 'onComplete' },
@@ -66,7 +66,7 @@ const LADDERS = [
   [20, 80, 200, 260, 500],
 ]
 
-/** One of the definitions that a scenario may have. Its name tells it from all others. */
+/** A random definition of a scenario. Its name is unique. */
 export function drawDefinition(random: Random, scenario: ScenarioId, name: string): Definition {
   const ladder = random.one(LADDERS)
   const isSold = scenario === 'season' || random.chance(0.7)
@@ -123,10 +123,10 @@ export function drawDefinition(random: Random, scenario: ScenarioId, name: strin
   }
 }
 
-/** A reward in a few letters. */
+/** A short text of a reward. */
 export const rewardText = ({ currency, itemId, amount }: Reward): string => `${amount} ${currency ?? itemId}`
 
-/** A node that was entered, with the data that it was handed over with. */
+/** A short text of an entered node with its data. */
 export function enteredText(id: string, type: string, data: unknown): string {
   return `${id}:${type}:${createHash('sha256').update(JSON.stringify(data)).digest('hex').slice(0, 8)}`
 }

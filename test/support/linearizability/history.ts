@@ -9,11 +9,11 @@ export interface Call {
   readonly player: number
   readonly request: Request
   readonly invoked: number
-  /** Infinity until it is answered, and for ever when nobody knows what became of it. */
+  /** Infinity until it is answered, and always when its outcome is unknown. */
   answered: number
-  /** Undefined while the outcome is not known: it took effect at any time since, or never will. */
+  /** Undefined while the outcome is unknown: the call took effect at any time since, or never will. */
   answer: Answer | undefined
-  /** What the books say of a call whose outcome its caller does not know. */
+  /** What the books show of a call whose outcome its caller does not know. */
   effect: 'once' | 'never' | 'perhaps'
   /** When its write was committed, by the database's clock, where that is known: writes of a player are in this order. */
   committed?: number
@@ -57,9 +57,9 @@ export interface StoredVersion {
 }
 
 /**
- * When each version may have been current: from the call that published it until the one that published the next was
- * answered. What is not stored any more was lost in a restore, and may have been current until then. Throws where that
- * makes no sense, as publications are linearizable themselves.
+ * When each version may have been current: from the call that published it until the call that published the next one
+ * was answered. A version that is not stored any more was lost in a restore, and may have been current until then.
+ * Throws when this is contradictory, as publications are linearizable themselves.
  */
 export function versionsOf(
   stored: readonly StoredVersion[],

@@ -10,8 +10,8 @@ import {
   type Track,
 } from './definitions.ts'
 
-// The rules of the game, written from the contract alone: what one player's books are, what a call makes of them, and
-// what it answers. Nothing here knows the service.
+// The rules of the game, written from the contract alone: the books of one player, the effect of a call on them, and
+// its answer. The model uses no code of the service.
 
 export interface PassState {
   readonly xp: number
@@ -39,12 +39,12 @@ export interface Plan {
 export interface RunState {
   readonly scenario: ScenarioId
   readonly status: 'active' | 'completed' | 'cancelled'
-  /** In order of their names. */
+  /** Sorted by name. */
   readonly active: readonly string[]
   readonly plan: Plan | null
 }
 
-/** All that one player has. */
+/** The whole state of one player. */
 export interface PlayerState {
   readonly status: 'active' | 'banned'
   readonly nickname: string | null
@@ -63,7 +63,7 @@ interface Place {
 }
 
 interface Support {
-  /** Unlike any other: by it the audit log tells whether the call took effect. */
+  /** Unique: by it the audit log shows whether the call took effect. */
   readonly reason: string
 }
 
@@ -107,13 +107,13 @@ export type Request =
   | ({ readonly kind: 'cancelRun'; readonly run: string } & Support)
   /** The database returns to an earlier state: a restore, or a failover to a standby that was behind. */
   | { readonly kind: 'restore'; readonly state: PlayerState }
-  /** All books of the player are read while nothing goes on. */
+  /** All books of the player are read while no call runs. */
   | { readonly kind: 'books' }
 
-/** What a call came to: its result, or the code of its refusal. */
+/** The result of a call, or the code of its refusal. */
 export type Answer = { readonly ok: unknown } | { readonly no: string }
 
-/** A handle that was crossed, as the stream tells it. */
+/** A crossed handle, as the stream has it. */
 export interface Crossed {
   readonly node: string
   readonly handle: string
@@ -121,21 +121,21 @@ export interface Crossed {
 }
 
 export interface Step {
-  /** The very same object where nothing changes. */
+  /** The same object when nothing changes. */
   readonly state: PlayerState
   readonly answer: Answer
   readonly crossed: readonly Crossed[]
 }
 
-/** Scenarios whose definition a call rests on. */
+/** The scenario whose definition a call depends on. */
 export const scenarioOf = (request: Request): ScenarioId | undefined =>
   'scenario' in request ? request.scenario : undefined
 
-/** Whether a call leaves everything as it is, whenever it happens. */
+/** Whether a call never changes anything. */
 export const isRead = ({ kind }: Request): boolean =>
   kind === 'progress' || kind === 'me' || kind === 'run' || kind === 'stored'
 
-/** What the books have of a player: of stored answers, their keys. */
+/** The books of a player, with the keys of stored answers alone. */
 export type Books = Omit<PlayerState, 'answers'> & { readonly answers: readonly string[] }
 
 export function booksOf(state: PlayerState): Books {
@@ -161,7 +161,7 @@ const READS_AND_PLAYS = new Set<Request['kind']>([
   'stored',
 ])
 
-/** What a call makes of a player. A run that it begins gets the id `fresh`. */
+/** The effect of a call on a player. A run that it starts gets the id `fresh`. */
 export function step(state: PlayerState, request: Request, definition: Definition | undefined, fresh: string): Step {
   const turn = new Turn(state, definition, fresh)
   const answer =
@@ -277,7 +277,7 @@ class Turn {
     }
   }
 
-  /** The same key and request is done once; only what took effect is remembered. */
+  /** Executes a request with a key once. Only requests that took effect are remembered. */
   private once(
     request: Extract<Request, { kind: 'xp' | 'claim' | 'premium' | 'credit' | 'debit' | 'grantXp' | 'grantTier' }>,
   ): Answer {
@@ -412,7 +412,7 @@ class Turn {
     return ok({ runId: this.fresh, resumed: false, plan: this.walk(this.fresh, [crossing(start, 'onStart')], [start]) })
   }
 
-  /** Keeps a pass, and crosses `onComplete` at the top with every open tier claimed, once. */
+  /** Stores a pass, and crosses `onComplete` at the top with every open tier claimed, once. */
   private complete(at: Place, { pass, data, passId }: Found, causes: Crossed[]): void {
     const isOpen = ({ track }: Tier) => track === 'free' || pass.premium
     const isDone =

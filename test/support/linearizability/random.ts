@@ -14,7 +14,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** From one number to another, both among them. */
+  /** An integer from one number to another, both included. */
   int(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1))
   }
@@ -29,7 +29,7 @@ export class Random {
     return choice
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, by their weights. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries(weights) as [Name, number][]
     let at = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)

@@ -17,7 +17,7 @@ export interface Found {
   readonly verdict: Verdict
 }
 
-/** Some hundred calls between two moments at which nothing goes on and all books are read. */
+/** Some hundred calls between two quiet moments at which all books are read. */
 export class Round {
   private readonly cluster: Cluster
   private readonly clients: readonly Client[]
@@ -30,7 +30,7 @@ export class Round {
   private since = new Date(0)
   private restored = Number.NEGATIVE_INFINITY
   private made = 0
-  /** What went wrong on purpose. */
+  /** The faults that were made on purpose. */
   readonly tale: string[] = []
 
   constructor(cluster: Cluster, clients: readonly Client[], random: Random, label: string) {
@@ -40,7 +40,7 @@ export class Round {
     this.label = label
   }
 
-  /** Of calls that are explained, how many nobody knows the outcome of. */
+  /** How many calls have an unknown outcome and may have taken effect. */
   get unknown(): number {
     return this.calls.filter(({ answer, effect }) => answer === undefined && effect !== 'never').length
   }
@@ -54,7 +54,7 @@ export class Round {
     this.tale.push(`${performance.now().toFixed(0)} ${what}`)
   }
 
-  /** Reads all books: from them the round begins. */
+  /** Reads all books, from which the round begins. */
   async begin(): Promise<void> {
     const { pool } = this.cluster.world
     await this.cluster.quiet()
@@ -62,7 +62,7 @@ export class Round {
     this.streamStart = await endOfStream(pool, this.cluster.environmentId)
     for (const client of this.clients) {
       const books = await readBooks(pool, client, { keysOf: this.label, forget: client.forgotten })
-      // Their ids are in the order of their beginnings.
+      // Ids of runs are in the order of their starts.
       const ids = Object.keys(books.runs).sort().reverse()
       const kept = ids.filter((id, index) => index < KEPT_RUNS || books.runs[id]?.status === 'active')
       for (const id of ids) if (!kept.includes(id)) client.forgotten.add(id)
@@ -75,7 +75,7 @@ export class Round {
     }
   }
 
-  /** Has workers call at once, each whomever and whatever it likes, until so many calls were made in all. */
+  /** Runs workers at once, which make random calls until `calls` more were made. */
   async load({ calls, edits = EDITS }: { calls: number; edits?: number }): Promise<void> {
     const end = this.made + calls
     const work = async (random: Random) => {
@@ -129,7 +129,7 @@ export class Round {
     if (request.kind === 'ban' || request.kind === 'endSessions') client.endings.push({ invoked: call.invoked, call })
     const heard = await ask(this.cluster, instance, client, request, token)
     if (heard === 'unknown') return
-    // Not so much as begun: nothing is to be explained.
+    // The call had no effect: nothing is to be explained.
     const isRefusedLogin = typeof heard === 'object' && 'no' in heard && heard.no === 'invalid_token'
     if (heard === 'unsent' || (isRefusedLogin && mayHaveEnded(client, since))) {
       call.effect = 'never'
@@ -161,7 +161,7 @@ export class Round {
     }
   }
 
-  /** Waits until nothing goes on, reads every player on every instance, then the books, and looks for an order. */
+  /** Waits until no call runs, reads every player on every instance, then the books, and searches for an order. */
   async finish(): Promise<readonly Found[]> {
     const { instances, world, environmentId } = this.cluster
     const { pool } = world
@@ -212,7 +212,7 @@ export class Round {
     }
   }
 
-  /** Asks ledger and audit log what became of calls that were not answered, and in which order they were written. */
+  /** Reads from ledger and audit log whether unanswered calls took effect, and in which order calls were written. */
   private async settle(): Promise<void> {
     const isRestored = Number.isFinite(this.restored)
     for (const client of this.clients) {
@@ -223,7 +223,7 @@ export class Round {
         const label = labelOf(call.request)
         if (label === undefined || call.effect === 'never') continue
         const isOnly = labels.filter((other) => other === label).length === 1
-        // A restore has written all books anew.
+        // A restore has rewritten all books.
         if (isOnly && !isRestored) call.committed = effects.get(label)
         if (call.answer !== undefined) continue
         if (effects.has(label)) call.effect = isOnly ? 'once' : 'perhaps'
@@ -234,7 +234,7 @@ export class Round {
   }
 }
 
-/** Whether a token may be good no longer: something may have ended its login since. */
+/** Whether a token may be invalid: a call may have ended its login since. */
 function mayHaveEnded({ endings }: Client, since: number): boolean {
   return endings.some(({ invoked, call }) => (call?.answered ?? Number.POSITIVE_INFINITY) >= since || invoked >= since)
 }

@@ -2,7 +2,7 @@
 //
 //	WEBHOOK_SECRET=… PORT=5001 go run ./examples/receiver
 //
-// While a secret is being replaced, WEBHOOK_SECRET_OLD has the one before.
+// While a secret is being replaced, WEBHOOK_SECRET_OLD is the previous one.
 package main
 
 import (
@@ -18,11 +18,11 @@ import (
 	"tierway"
 )
 
-// maxBodyBytes is the longest request of a game client that Tierway takes, unless its MAX_BODY_BYTES says otherwise.
+// maxBodyBytes is the longest request of a game client that Tierway accepts, by the default of its MAX_BODY_BYTES.
 const maxBodyBytes = 1 << 20
 
-// accounts stands for the studio's own sessions: the ticket that its launcher or website gave the player, and whose it
-// is. A real ticket is long, random and soon over.
+// accounts stands for the studio's own sessions: the tickets that its launcher or website gave to players, and their
+// accounts. A real ticket is long, random and short-lived.
 var accounts = map[string]player{
 	"ticket-of-ada": {"acct_1001", "Ada", map[string]any{
 		"founder": true,
@@ -56,7 +56,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	// Signed, but still from a game client: only the ticket is read, and only our own records say whose it is.
+	// The content is signed, but comes from a game client: read only the ticket, and look it up in our own records.
 	var request struct {
 		CustomData struct{ Ticket string }
 	}

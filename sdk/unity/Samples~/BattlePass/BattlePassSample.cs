@@ -4,7 +4,7 @@ using System.Threading.Tasks;
 using Tierway;
 using UnityEngine;
 
-/// <summary>Logs a player in and plays a little. Put it on any object, and fill in the three fields.</summary>
+/// <summary>Logs a player in and plays a little. Add it to any object, and fill in the three fields.</summary>
 public sealed class BattlePassSample : MonoBehaviour
 {
     [SerializeField]
@@ -35,7 +35,7 @@ public sealed class BattlePassSample : MonoBehaviour
         }
         catch (OperationCanceledException)
         {
-            // The object is gone.
+            // The object was destroyed.
         }
         catch (TierwayException error)
         {

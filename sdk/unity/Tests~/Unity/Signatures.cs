@@ -1,5 +1,5 @@
-// What the package uses of Unity 2021.3, by its signatures alone: with it the compiler sees the files that need Unity where
-// there is no Unity. Nothing here runs.
+// The parts of Unity 2021.3 that the package uses, as signatures only: with them the files that need Unity compile
+// without it. Nothing here runs.
 using System;
 using System.Collections.Generic;
 
