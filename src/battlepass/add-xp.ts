@@ -50,16 +50,16 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
       admit: (group) => admitActive(group, ref),
     },
     decide(group) {
-      const session = askRunRows(group, ref, input)
-      const { player } = session
-      const asked = askPass(player, session.definition, input)
+      const rows = askRunRows(group, ref, input)
+      const { player } = rows
+      const asked = askPass(player, rows.definition, input)
       // Xp at the top level may complete the pass, which depends on its claims.
       const stored = asked?.stored
       if (stored && !stored.completed && levelAt(asked.node, stored.xp + amount) >= asked.node.topLevel)
         asked.askClaims()
       if (group.waits) return LATER
 
-      const { definition, run } = requireActiveRun(session, scenarioId)
+      const { definition, run } = requireActiveRun(rows, scenarioId)
       const pass = requirePass(asked)
       const decision = decideXp(pass.node, pass.current, { amount, source }, group.now)
       if (decision.kind === 'refused') throw new Refusal(decision.reason)

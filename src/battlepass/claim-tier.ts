@@ -65,13 +65,13 @@ export function giveTier(group: Group, ref: PlayerRef, input: ClaimTier): ClaimR
 
 function decideOne(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boolean): ClaimResult | typeof LATER {
   const { scenarioId, track } = input
-  const session = askRunRows(group, ref, input)
-  const asked = askPass(session.player, session.definition, input)?.askClaims()
+  const rows = askRunRows(group, ref, input)
+  const asked = askPass(rows.player, rows.definition, input)?.askClaims()
   const named = asked?.levelNode?.levelNumber ?? input.level
-  if (asked && named !== null) askHoldings(session.player, rewardsAt(asked, { level: named, track }) ?? [])
+  if (asked && named !== null) askHoldings(rows.player, rewardsAt(asked, { level: named, track }) ?? [])
   if (group.waits) return LATER
 
-  const { definition, run } = requireActiveRun(session, scenarioId)
+  const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
   return claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
 }
@@ -98,8 +98,8 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       tookEffect: ({ claimed }) => claimed.length > 0,
     },
     decide(group) {
-      const session = askRunRows(group, ref, input)
-      const { player, definition } = session
+      const rows = askRunRows(group, ref, input)
+      const { player, definition } = rows
       const asked = askPass(player, definition, input)?.askClaims()
       if (asked && definition) {
         for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
@@ -107,19 +107,19 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
         for (const node of definition.nodes.values()) {
           if (node.type !== 'reward') continue
           askHoldings(player, node.rewards)
-          askPaid(player, input.scenarioId, { nodeId: node.id, repeat: node.repeat }, session.run?.key ?? null)
+          askPaid(player, input.scenarioId, { nodeId: node.id, repeat: node.repeat }, rows.run?.key ?? null)
         }
       }
       if (group.waits) return LATER
 
-      requireActiveRun(session, input.scenarioId)
+      requireActiveRun(rows, input.scenarioId)
       const pass = requirePass(asked)
       const before = new Set(pass.claimed)
       const open = tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track)))
       const errors = new Set<ClaimError | null>()
       const claimed = open.flatMap(({ level, track }) => {
         // A claim may change the run, so each claim looks up the run again.
-        const result = claim(group, pass, requireActiveRun(session, input.scenarioId), { level, track })
+        const result = claim(group, pass, requireActiveRun(rows, input.scenarioId), { level, track })
         if (result === LATER) throw new Error('the rows of a claim were not asked for')
         errors.add(result.error)
         return result.success ? [{ level, track, granted: result.granted }] : []

@@ -36,13 +36,13 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       reused: () => refused('idempotency key reused'),
     },
     decide(group) {
-      const session = askRunRows(group, ref, input)
-      const { player } = session
-      const asked = askPass(player, session.definition, input)
+      const rows = askRunRows(group, ref, input)
+      const { player } = rows
+      const asked = askPass(player, rows.definition, input)
       askWallet(player)
       if (group.waits) return LATER
 
-      const { definition, run } = requireActiveRun(session, scenarioId)
+      const { definition, run } = requireActiveRun(rows, scenarioId)
       const pass = requirePass(asked)
       const decision = decidePurchase(pass.node, pass.current, (currency) => balanceOf(player, currency), group.now)
       if (decision.kind === 'refused') return refused(decision.error)

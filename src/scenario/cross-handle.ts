@@ -44,21 +44,21 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       admit: (group) => admitActive(group, ref),
     },
     decide(group) {
-      const session = askRunRows(group, ref, input)
+      const rows = askRunRows(group, ref, input)
       if (group.waits) return LATER
-      const { definition, run } = requireActiveRun(session, scenarioId)
+      const { definition, run } = requireActiveRun(rows, scenarioId)
       const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
       if (node.type !== 'client' || SERVER_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
       if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
         throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const step = settleWalk(session.player, definition, run, [{ nodeId, handle, data: {}, byClient: true }])
+      const step = settleWalk(rows.player, definition, run, [{ nodeId, handle, data: {}, byClient: true }])
       const rewards = rewardsOf(step)
-      askHoldings(session.player, rewards)
+      askHoldings(rows.player, rewards)
       if (group.waits) return LATER
-      if (!canGrant(session.player, rewards)) throw new Refusal('balanceLimitExceeded')
-      return { plan: record(group, session.player, run, step) }
+      if (!canGrant(rows.player, rewards)) throw new Refusal('balanceLimitExceeded')
+      return { plan: record(group, rows.player, run, step) }
     },
   }
 }
