@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { purgeEndedAccess } from '../auth/ended-access.ts'
-import { expiring } from '../commit/table.ts'
+import { tables } from '../commit/table.ts'
 import type { Config } from '../config.ts'
 import { purgeOldEvents } from '../events/retention.ts'
 import { purgeCalls } from '../insight/calls.ts'
@@ -28,7 +28,7 @@ export function createHousekeeping({ pool, config, log, onRemoved, onError }: Ho
     'minutes of old calls': purgeCalls,
     'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
   }
-  for (const table of expiring) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
+  for (const table of tables) if (table.expires) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
 
   async function purge(): Promise<void> {
     for (const [what, removeSome] of Object.entries(purges)) {

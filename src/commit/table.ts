@@ -125,8 +125,8 @@ export interface Field {
 let insertions = 0
 export const nextInsertion = (): number => insertions++
 
-/** The tables with rows that expire. */
-export const expiring: AnyTable[] = []
+/** All declared tables. */
+export const tables: AnyTable[] = []
 
 /** Declares a table. Its key begins with the environment and the player, unless it has no owner. */
 export function table<K extends Columns, C extends Columns>(
@@ -150,6 +150,10 @@ export class Table<Row> {
   /** Its bit among the insertions of the write statement. */
   readonly index: number
   readonly isVersioned: boolean
+  /** Rows stay in memory after their group. A trigger must renew the version of their players: a test compares both. */
+  isRemembered = false
+  /** It has rows to {@link purge}. */
+  readonly expires: boolean
   readonly key: readonly string[]
   readonly owner: readonly Field[]
   readonly fields: readonly Field[]
@@ -168,7 +172,8 @@ export class Table<Row> {
     this.computed = computed
     this.order = options.order ? ` ORDER BY ${options.order}` : ''
     this.expired = expired
-    if (options.expired) expiring.push(this)
+    this.expires = options.expired !== undefined
+    tables.push(this)
     this.key = Object.keys(key)
     this.owner = ['environmentId', 'playerId'].flatMap((property, index) => {
       const name = owner?.[index]
@@ -365,6 +370,7 @@ export class Read<Row> {
     this.table = table
     this.rowKey = rowKey
     this.isKept = isKept
+    if (isKept && table.owner.length > 0) table.isRemembered = true
     this.isMostlyAbsent = isMostlyAbsent
     this.by = table.fieldsOf(by)
     this.columns = columns ? table.fieldsOf(columns) : table.fields.filter(({ column }) => !column.isWriteOnly)

@@ -5,6 +5,9 @@ import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/dri
 import type { SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { tables as declaredTables } from '../../src/commit/table.ts'
+import '../../src/routes.ts'
+import '../../src/schema.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { openPool } from '../support/sql.ts'
 
@@ -280,6 +283,17 @@ describe('the constraints of the database', () => {
         constraint: 'tier_claims_pkey',
       })
     })
+  })
+})
+
+describe('a table whose rows stay in memory', () => {
+  test('has a trigger that renews the version of its players when another session changes it', async () => {
+    const { rows } = await pool.query(
+      `SELECT tgrelid::regclass::text AS name FROM pg_trigger WHERE tgfoid = 'renew_player_version'::regproc`,
+    )
+    const remembered = declaredTables.filter((table) => table.isRemembered).map(({ name }) => name)
+    expect(remembered).toContain('passes')
+    expect([...new Set(remembered)].sort()).toEqual(rows.map(({ name }) => name).sort())
   })
 })
 
