@@ -88,7 +88,7 @@ describe('the command line', () => {
     [
       'a malformed name of an environment',
       ['project', 'create', 'X', '--environment', 'Bad name'],
-      /^"Bad name" names no env/,
+      /^"Bad name" cannot name an env/,
     ],
     ['an empty name of a project', ['project', 'create', ''], /^The name of a project has 1 to 128 characters/],
   ])('refuses %s with a plain message and no stack trace', async (_what, args, message) => {

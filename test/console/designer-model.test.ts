@@ -247,6 +247,7 @@ describe('rewards in one field', () => {
     const rewards = [
       { kind: 'currency', name: 'item:gold', amount: '1' },
       { kind: 'item', name: 'a, "b"; c ', amount: '9223372036854775807' },
+      { kind: 'currency', name: '?', amount: '2' },
     ] as const
     expect(readRewards(rewardsText(rewards))).toEqual(rewards)
   })

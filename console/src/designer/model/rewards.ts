@@ -8,8 +8,8 @@ import { type Reward, rewardOf } from './definition.ts'
 export const NOTHING = 'nothing'
 export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword'
 
-/** Names that are unambiguous in the short form. Other names are written as JSON strings. */
-const PLAIN = /^(?!item:)[^\s",;][^",;\r\n\t]*(?<!\s)$/
+/** Names that are unambiguous in the short form: `?` stands for an empty name. Others are written as JSON strings. */
+const PLAIN = /^(?!item:|\?$)[^\s",;][^",;\r\n\t]*(?<!\s)$/
 
 const nameText = (name: string): string => (PLAIN.test(name) ? name : JSON.stringify(name))
 
