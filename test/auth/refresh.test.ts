@@ -339,14 +339,19 @@ describe('the reuse of a refresh token (decisions of the contract)', () => {
     for (const { refreshToken } of [two, stranger, await logIn('several')]) await next(refreshToken)
   })
 
-  it('ends the tokens of a thief, too, when the owner reuses the stolen token after 10 s', async () => {
-    const stolen = await logIn()
+  it('ends the tokens of a thief, too, when the owner reuses the stolen token after 10 s, and the owner can log in again', async () => {
+    const stolen = await logIn('victim')
     const thief = await next(stolen.refreshToken)
     const more = await next(thief.refreshToken)
     await age(stolen.playerId, '11 seconds')
     await expectEnded(stolen.refreshToken, thief.refreshToken, more.refreshToken)
-    // The way back is a new login.
-    pairOf(await refresh((await logIn()).refreshToken))
+    const again = await logIn('victim')
+    expect(again.playerId).toBe(stolen.playerId)
+    const pair = await next(again.refreshToken)
+    for (const { accessToken } of [again, pair])
+      expect((await readPlayer(accessToken)).body.playerId).toBe(stolen.playerId)
+    await expectEnded(stolen.refreshToken, thief.refreshToken, more.refreshToken)
+    await next(pair.refreshToken)
   })
 
   it('either repeats the pair or ends the family when it races a use of the child, in forty rounds', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Game, startGame } from '../support/game.ts'
-import { approve, type Operator, startOperator, status } from '../support/operator.ts'
+import { approve, type Operator, signatureOf, startOperator, status } from '../support/operator.ts'
 
 let game: Game
 let operator: Operator
@@ -27,7 +27,7 @@ async function rehearse(input: object, credentials = game.platformKey) {
 }
 
 describe('a dry run of a login', () => {
-  it('sends customData unchanged, answers the subject and writes nothing', async () => {
+  it('sends customData unchanged and signed, answers the subject and writes nothing (spec 4.4)', async () => {
     const { data } = await rehearse({ customData: '{"n": 12345678901234567890, "player": "ada"}' })
     expect(data.testAuthProvider).toMatchObject({
       status: 200,
@@ -35,7 +35,12 @@ describe('a dry run of a login', () => {
       subject: 'ada',
       attempts: [{ status: 200 }],
     })
-    expect(operator.hits[0]?.customData).toBe('{"n": 12345678901234567890, "player": "ada"}')
+    const [hit, ...others] = operator.hits
+    if (!hit) throw new Error('no request arrived')
+    expect(others).toEqual([])
+    expect(hit.body.toString()).toBe('{"customData":{"n": 12345678901234567890, "player": "ada"}}')
+    expect(hit.headers['x-signature']).toBe(signatureOf(operator.secret, hit.body))
+    expect(hit.headers['content-type']).toBe('application/json')
     for (const table of ['players', 'identities', 'login_log', 'events', 'refresh_tokens']) {
       expect((await game.app.pool.query(`SELECT FROM ${table}`)).rowCount, table).toBe(0)
     }

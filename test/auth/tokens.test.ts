@@ -228,9 +228,19 @@ describe('a request without a valid token (spec 5)', () => {
     }
   })
 
-  it('is refused with the token in the query string, where it could be logged', async () => {
+  it('is refused with the token only in the query string or in the body', async () => {
     const path = `${PROGRESS}?authorization=Bearer%20${player.token}&access_token=${player.token}`
-    expect((await game.request('POST', path, { body: PLACE })).status).toBe(401)
+    const named = { authorization: `Bearer ${player.token}`, access_token: player.token, accessToken: player.token }
+    const body = JSON.stringify({ ...named, ...JSON.parse(PLACE) })
+    const form = new URLSearchParams(named)
+    for (const answer of [
+      await game.request('POST', path, { body: PLACE }),
+      await game.request('POST', PROGRESS, { body }),
+      await game.request('POST', PROGRESS, { body: form }),
+    ])
+      expect([answer.status, answer.body.error]).toEqual([401, 'invalid token'])
+    // With the token in the header, the same body is accepted.
+    expect((await call(`Bearer ${player.token}`, PROGRESS, body)).status).toBe(200)
   })
 })
 

@@ -147,11 +147,13 @@ describe('the attempts of a login (spec 8)', () => {
     await operator.close()
   })
 
-  it('end at a final answer: a 403 after a 500 is not retried', async () => {
-    const operator = await startOperator((hit, response) => status(hit.number === 1 ? 500 : 403)(hit, response))
+  it('end at a final answer: a 403 is not retried, as the first answer or after a 500', async () => {
+    const operator = await startOperator((hit, response) => status(hit.number === 2 ? 500 : 403)(hit, response))
     await provide('final', operator.url)
     expect(refusalOf(await game.login({}, { provider: 'final' }))).toEqual(REJECTED)
-    expect(operator.hits).toHaveLength(2)
+    expect(operator.hits).toHaveLength(1)
+    expect(refusalOf(await game.login({}, { provider: 'final' }))).toEqual(REJECTED)
+    expect(operator.hits).toHaveLength(3)
     await operator.close()
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nearestOf } from '../../src/catalogue/currencies.ts'
 import { type Json, print } from '../../src/json.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { auditRows, countAudit, type Input, newOperator, type Operator, payload, support } from '../liveops/desk.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
@@ -209,9 +210,20 @@ describe('creditWallet', () => {
     expect((await credit({ ...wrong, allowNew: true })).answer).toMatchObject({ error: null, balance: '5' })
   })
 
-  it('shares with setCreditLimit the message for an environment without currencies', async () => {
-    const { projectId } = await createProject(game.app.pool, { name: 'Empty', environments: ['production'] })
-    const key = (await newOperator(game.app.pool, projectId, 'admin')).key
+  it('says that the environment has no currency yet, as setCreditLimit does', async () => {
+    const { pool, service } = game.app
+    const { projectId, environments } = await createProject(pool, { name: 'Empty', environments: ['production'] })
+    const key = (await newOperator(pool, projectId, 'admin')).key
+    const { playerId } = await service.run(createPlayer(environments.get('production') ?? '', null))
+    const { answer } = await credit({ playerId, currency: 'gems' }, key)
+    expect(answer).toMatchObject({
+      error: 'UNKNOWN_CURRENCY',
+      message:
+        '`gems` is not a currency of this environment: it has none yet. To credit it all the same, send `allowNew: true`.',
+      nearest: [],
+      balance: null,
+      player: { playerId },
+    })
     const limit = await change('setCreditLimit', { currency: 'gems', limit: '1' }, key)
     expect(limit.error).toMatchObject({
       code: 'INVALID_REQUEST',
@@ -465,10 +477,12 @@ describe('the nearest names', () => {
   })
 
   it.each([
-    ['gmes', ['gold', 'gems', 'silver'], 'gems'],
-    ['GEMS', ['gold', 'gems', 'games'], 'gems'],
-    ['diamond', ['gold', 'diamonds', 'gems'], 'diamonds'],
-  ])('of %s in %j begin with %s', (name, names, first) => {
-    expect(nearestOf(name, names)[0]).toBe(first)
+    ['gmes', ['silver', 'gold', 'gems'], ['gems', 'gold', 'silver']],
+    ['GEMS', ['gold', 'gems', 'games'], ['gems', 'games', 'gold']],
+    ['diamond', ['gems', 'gold', 'diamonds'], ['diamonds', 'gold', 'gems']],
+    ['coin', ['a long name', 'loins', 'joint', 'Coin'], ['Coin', 'joint', 'loins']],
+    ['c', ['e', 'b', 'd', 'a'], ['a', 'b', 'd']],
+  ])('of %s in %j are %j: the nearest first, then in the order of the names', (name, names, nearest) => {
+    expect(nearestOf(name, names)).toEqual(nearest)
   })
 })

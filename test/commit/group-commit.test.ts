@@ -578,7 +578,76 @@ describe('closing group commit', () => {
   })
 })
 
+/** Reads counters, each in a statement of its own. The first read is followed by a wait for an advisory lock. */
+class Readings implements Part {
+  static readonly stage = 'locks'
+  readonly values = new Map<string, number>()
+  private readonly group: Group
+  private isFirst = true
+  private wanted: string[] = []
+
+  constructor(group: Group) {
+    this.group = group
+  }
+
+  want(name: string): void {
+    if (this.values.has(name)) return
+    this.group.waits = true
+    this.wanted.push(name)
+  }
+
+  load(): Statement[] {
+    const reads = this.wanted.splice(0).map(
+      (name): Statement => ({
+        text: 'SELECT value FROM counters WHERE name = $1',
+        values: [name],
+        take: ([row]: Row[]) => void this.values.set(name, row?.[0]),
+      }),
+    )
+    if (!this.isFirst || reads.length === 0) return reads
+    this.isFirst = false
+    return [...reads, { text: `SELECT pg_advisory_xact_lock_shared(${READERS_WAIT})` }]
+  }
+}
+
+const READERS_WAIT = 4711
+
 describe('reads', () => {
+  it('see one snapshot in a group of several commands and statements', async () => {
+    await observer.query(`INSERT INTO counters VALUES ('a', 1), ('b', 1), ('c', 1)`)
+    const sizes: number[] = []
+    const engine = start({ connections: 1, readOnly: true, observe: ({ size }) => sizes.push(size) })
+    /** Reads one counter after another. */
+    const read = (...names: string[]): Command<(number | undefined)[]> => ({
+      decide(group) {
+        const readings = group.of(Readings)
+        for (const name of names) {
+          readings.want(name)
+          if (group.waits) return LATER
+        }
+        return names.map((name) => readings.values.get(name))
+      },
+    })
+    await observer.query(`SELECT pg_advisory_lock(${READERS_WAIT})`)
+    const values = Promise.all([engine.run(read('a', 'b')), engine.run(read('c'))])
+    try {
+      await until('the group has read the first counter', async () => {
+        const { rows } = await observer.query(
+          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        )
+        return rows.length > 0
+      })
+      await observer.query('UPDATE counters SET value = 2')
+    } finally {
+      await observer.query(`SELECT pg_advisory_unlock(${READERS_WAIT})`)
+    }
+    expect(await values).toEqual([[1, 1], [1]])
+    await until('the group is told of', () => sizes.length === 1)
+    expect(sizes).toEqual([2])
+    // The next group reads the new values.
+    expect(await engine.run(read('a', 'b', 'c'))).toEqual([2, 2, 2])
+  })
+
   it('refuse locks and write nothing', async () => {
     await observer.query(`INSERT INTO counters VALUES ('a', 7)`)
     const engine = start({ readOnly: true })

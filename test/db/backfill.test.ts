@@ -5,7 +5,13 @@ import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrate } from '../../src/db/migrate.ts'
+import { print } from '../../src/json.ts'
 import { nicknameSearchOf, searchPlayers } from '../../src/listing/search-players.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
+import { publishScenario } from '../../src/scenario/publish.ts'
+import { startRun } from '../../src/scenario/start-run.ts'
+import { gold, scenario } from '../support/definitions.ts'
+import { startInstance } from '../support/game.ts'
 import { createMigrations, type Migrations } from '../support/migrations.ts'
 import { openPool } from '../support/sql.ts'
 
@@ -133,9 +139,27 @@ test('earlier payments of reward nodes are recorded, so that a node that pays on
       [ENVIRONMENT, index + 1, handle, PLAYER, nodeId, run, data],
     )
   }
+  await pool.query('INSERT INTO streams (environment_id, position) VALUES ($1, 5)', [ENVIRONMENT])
   await migrate(pool)
   const { rows } = await pool.query('SELECT player_id, scenario_id, node_id, scope, run_id FROM reward_payments')
   expect(rows).toEqual([{ player_id: PLAYER, scenario_id: 'season', node_id: 'gift', scope: '', run_id: run }])
+
+  const { app, stop } = await startInstance(migrations.url, {})
+  try {
+    const reward = { id: 'gift', type: 'reward', data: { rewards: [gold(1)] } }
+    const edges = [{ from: 'start', handle: 'onStart', to: 'gift' }]
+    const at = { environmentId: ENVIRONMENT, scenarioId: 'season' }
+    await publishScenario(app.pool, at, print(scenario([reward], edges)))
+    const newcomer = await app.service.run(createPlayer(ENVIRONMENT, null))
+    const granted = []
+    for (const { playerId } of [{ playerId: PLAYER }, newcomer]) {
+      const start = startRun({ environmentId: ENVIRONMENT, playerId }, { scenarioId: 'season', idempotencyKey: null })
+      granted.push((await app.service.run(start)).plan?.granted)
+    }
+    expect(granted).toEqual([[], [{ amount: 1n, currency: 'gold', itemId: null }]])
+  } finally {
+    await stop()
+  }
 })
 
 const LIST_PLAYERS = '20261122240000_list_players'

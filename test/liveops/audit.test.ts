@@ -87,6 +87,7 @@ const ask = (asked: Input = {}, by: string | null = admin.key): Promise<GraphqlA
 
 interface Entry {
   readonly id: string
+  readonly occurredAt: string
   readonly actor: string
   readonly action: string
   readonly target: string
@@ -203,29 +204,31 @@ describe('the audit log', () => {
     }
   })
 
-  it('is filtered by time', async () => {
+  it('is filtered by time, from an inclusive moment to an exclusive one', async () => {
     const target = (await written()).playerId
+    // Each entry has its own time, in whole milliseconds as the log answers it.
+    await game.app.pool.query(
+      `UPDATE audit_log a SET created_at = date_trunc('second', now()) + n.n * interval '1 millisecond'
+       FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM audit_log WHERE project_id = $1 AND target = $2) n
+       WHERE a.id = n.id`,
+      [game.projectId, target],
+    )
     const all = await rows('target = $2', [target])
-    const moments = all.map((entry) => (entry as Entry & { at: string }).at)
-    const cases = [
-      {},
-      { from: moments.at(3) },
-      { to: moments.at(3) },
-      { from: moments.at(5), to: moments.at(2) },
-      { from: moments.at(-1), to: '2999-01-01T00:00:00Z' },
-      { from: '1999-01-01T00:00:00Z', to: moments.at(-1) },
-      { from: '2999-01-01T00:00:00Z' },
-      { from: '0001-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' },
+    expect(all).toHaveLength(8)
+    const moments = all.map(({ occurredAt }) => occurredAt)
+    expect(new Set(moments).size).toBe(8)
+    const cases: [filter: { from?: string; to?: string }, expected: Entry[]][] = [
+      [{}, all],
+      [{ from: moments[3] }, all.slice(0, 4)],
+      [{ to: moments[3] }, all.slice(4)],
+      [{ from: moments[5], to: moments[2] }, all.slice(3, 6)],
+      [{ from: moments[7], to: '2999-01-01T00:00:00Z' }, all],
+      [{ from: '1999-01-01T00:00:00Z', to: moments[7] }, []],
+      [{ from: '2999-01-01T00:00:00Z' }, []],
+      [{ from: '0001-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' }, all],
     ]
-    for (const { from, to } of cases) {
-      const expected = await rows('target = $2 AND created_at >= $3 AND created_at < $4', [
-        target,
-        from ?? '-infinity',
-        to ?? 'infinity',
-      ])
-      const named = { target, from, to }
-      expect([named, await entries(named)]).toEqual([named, expected])
-    }
+    for (const [filter, expected] of cases)
+      expect([filter, await entries({ target, ...filter })]).toEqual([filter, expected])
     // Postgres has no year 0.
     expect(await entries({ target, from: '0000-01-01T00:00:00Z' })).toEqual(all)
     expect(await entries({ target, to: '0000-01-01T00:00:00Z' })).toEqual([])

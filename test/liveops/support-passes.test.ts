@@ -78,16 +78,25 @@ describe('grantXp', () => {
     expect(await rowsOf(player)).toHaveLength(1)
   })
 
-  it('checks the scenario, then the run, then the node, and refuses a banned player', async () => {
+  it('checks the player first, then the scenario, the run and the node', async () => {
     const player = await game.player()
-    expect(codeOf(await grant(player, 1, { scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
+    const nothing = { scenarioId: 'nowhere', nodeId: 'nowhere' }
+    expect(codeOf(await grant(player, 1, nothing))).toBe('SCENARIO_NOT_FOUND')
     expect(codeOf(await grant(player, 1, { nodeId: 'nowhere' }))).toBe('RUN_NOT_ACTIVE')
     await player.start('season')
-    expect(codeOf(await grant(player, 1, { nodeId: 'nowhere' }))).toBe('NODE_NOT_FOUND')
-    expect(codeOf(await grant(player, 1, { nodeId: 'gift' }))).toBe('NODE_NOT_FOUND')
-    payload(await act('banPlayer', player))
-    expect(codeOf(await grant(player, 1))).toBe('PLAYER_BANNED')
-    expect(await rowsOf(player)).toHaveLength(1)
+    for (const nodeId of ['nowhere', 'gift']) expect(codeOf(await grant(player, 1, { nodeId }))).toBe('NODE_NOT_FOUND')
+    const left = await game.player()
+    for (const [action, who, code] of [
+      ['banPlayer', player, 'PLAYER_BANNED'],
+      ['deletePlayer', left, 'PLAYER_DELETED'],
+    ] as const) {
+      payload(await act(action, who))
+      for (const at of [nothing, { nodeId: 'nowhere' }, {}]) expect(codeOf(await grant(who, 1, at))).toBe(code)
+      expect(await rowsOf(who)).toHaveLength(1)
+    }
+    expect(codeOf(await act('grantXp', { playerId: NOBODY }, { ...nothing, amount: 1, idempotencyKey: key() }))).toBe(
+      'PLAYER_NOT_FOUND',
+    )
   })
 
   it('adds xp to the pass when it names a level node of the pass', async () => {

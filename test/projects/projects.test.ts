@@ -163,7 +163,15 @@ describe('createEnvironment', () => {
     expect(codeOf(await create('production', { key: stranger.key }))).toBe('ok')
   })
 
-  it('reports every fault of its input, and accepts names of 1 to 32 characters', async () => {
+  it('reports every fault of its input and then creates nothing, and accepts names of 1 to 32 characters', async () => {
+    const counts = async () => {
+      const { rows } = await game.app.pool.query(
+        `SELECT (SELECT count(*)::int FROM environments) AS environments, (SELECT count(*)::int FROM streams) AS streams,
+           (SELECT count(*)::int FROM audit_log) AS audit`,
+      )
+      return rows[0]
+    }
+    const before = await counts()
     for (const name of ['', 'Beta', '-beta', '_x', 'a b', 'a'.repeat(33), 'é', 'a\0b', '\ud800', 'a\n']) {
       const { errors } = await create(name, { reason: '' })
       const details = errors?.[0]?.extensions.details as { path: string }[]
@@ -172,9 +180,15 @@ describe('createEnvironment', () => {
         'INVALID_REQUEST',
         ['name', 'reason'],
       ])
+      // Each fault alone, too.
+      expect([name, codeOf(await create(name))]).toEqual([name, 'INVALID_REQUEST'])
     }
+    expect(codeOf(await create(fresh(), { reason: '' }))).toBe('INVALID_REQUEST')
+    expect(await counts()).toEqual(before)
     expect(codeOf(await create('a'.repeat(32)))).toBe('ok')
     expect(codeOf(await create('0'))).toBe('ok')
+    const { environments, streams, audit } = before
+    expect(await counts()).toEqual({ environments: environments + 2, streams: streams + 2, audit: audit + 2 })
   })
 
   it('needs the admin role, and audits refused attempts', async () => {

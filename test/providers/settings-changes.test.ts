@@ -13,12 +13,12 @@ import {
   get,
   lines,
   MIB,
+  opened,
   operator,
   path,
   provider,
   put,
   putAt,
-  rawBlocks,
   second,
   secretsKey,
   sql,
@@ -167,12 +167,19 @@ describe('a change of provider settings', () => {
     for (const secret of [operator.secret, 'another one']) expect(JSON.stringify(rows)).not.toContain(secret)
   })
 
-  it('of a secret of google is audited, without the secret', async () => {
-    await put(rawBlocks({ google: '{"clientId":"a","clientSecret":"hidden-1"}' }))
-    await put(rawBlocks({ google: '{"clientId":"a","clientSecret":"hidden-2"}' }))
-    await put(rawBlocks({ google: '{"clientId":"b","clientSecret":"hidden-3"}' }))
-    await put(rawBlocks({ google: '{"clientId":"c"}' }))
+  it.each([
+    ['google', 'clientId', 'clientSecret'],
+    ['apple', 'teamId', 'privateKey'],
+  ])('of a secret of %s is audited, without the secret', async (kind, id, secret) => {
+    for (const block of [
+      { [id]: 'a', [secret]: 'hidden-1' },
+      { [id]: 'a', [secret]: 'hidden-2' },
+      { [id]: 'b', [secret]: 'hidden-3' },
+      { [id]: 'c' },
+    ])
+      expect((await put(blocks({ [kind]: block }))).status).toBe(200)
     const rows = await auditRows()
+    expect(rows.map(({ after }) => JSON.parse(after)[kind][id])).toEqual(['a', 'a', 'b', 'c'])
     expect(rows.map(({ after }) => /secrets?Changed/.test(after))).toEqual([true, true, true, false])
     expect(JSON.stringify(rows)).not.toContain('hidden')
   })
@@ -204,23 +211,33 @@ describe('a change of provider settings', () => {
 describe('secrets at rest (decisions 6)', () => {
   const stored = () => sql('SELECT name, secret, settings FROM auth_providers')
 
-  it('are encrypted, for custom providers and for apple', async () => {
-    await put(blocks({ custom: { default: provider() }, apple: { teamId: 't', privateKey: 'apple-private' } }))
-    const text = JSON.stringify(await stored())
-    for (const secret of [operator.secret, 'apple-private']) {
+  it('are encrypted, for custom providers, for google and for apple', async () => {
+    const google = { clientId: 'c', clientSecret: 'google-secret' }
+    const apple = { teamId: 't', privateKey: 'apple-private' }
+    await put(blocks({ custom: { default: provider() }, google, apple }))
+    const rows = await stored()
+    const text = JSON.stringify(rows)
+    for (const secret of [operator.secret, 'google-secret', 'apple-private']) {
       expect(text).not.toContain(secret)
       expect(text).not.toContain(Buffer.from(secret).toString('base64url').slice(0, -1))
     }
-    for (const { secret } of await stored())
-      expect(secret).toMatch(new RegExp(`^v1\\.${secretsKey.kid}\\.[\\w-]{16}\\.[\\w-]+$`))
+    expect(rows).toHaveLength(3)
+    for (const { secret } of rows) expect(secret).toMatch(new RegExp(`^v1\\.${secretsKey.kid}\\.[\\w-]{16}\\.[\\w-]+$`))
+    expect((await opened('google')).get('clientSecret')).toBe('"google-secret"')
+    expect((await opened('apple')).get('privateKey')).toBe('"apple-private"')
   })
 
-  it('are encrypted differently for each provider with the same secret', async () => {
-    const body = custom(Object.fromEntries(times(20, (index) => [`p${index}`, provider()])))
-    await put(body)
-    const before = (await stored()).map(({ secret }) => secret)
-    expect(new Set(before.map((secret) => secret.split('.')[2])).size).toBe(20)
-    expect(new Set(before.map((secret) => secret.split('.')[3])).size).toBe(20)
+  it('are encrypted differently for each provider and in each write with the same secret', async () => {
+    const google = { clientSecret: operator.secret }
+    const apple = { privateKey: operator.secret }
+    const customs = Object.fromEntries(times(20, (index) => [`p${index}`, provider()]))
+    const sealed: string[] = []
+    for (const _ of times(2, (write) => write)) {
+      expect((await put(blocks({ custom: customs, google, apple }))).status).toBe(200)
+      sealed.push(...(await stored()).map(({ secret }) => secret))
+    }
+    // The initialization vectors and the ciphertexts.
+    for (const part of [2, 3]) expect(new Set(sealed.map((secret) => secret.split('.')[part])).size).toBe(44)
   })
 
   const OF = 'SELECT secret FROM auth_providers WHERE'

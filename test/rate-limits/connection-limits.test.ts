@@ -83,6 +83,22 @@ async function openSocket(token: string, address = '198.51.100.1') {
   return { client, isOpen, socket, closed: closed && { code: closed.code, reason: closed.reason } }
 }
 
+/** The HTTP status of an opening handshake: 101 for a socket, which is closed again. */
+async function handshake(address = '198.51.100.1'): Promise<number | undefined> {
+  const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
+    headers: { 'x-forwarded-for': address },
+  })
+  socket.on('error', () => undefined)
+  return new Promise((resolve) => {
+    socket.once('upgrade', ({ statusCode }) => resolve(statusCode))
+    socket.once('open', () => socket.terminate())
+    socket.once('unexpected-response', (_request, { statusCode }) => {
+      resolve(statusCode)
+      socket.terminate()
+    })
+  })
+}
+
 /** Opens a stream of server-sent events and reads its first answer. */
 async function openStream(token: string, address = '198.51.100.1') {
   const gone = new AbortController()
@@ -116,18 +132,20 @@ describe('a connection limit that is reached', () => {
     await game?.stop()
   })
 
-  it('refuses WebSockets and event streams of an address until one closes', async () => {
+  it('refuses WebSockets of an address with 429, and its event streams, until one closes', async () => {
     await start('sockets=2')
     const first = await openSocket(key)
     const stream = await openStream(key)
     expect([first.isOpen, stream.isOpen]).toEqual([true, true])
     expect((await openSocket(key)).isOpen).toBe(false)
-    expect((await openStream(key)).isOpen).toBe(false)
+    expect(await handshake()).toBe(429)
+    expect((await openStream(key)).text).toContain('SUBSCRIPTION_LIMIT_EXCEEDED')
     expect((await openSocket(key, '198.51.100.2')).isOpen).toBe(true)
+    expect(await handshake('198.51.100.2')).toBe(101)
     stream.close()
     await until('the stream is counted off', async () => (await openSubscriptions()) === 0)
     expect((await openSocket(key)).isOpen).toBe(true)
-    expect(await metrics()).toMatch(/^tierway_connection_limited_total\{limit="sockets"\} 2$/m)
+    expect(await metrics()).toMatch(/^tierway_connection_limited_total\{limit="sockets"\} 3$/m)
   })
 
   it('closes sockets of a caller with 1013 and refuses its event streams, but not those of other callers', async () => {

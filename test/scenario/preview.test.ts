@@ -393,18 +393,26 @@ describe('the preview of a definition', () => {
     expect(passes[0]?.newlyClaimable[0]?.tiers.reduce((sum, { players }) => sum + players, 0)).toBe(gained)
   })
 
-  it('counts the players of its own environment only', async () => {
+  it('counts the players of its own environment and scenario only', async () => {
     const { scenarioId } = newScenario()
+    const neighbour = newScenario()
     const staging = { environmentId: game.stagingId, scenarioId }
-    await publishScenario(game.app.pool, staging, print(season()))
+    for (const ref of [staging, neighbour]) await publishScenario(game.app.pool, ref, print(season()))
+    // Only in the scenario of the same id in production.
     await play(scenarioId, {
       passes: [{ player: 0, nodeId: 'pass', xp: 150n, premiumOwned: true, claims: [{ level: 1, track: 'free' }] }],
       runs: [{ player: 0, status: 'active', active: ['pass'] }],
     })
     const removing = scenario([], [])
-    const { passes, removedNodes } = await game.app.service.previewScenario(staging, print(removing))
-    expect(passes).toMatchObject([{ isRemoved: true, players: 0, removedClaims: [] }])
-    expect(removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 0 }])
+    for (const ref of [staging, neighbour]) {
+      const { passes, removedNodes } = await game.app.service.previewScenario(ref, print(removing))
+      expect(passes).toMatchObject([{ isRemoved: true, players: 0, premiumOwners: 0, removedClaims: [] }])
+      expect(removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 0 }])
+    }
+    await publishScenario(game.app.pool, { environmentId: game.environmentId, scenarioId }, print(season()))
+    const { passes, removedNodes } = await preview(scenarioId, removing)
+    expect(passes).toMatchObject([{ players: 1, premiumOwners: 1, removedClaims: [{ level: 1, players: 1 }] }])
+    expect(removedNodes).toMatchObject([{ nodeId: 'pass', activeRuns: 1 }])
   })
 })
 

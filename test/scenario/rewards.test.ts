@@ -4,20 +4,33 @@ import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { auditRows, codeOf, newOperator, type Operator, payload, support } from '../liveops/desk.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import {
+  type Game,
+  generateKeys,
+  type Instance,
+  startGame,
+  startInstance,
+  type TestPlayer,
+  times,
+} from '../support/game.ts'
 import { graphqlOf, restOf, type Surface } from '../support/surfaces.ts'
 
 // How often a reward node pays: players cannot make it pay at will (decisions 11.1).
 
 let game: Game
+/** A second instance on the same database. */
+let other: Instance
 let operator: Operator
 
 beforeAll(async () => {
-  game = await startGame()
+  const shared = await generateKeys()
+  game = await startGame(shared)
+  other = await startInstance(game.databaseUrl, shared)
   operator = await newOperator(game.app.pool, game.projectId)
 })
 afterAll(async () => {
   await auditBooks(game.app.pool)
+  await other.stop()
   await game.stop()
 })
 
@@ -134,6 +147,30 @@ describe('a reward node', () => {
     // Each start was a new run.
     const { rows } = await game.app.pool.query('SELECT count(*)::int FROM runs WHERE player_id = $1', [player.playerId])
     expect(rows[0].count).toBe(6)
+  })
+
+  it('pays once when twenty starts race on two instances, in one run and in twenty', async () => {
+    const gift = [reward('gift', 3), popup('a')]
+    await publish('stays', gift, [edge('start', 'onStart', 'gift'), START])
+    await publish('ends', [reward('gift', 4)], [edge('start', 'onStart', 'gift')])
+    const player = await game.player()
+    const start = async (baseUrl: string, scenarioId: string) => {
+      const headers = { authorization: `Bearer ${player.token}` }
+      const body = JSON.stringify({ scenarioId })
+      const response = await fetch(`${baseUrl}/sdk/v1/scenarios/start`, { method: 'POST', headers, body })
+      expect(response.status).toBe(200)
+      return (await response.json()) as { runId: string; resumed: boolean; plan: { granted: Json[] } }
+    }
+    for (const [scenarioId, runs] of [
+      ['stays', 1],
+      // Each run ends at once.
+      ['ends', 20],
+    ] as const) {
+      const begun = await Promise.all(times(20, (index) => start((index % 2 === 0 ? game : other).baseUrl, scenarioId)))
+      const paid = begun.filter(({ resumed, plan }) => !resumed && plan.granted.length > 0)
+      expect([new Set(begun.map(({ runId }) => runId)).size, paid.length]).toEqual([runs, 1])
+    }
+    expect(await goldOf(player)).toBe(7)
   })
 
   it('pays each time when only handles of the service lead to it', async () => {

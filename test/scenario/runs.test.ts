@@ -378,6 +378,47 @@ describe('reading a run', () => {
     expect((await read()).plan).toEqual(premium.body.plan)
   })
 
+  it('answers with the last plan that a claim caused', async () => {
+    const levels = [
+      { level: 1, xp: 0 },
+      { level: 2, xp: 100 },
+    ]
+    const tiers = [1, 2].map((level) => ({ level, track: 'free', rewards: [gold(level)] }))
+    const nodes: Json[] = [
+      { id: 'pass', type: 'battle-pass', data: { levels, tiers } },
+      { id: 'first', type: 'battle-pass-level', data: { levelNumber: 1, passNodeId: 'pass' } },
+      reward('gift', gold(10)),
+      popup('a'),
+    ]
+    const edges = [
+      edge('start', 'onStart', 'pass'),
+      edge('start', 'onStart', 'first'),
+      edge('first', 'onComplete', 'gift'),
+      edge('gift', 'onComplete', 'a'),
+    ]
+    await publish('claimed', scenario(nodes, edges))
+    const { player, read, runId } = await enter('claimed')
+    const claim = async (nodeId: string, level: number) =>
+      (await player.post('/sdk/v1/battlepass/claim', { scenarioId: 'claimed', nodeId, runId, level, track: 'free' }))
+        .body
+    expect(await claim('first', 1)).toMatchObject({ success: true, granted: [goldReward(1), goldReward(10)] })
+    const plan = {
+      runId,
+      status: 'active',
+      crossed: [
+        { nodeId: 'first', handle: 'onComplete' },
+        { nodeId: 'gift', handle: 'onComplete' },
+      ],
+      entered: [enteredReward('gift', { currency: 'gold', amount: 10 }), enteredPopup('a')],
+      granted: [goldReward(10)],
+    }
+    expect((await read()).plan).toEqual(plan)
+    // A repeated claim and a refused one cross nothing.
+    expect(await claim('pass', 1)).toMatchObject({ success: true, alreadyClaimed: true })
+    expect(await claim('pass', 2)).toMatchObject({ success: false, error: 'level not reached' })
+    expect((await read()).plan).toEqual(plan)
+  })
+
   it('accepts the run id in upper case', async () => {
     const { player, runId } = await enter('walk')
     expect((await player.post(RUN, { runId: runId.toUpperCase() })).body.runId).toBe(runId)
