@@ -139,6 +139,21 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     for (const text of [first, second]) expect(await page.getByText(text).count()).toBe(4)
   })
 
+  it('says so when the number of missed events cannot be read, and shows them', { timeout: SLOW_MS }, async () => {
+    const { page } = await open()
+    const players = await newPlayers()
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('ConsoleLatestEvents') ? route.abort() : route.fallback(),
+    )
+    proxy.cut()
+    const text = await levelUp(players)
+    await page
+      .getByText(/^Back after \d+ s, without a gap\. How many events were caught up could not be read\./)
+      .waitFor()
+    await page.getByText(text).nth(3).waitFor()
+    expect(await page.getByText(text).count()).toBe(4)
+  })
+
   it('detects a dead connection at once when the browser is online again', { timeout: SLOW_MS }, async () => {
     // Disables the pings, whose timer has this delay.
     const { page } = await open(
@@ -241,6 +256,14 @@ describe('the number of events that a feed missed', () => {
     expect(late.resumption).toEqual({ awayMs: 2_000, caughtUp: 3, isDone: false })
     late.endAt('d')
     expect(late.resumption).toEqual({ awayMs: 2_000, caughtUp: 2, isDone: true })
+  })
+
+  it('is null when the end of the stream could not be read', () => {
+    const catchUp = new CatchUp(2_000, 'b')
+    for (const cursor of ['c', 'd']) catchUp.add(cursor)
+    catchUp.giveUp()
+    catchUp.add('e')
+    expect(catchUp.resumption).toEqual({ awayMs: 2_000, caughtUp: null, isDone: true })
   })
 
   it('is 0 when the last event was shown already, or when there is none', () => {

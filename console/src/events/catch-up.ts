@@ -1,8 +1,8 @@
 /** The return of a feed after its connection was lost. */
 export interface Resumption {
   readonly awayMs: number
-  /** Events that were missed meanwhile, as far as they have arrived. */
-  readonly caughtUp: number
+  /** Events that were missed meanwhile, as far as they have arrived. Null when their number could not be read. */
+  readonly caughtUp: number | null
   readonly isDone: boolean
 }
 
@@ -17,7 +17,7 @@ export class CatchUp {
   #arrived = new Map<string, number>()
   #count = 0
   #end: string | undefined
-  #caughtUp: number | undefined
+  #caughtUp: number | null | undefined
 
   /** `last` is the cursor of the last event before the connection was lost. */
   constructor(awayMs: number, last: string | undefined) {
@@ -26,7 +26,8 @@ export class CatchUp {
   }
 
   get resumption(): Resumption {
-    return { awayMs: this.#awayMs, caughtUp: this.#caughtUp ?? this.#count, isDone: this.#caughtUp !== undefined }
+    const isDone = this.#caughtUp !== undefined
+    return { awayMs: this.#awayMs, caughtUp: this.#caughtUp === undefined ? this.#count : this.#caughtUp, isDone }
   }
 
   add(cursor: string): void {
@@ -40,6 +41,12 @@ export class CatchUp {
   endAt(cursor: string | undefined): void {
     this.#end = cursor
     this.#caughtUp = cursor === undefined || cursor === this.#last ? 0 : this.#arrived.get(cursor)
+    this.#arrived = new Map()
+  }
+
+  /** The end of the stream could not be read: its later end would count events that were not missed. */
+  giveUp(): void {
+    this.#caughtUp = null
     this.#arrived = new Map()
   }
 }

@@ -41,18 +41,23 @@ export function FeedNotices({ state }: { state: LiveEvents }) {
 function BackNotice({ resumed: { awayMs, caughtUp, isDone } }: { resumed: Resumption }) {
   const [isRead, setRead] = useState(false)
   if (isRead) return null
-  const events = caughtUp === 1 ? '1 event' : `${number(caughtUp)} events`
   return (
     <Notice tone="success">
       Back after {duration(awayMs)}
-      {isDone
-        ? `, without a gap: ${events} ${caughtUp === 1 ? 'was' : 'were'} caught up.`
-        : `. Catching up: ${events} so far.`}{' '}
+      {caughtTextOf(caughtUp, isDone)}{' '}
       <Button tone="quiet" label="Dismiss" onClick={() => setRead(true)}>
         ×
       </Button>
     </Notice>
   )
+}
+
+function caughtTextOf(caughtUp: number | null, isDone: boolean): string {
+  if (caughtUp === null) return ', without a gap. How many events were caught up could not be read.'
+  const events = caughtUp === 1 ? '1 event' : `${number(caughtUp)} events`
+  return isDone
+    ? `, without a gap: ${events} ${caughtUp === 1 ? 'was' : 'were'} caught up.`
+    : `. Catching up: ${events} so far.`
 }
 
 function GapNotice({ gap: { from, to } }: { gap: Gap }) {

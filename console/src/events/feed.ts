@@ -178,8 +178,9 @@ export class EventFeed {
     this.#catchUp = catchUp
     this.#set({ resumed: catchUp.resumption })
     void client.query(latestEventsQuery, { ...filter, last: 1 }, NETWORK).then(({ data }) => {
-      if (this.#isClosed || this.#catchUp !== catchUp || !data) return
-      catchUp.endAt(data.events.nodes[0]?.cursor)
+      if (this.#isClosed || this.#catchUp !== catchUp) return
+      if (data) catchUp.endAt(data.events.nodes[0]?.cursor)
+      else catchUp.giveUp()
       this.#set({ resumed: catchUp.resumption })
     })
   }
