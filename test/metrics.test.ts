@@ -53,15 +53,24 @@ describe('metrics', () => {
     expect(await growthOf(logins, taken, () => game.link(token, { customData: {} }))).toBe(1)
   })
 
-  it('count an attempt without access', async () => {
+  it('count attempts without access by action, over REST and GraphQL', async () => {
     const viewer = await game.key('viewer')
+    const denied = 'tierway_denied_total'
     const setProviders = () =>
       fetch(`${game.baseUrl}/platform/v1/projects/${game.projectId}/auth-providers`, {
         method: 'PUT',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${viewer}` },
         body: '{"environment":"production","authProviders":{"custom":{}}}',
       })
-    expect(await growthOf('tierway_denied_total', {}, setProviders)).toBe(1)
+    const ban = () =>
+      game.graphql(viewer, 'mutation { banPlayer(input: { playerId: "x", reason: "r" }) { player { id } } }')
+    for (const [action, attempt] of [
+      ['auth_providers.set', setProviders],
+      ['player.ban', ban],
+    ] as const) {
+      const ofAction = () => growthOf(denied, { action }, attempt).then((count) => expect(count).toBe(1))
+      expect(await growthOf(denied, {}, ofAction)).toBe(1)
+    }
   })
 
   it('distinguish commands on remembered rows from those that read Postgres or ran again', async () => {

@@ -93,6 +93,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     const [span] = await spansOf(PARENT.traceId, 1)
     if (!span) throw new Error('there is no span')
     expect([span.name, span.parentSpanId, span.kind]).toEqual(['POST /sdk/v1/battlepass/xp', PARENT.spanId, 2])
+    expect(span.status.code ?? 0).toBe(0)
     expect(attributesOf(span)).toEqual({
       'http.request.method': 'POST',
       'http.route': '/sdk/v1/battlepass/xp',
@@ -115,6 +116,38 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}traces`, () => {
     await until('it is sent', () => collector.spans.some(isNamed))
     const span = collector.spans.find(isNamed) as SentSpan
     expect([span.name, attributesOf(span)['graphql.operation.type']]).toEqual(['POST /graphql', 'query'])
+  })
+
+  it('have the status of an error when a call fails with 5xx, or a WebSocket operation with an error of the service', async () => {
+    const player = await fleet.climber()
+    const [rest, operation] = ['6'.repeat(32), '7'.repeat(32)]
+    const parentOf = (traceId: string) => `00-${traceId}-${'2'.repeat(16)}-01`
+    const client = createClient({
+      url: `${service.baseUrl.replace('http', 'ws')}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: `Bearer ${player.token}` },
+      retryAttempts: 0,
+    })
+    const { pool } = fleet.world
+    await pool.query('ALTER TABLE player_storage RENAME TO renamed')
+    try {
+      const headers = { traceparent: parentOf(rest) }
+      const answer = await post(service, '/sdk/v1/storage/get', player.token, { keys: ['a'] }, headers)
+      expect(answer.status).toBe(500)
+      const query = '{ me { storage(keys: ["a"]) { key } } }'
+      for await (const { errors } of client.iterate({ query, extensions: { traceparent: parentOf(operation) } }))
+        expect(errors?.[0]?.extensions?.code).toBe('INTERNAL_ERROR')
+    } finally {
+      await pool.query('ALTER TABLE renamed RENAME TO player_storage')
+      await client.dispose()
+    }
+    const ERROR = 2
+    const [[failed], [refused]] = [await spansOf(rest, 1), await spansOf(operation, 1)]
+    expect([failed?.status, failed && attributesOf(failed)['http.response.status_code']]).toEqual([
+      { code: ERROR, message: 'status 500' },
+      500,
+    ])
+    expect(refused?.status).toEqual({ code: ERROR, message: 'INTERNAL_ERROR' })
   })
 
   it('of WebSocket operations continue the trace in the extensions of the message, or begin a new one', async () => {

@@ -342,8 +342,22 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   test('replaces a dead connection, and delivers the events that it missed', () =>
     run('events-silent', { 'freeze-streams': () => gateway.freeze() }))
 
-  test('reports cursor_expired for a cursor of another stream', () =>
-    run('events-expired', {}, { TIERWAY_OLD_CURSOR: cursorAt(game.stagingId, 1n) }))
+  test('reports cursor_expired for a cursor of another stream, and for one whose next event was removed', async () => {
+    await run('events-expired', {}, { TIERWAY_OLD_CURSOR: cursorAt(game.stagingId, 1n) })
+
+    const other = await startGame()
+    try {
+      const provider = { enabled: true, url: operator.url, secret: operator.secret }
+      expect((await other.setProviders({ default: provider })).status).toBe(200)
+      await other.player()
+      await other.app.pool.query('DELETE FROM events')
+      const after = cursorAt(other.environmentId, 0n)
+      const env = { TIERWAY_URL: other.baseUrl, TIERWAY_SDK_KEY: other.sdkKey, TIERWAY_OLD_CURSOR: after }
+      await run('events-expired', {}, env)
+    } finally {
+      await other.stop()
+    }
+  })
 
   test('continues a stream with a new token, and ends it with the login', () =>
     run('events-token', { cut: () => gateway.cut() }, { TIERWAY_CURSOR: cursorAt(game.environmentId, 0n) }))

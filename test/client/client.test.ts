@@ -382,13 +382,21 @@ describe('events (spec 6)', () => {
     expect(heard.at(-1)?.data).toEqual({ fromLevel: 1, toLevel: 2, xp: 150n, source: 'a' })
   })
 
-  it('reject a cursor of another stream with cursor_expired', async () => {
-    const tierway = await signedIn()
-    const elsewhere = cursorAt(game.stagingId, 1n)
-    await expect(tierway.events({ after: elsewhere }).next()).rejects.toMatchObject({
-      code: 'cursor_expired',
-      retryable: false,
-    })
+  it('reject a cursor of another stream, and one whose next event was removed, with cursor_expired', async () => {
+    const expired = { code: 'cursor_expired', retryable: false }
+    const elsewhere = (await signedIn()).events({ after: cursorAt(game.stagingId, 1n) })
+    await expect(elsewhere.next()).rejects.toMatchObject(expired)
+
+    const other = await startGame()
+    try {
+      await other.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
+      const tierway = await signedIn({ baseUrl: other.baseUrl, sdkKey: other.sdkKey })
+      await other.app.pool.query('DELETE FROM events')
+      const late = tierway.events({ after: cursorAt(other.environmentId, 0n) })
+      await expect(late.next()).rejects.toMatchObject(expired)
+    } finally {
+      await other.stop()
+    }
   })
 
   it('reject a malformed cursor with invalid_request', async () => {

@@ -433,6 +433,20 @@ describe('a login', () => {
     await expect(tierway.player()).rejects.toMatchObject({ code: 'signed_out' })
   })
 
+  it('works in memory when a method of the storage hangs', async () => {
+    const hang = () => new Promise<never>(() => undefined)
+    await Promise.all(
+      (['get', 'set', 'remove'] as const).map(async (method) => {
+        const tierway = connect({ storage: { ...memoryStorage(), [method]: hang } })
+        await expect(tierway.player()).rejects.toMatchObject({ code: 'signed_out' })
+        await tierway.login({ customData: { player: `a storage whose ${method} hangs` } })
+        await tierway.player()
+        await tierway.logout()
+        await expect(tierway.player()).rejects.toMatchObject({ code: 'signed_out' })
+      }),
+    )
+  })
+
   it('is kept in a full storage that has room for one login', async () => {
     const { storage, key, login } = await reopened(() => ({ accessToken: 'a.b.c' }))
     const set = storage.set.bind(storage)

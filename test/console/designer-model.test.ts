@@ -218,13 +218,14 @@ describe('the table of a pass', () => {
     expect(table(setRows('pass', pasted)(read(TEXT)))[2]).toEqual(['3', '2200', '', '1 "big, red"'])
   })
 
-  it('reports each fault of a pasted block', () => {
+  it('reports each fault of a pasted block, and keeps the rows unchanged', () => {
     const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
     expect(pasteAt(rows, 0, 'level', '1\tmany\n1\t5\tgold').faults).toEqual([
       expect.stringContaining('Row 1, xp “many”'),
       expect.stringContaining('Row 2, free “gold”'),
       'Level 1 would be there twice.',
     ])
+    expect(rows).toEqual(rowsOf(read(TEXT), passOf(read(TEXT))))
   })
 
   it('reports the faults of a CSV file with their lines', () => {
@@ -281,10 +282,24 @@ describe('edits of the graph', () => {
     expect(validateDefinition(begun).faults).toEqual([])
   })
 
-  it('give a node another type, and keep its data', () => {
+  it('give a node another type, which keeps its data, or gets initial data when it has none', () => {
     const [, , , , , hello] = read(TEXT).nodes
     if (!hello) throw new Error('there is no node')
     expect(setType(hello, 'cutscene')(read(TEXT))).toBe(TEXT.replace('"popup"', '"cutscene"'))
+    const initial = {
+      'battle-pass': { levels: [{ level: 1, xp: 0 }], tiers: [] },
+      'battle-pass-level': { levelNumber: 1, passNodeId: 'pass' },
+      reward: { rewards: [{ currency: 'gold', amount: 100 }] },
+    }
+    for (const none of ['', ', "data": {}'])
+      for (const [type, data] of Object.entries(initial)) {
+        const bare = read(TEXT.replace('"nodes": [', `"nodes": [\n    { "id": "new", "type": "popup"${none} },`))
+        const [node] = bare.nodes
+        if (!node) throw new Error('there is no node')
+        const after = setType(node, type)(bare)
+        expect(JSON.parse(after).nodes[0]).toEqual({ id: 'new', type, data })
+        expect(after.endsWith(TEXT.slice(TEXT.indexOf('{ "id": "start"')))).toBe(true)
+      }
   })
 
   it('set a value at any depth, and add the missing objects above it', () => {

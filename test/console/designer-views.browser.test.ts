@@ -89,13 +89,16 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('accept pasted rows of a spreadsheet as one step, and report faulty cells', async () => {
+  it('accept pasted rows of a spreadsheet as one step, or paste nothing and report the faulty cells', async () => {
     const opened = await open('paste', 'table')
     const { page } = opened
     await paste(cell(page, 2, 'xp'), '200\tlots\n300\t70 gold\n')
     await page.getByText('Nothing was pasted.').waitFor()
     await page.getByText('Row 1, free “lots”').waitFor()
     await opened.check('designer-paste-fault')
+    expect(await cell(page, 2, 'xp').inputValue()).toBe('100')
+    expect(await cell(page, 3, 'xp').inputValue()).toBe('9007199254740993')
+    expect(await page.getByRole('button', { name: 'Undo' }).isDisabled()).toBe(true)
     await paste(cell(page, 2, 'xp'), '200\t60 gold\n1,300\t\t1 item:hat\n2400\t80 gold\n')
     await page.getByText('Pasted. New levels: 1.').waitFor()
     expect(await cell(page, 3, 'premium rewards').inputValue()).toBe('1 item:hat')

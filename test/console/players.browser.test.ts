@@ -5,7 +5,7 @@ import { exportParameters, filtersText, readFilters } from '../../console/src/pl
 import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
-import type { TestPlayer } from '../support/game.ts'
+import { type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
 let stage: ConsoleStage
@@ -92,11 +92,22 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await opened.close()
   })
 
-  it('are read page by page', async () => {
+  it('are read page by page, and only the rows in view are in the document', async () => {
+    await Promise.all(times(60, () => stage.game.player()))
     const { page, close } = await stage.open('/env/production/players?sort=oldest')
     const table = page.getByRole('table', { name: 'Players' })
-    await page.getByRole('button', { name: 'Show more' }).click()
-    await until('all rows are there', async () => Number(await table.getAttribute('aria-rowcount')) >= 61)
+    const shown = async () => Number(await table.getAttribute('aria-rowcount')) - 1
+    for (let before = await shown(); before < 120; before = await shown()) {
+      await page.getByRole('button', { name: 'Show more' }).click()
+      await until('more rows are there', async () => (await shown()) > before)
+    }
+    const last = table.locator(`[aria-rowindex="${(await shown()) + 1}"]`)
+    expect(await last.count()).toBe(0)
+    expect(await table.getByRole('row').count()).toBeLessThan(80)
+    await page.evaluate("document.querySelector('section[aria-label=Players]').scrollTo(0, 1e6)")
+    await last.waitFor()
+    expect(await table.locator('[aria-rowindex="2"]').count()).toBe(0)
+    expect(await table.getByRole('row').count()).toBeLessThan(80)
     await close()
   })
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/webhook.ts'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../support/console-dialog.ts'
-import { type Operator, startOperator } from '../support/operator.ts'
+import { approve, type Operator, startOperator, status } from '../support/operator.ts'
 
 let stage: ConsoleStage
 /** The studio's webhook. */
@@ -20,6 +21,24 @@ afterAll(async () => {
 
 const provider = () => ({ enabled: true, url: operator.url, secret: operator.secret })
 
+/** Lets the webhook approve only requests with a signature by one of these secrets in this header. */
+function verify(header: 'x-signature' | 'webhook-signature', ...secrets: string[]): void {
+  operator.answer((hit, response) => {
+    const { headers, body } = hit
+    const standard = {
+      id: headers['webhook-id'],
+      timestamp: headers['webhook-timestamp'],
+      signature: headers['webhook-signature'],
+    }
+    const isSigned = secrets.some((secret) =>
+      header === 'x-signature'
+        ? verifyWebhookSignature(secret, body, headers[header])
+        : verifyStandardWebhook(secret, body, standard),
+    )
+    return (isSigned ? approve({ subject: 'ada' }) : status(403))(hit, response)
+  })
+}
+
 async function rotations(): Promise<number> {
   const QUERY = '{ auditLog(action: "auth_providers.rotate_secret") { nodes { id } } }'
   const { data } = await stage.game.graphql(stage.game.platformKey, QUERY)
@@ -27,7 +46,7 @@ async function rotations(): Promise<number> {
 }
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () => {
-  it('are created, tested against the real webhook, rotated, edited and removed', async () => {
+  it('are created, tested against the real webhook, rotated without a failed login, edited and removed', async () => {
     const { game } = stage
     const opened = await stage.open('/env/production/providers')
     const { page } = opened
@@ -61,14 +80,20 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await page.getByText('{"error":"no such ticket"}').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
 
+    verify('webhook-signature', operator.secret)
+    expect((await game.login({ player: 'ada' })).status).toBe(200)
     await page.getByRole('button', { name: 'Rotate secret default' }).click()
     await page.getByText('Choose the header that the webhook checks').first().waitFor()
     await page.getByLabel('Header that the webhook checks').selectOption('webhook-signature')
     await page.getByLabel('How long the old secret still signs').selectOption('an hour')
     await page.getByText('Both secrets sign for an hour, and the webhook accepts either.').waitFor()
     await confirm(page, 'Rotate')
-    const secret = await page.getByRole('dialog').locator('code').textContent()
+    const secret = (await page.getByRole('dialog').locator('code').textContent()) ?? ''
     expect(secret).toMatch(/^whsec_/)
+    // The webhook still has the old secret, and then the new one.
+    expect((await game.login({ player: 'ada' })).status).toBe(200)
+    verify('webhook-signature', secret)
+    expect((await game.login({ player: 'ada' })).status).toBe(200)
     await page.keyboard.press('Escape')
     await opened.check('provider-rotated')
     await closeDialog(page)
@@ -91,8 +116,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await opened.close()
   })
 
-  it('that check X-Signature get the new secret before it signs', async () => {
-    await stage.game.setProviders({ default: provider() })
+  it('that check X-Signature get the new secret before it signs, so that no login fails', async () => {
+    const { game } = stage
+    await game.setProviders({ default: provider() })
     const opened = await stage.open('/env/production/providers')
     const { page } = opened
     await page.getByRole('button', { name: 'Rotate secret default' }).click()
@@ -101,10 +127,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     const secret = await page.getByLabel('New secret').inputValue()
     const rotate = page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true })
     expect(await rotate.isDisabled()).toBe(true)
+    verify('x-signature', operator.secret, secret)
+    expect((await game.login({ player: 'ada' })).status).toBe(200)
     await page.getByLabel('Every server of the webhook accepts both secrets').check()
     await opened.check('provider-rotate-x-signature')
     await confirm(page, 'Rotate')
     expect(await page.getByRole('dialog').locator('code').textContent()).toBe(secret)
+    verify('x-signature', secret)
+    expect((await game.login({ player: 'ada' })).status).toBe(200)
     await opened.close()
   })
 
@@ -130,7 +160,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await game.setProviders({ default: provider(), other: provider() })
     const { page, close } = await stage.open('/env/production/providers')
     await page.getByRole('button', { name: 'Edit default' }).click()
-    await page.getByLabel('Webhook').fill(`${operator.url}/mine`)
+    await page.getByRole('dialog').getByLabel('Webhook').fill(`${operator.url}/mine`)
     await game.setProviders({
       default: { ...provider(), url: `${operator.url}/theirs` },
       other: provider(),
@@ -158,7 +188,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await close()
   })
 
-  it('report faults of a refused setting at its fields, and stay unchanged', async () => {
+  it('report each fault of a refused setting at its field, and stay unchanged', async () => {
     const { page, close } = await stage.open('/env/staging/providers')
     await page.getByRole('button', { name: 'New provider' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('no spaces!')
@@ -167,7 +197,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await page.getByRole('dialog').getByLabel('Reason').fill('a slip')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('dialog').getByRole('alert').waitFor()
-    expect(await page.getByRole('dialog').locator('.fault').count()).toBeGreaterThan(0)
+    const fields = await page.evaluate(
+      "[...document.querySelectorAll('dialog [aria-invalid=true]')].map(({ name }) => name)",
+    )
+    expect(fields).toEqual(['name', 'url'])
+    // None is below the fields.
+    expect(await page.getByRole('dialog').locator('.fault').count()).toBe(2)
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('No provider in staging yet').waitFor()
     await close()

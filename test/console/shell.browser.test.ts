@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole, watch } from '../support/console.ts'
+import { until } from '../support/until.ts'
 
 let stage: ConsoleStage
 
@@ -37,7 +38,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await context.close()
   })
 
-  it('says why it refuses a sign-in', async () => {
+  it('says why it refuses a sign-in, and marks the faulty field', async () => {
     const context = await stage.browser.newContext()
     const page = await context.newPage()
     await page.goto(`${stage.game.baseUrl}/console`)
@@ -48,6 +49,13 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByLabel('Platform key').fill(await stage.game.key('viewer'))
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText("Must be at most the key's own, viewer.").waitFor()
+    const faulty = () =>
+      page.evaluate("[...document.querySelectorAll('[aria-invalid=true]')].map(({ labels }) => labels[0].textContent)")
+    expect(await faulty()).toEqual(['Role'])
+    await page.getByLabel('Your name').fill('x'.repeat(300))
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText(/^Must be 1 to \d+ characters/).waitFor()
+    expect(await faulty()).toEqual(['Your name'])
     await context.close()
   })
 
@@ -69,7 +77,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await opened.close()
   })
 
-  it('finds a player and a page by keyboard', async () => {
+  it('finds a player and a page by keyboard, and runs a command', async () => {
     const opened = await stage.open('/env/production/players')
     const { page } = opened
     const { data } = await stage.game.graphql(
@@ -87,6 +95,17 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.keyboard.type('audit')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/project/audit')
+    const theme = () => page.evaluate('document.documentElement.dataset.theme')
+    for (const [text, set] of [
+      ['dark', 'dark'],
+      ['light col', 'light'],
+    ] as const) {
+      expect(await theme()).not.toBe(set)
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type(text)
+      await page.keyboard.press('Enter')
+      await until(`the colours are ${set}`, async () => (await theme()) === set)
+    }
     await opened.close()
   })
 

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -160,5 +161,34 @@ describe('pipelined requests', () => {
       return alive.length === 0
     })
     await isAlive()
+  })
+
+  it('have at most one answer in memory while the client does not read', async () => {
+    const accepted: Socket[] = []
+    const take = (message: unknown) => accepted.push((message as { socket: Socket }).socket)
+    subscribe('net.server.socket', take)
+    const { socket } = await open()
+    socket.pause()
+    const isOwn = ({ remotePort }: Socket) => remotePort === socket.localPort
+    await until('the service has accepted it', () => accepted.some(isOwn))
+    unsubscribe('net.server.socket', take)
+    const atService = accepted.find(isOwn) ?? expect.fail()
+    const read = request('GET', '/openapi.json')
+    const { length } = await (await fetch(`${game.baseUrl}/openapi.json`)).text()
+    let asked = 0
+    let quiet = 0
+    await until('the network buffers are full', () => {
+      if (atService.bytesWritten >= asked * length) {
+        socket.write(read)
+        asked += 1
+        quiet = 0
+      } else quiet += 1
+      return quiet === 20
+    })
+    expect(atService.writableLength).toBeGreaterThan(0)
+    socket.write(read.repeat(500))
+    for (const _ of times(10, () => 0)) await isAlive()
+    expect(atService.writableLength).toBeLessThan(2 * length)
+    socket.destroy()
   })
 })

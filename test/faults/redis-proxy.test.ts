@@ -115,6 +115,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis`, () => {
       expect(await oneMore()).toEqual([429, 401])
       const late = listen(instances[1], ask)
       await late.heard(60)
+      await becomes(status)
 
       end(proxy)
       await becomes('ready')

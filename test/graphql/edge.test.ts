@@ -743,13 +743,17 @@ describe('the limits of requests, over HTTP and WebSocket', () => {
     expect(await chunked(body, padded(2_000_000))).toEqual(refused)
   })
 
-  it('refuse a body that is not UTF-8 as an invalid request', async () => {
-    const headers = { 'content-type': 'application/json' }
+  it('refuse a body that is not UTF-8 as REST does', async () => {
+    const { token } = await game.player()
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
     const body = Buffer.from('{"query":"{ __typename }","operationName":"\xff"}', 'latin1')
-    const { status, text } = await send(game, { headers, body })
-    expect([status, JSON.parse(text).errors[0].extensions]).toEqual([
-      400,
-      { code: 'INVALID_REQUEST', details: [{ path: '', message: 'the body must be valid UTF-8' }] },
+    const rest = await send(game, { path: '/sdk/v1/battlepass/progress', headers, body })
+    const graphql = await send(game, { headers, body })
+    const { error: message, code, details } = JSON.parse(rest.text)
+    expect([rest.status, details]).toEqual([400, [{ path: '', message: 'the body must be valid UTF-8' }]])
+    expect([graphql.status, JSON.parse(graphql.text)]).toEqual([
+      rest.status,
+      { errors: [{ message, extensions: { code: code.toUpperCase(), details } }] },
     ])
   })
 

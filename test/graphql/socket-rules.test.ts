@@ -419,6 +419,43 @@ describe('the service', () => {
     await until('nothing of it is left', async () => (await subscriptionsOf(game)) === 0)
   })
 
+  it('answers pings, and ignores pongs and completes, before it acknowledges a socket', async () => {
+    const talk = connect(game)
+    await once(talk.socket, 'open')
+    talk.send({ type: 'pong' })
+    talk.send({ id: '1', type: 'complete' })
+    talk.send({ type: 'ping', payload: { at: 1 } })
+    expect(await talk.receive()).toEqual({ type: 'pong', payload: { at: 1 } })
+    talk.send({ type: 'connection_init' })
+    expect(await talk.receive()).toEqual({ type: 'connection_ack' })
+    talk.subscribe('1', '{ __typename }')
+    expect((await talk.receive('1')).payload.data).toEqual({ __typename: 'Query' })
+    talk.socket.terminate()
+  })
+
+  it('closes a socket with 4401 for a subscription and 4429 for a second connection_init before the acknowledgement', async () => {
+    const keys = await game.app.pool.connect()
+    try {
+      // Credentials are read from this table, so no socket is acknowledged meanwhile.
+      await keys.query('BEGIN')
+      await keys.query('LOCK TABLE platform_keys')
+      const init = { type: 'connection_init', payload: { authorization: `Bearer ${game.platformKey}` } }
+      for (const [message, code] of [
+        [{ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } }, 4401],
+        [init, 4429],
+      ] as const) {
+        const talk = connect(game)
+        await once(talk.socket, 'open')
+        talk.send(init)
+        talk.send(message)
+        expect([(await talk.closed).code, talk.received]).toEqual([code, []])
+      }
+    } finally {
+      await keys.query('ROLLBACK')
+      keys.release()
+    }
+  })
+
   it('closes a socket with 1009 for a message over 64 KiB in fragments', async () => {
     const talk = await open(game)
     talk.socket.send('x'.repeat(40_000), { fin: false })

@@ -269,15 +269,22 @@ describe('a malformed request', () => {
     'a URL of another scheme': [head('GET ftp://a/livez HTTP/1.1', 'host: a'), 'target'],
   }
 
-  it.each(Object.entries(FAULTY))('with %s is answered 400 as JSON with a request id', async (_what, [sent, path]) => {
-    const { socket, chunks } = talk(sent)
-    await until('it is answered', () => chunks.length > 0)
-    const answer = parse(chunks.join(''))
-    expectError(answer, [400, 'invalid request'])
-    expect(JSON.parse(answer.text).details).toMatchObject([{ path }])
-    expect(answer.headers['x-request-id']).toMatch(UUID)
-    socket.destroy()
-  })
+  it.each(Object.entries(FAULTY))(
+    'with %s is answered 400 as JSON with a request id, and the connection stays open',
+    async (_what, [sent, path]) => {
+      const { socket, chunks } = talk(sent)
+      await until('it is answered', () => chunks.length > 0)
+      const answer = parse(chunks.join(''))
+      expectError(answer, [400, 'invalid request'])
+      expect(JSON.parse(answer.text).details).toMatchObject([{ path }])
+      expect(answer.headers['x-request-id']).toMatch(UUID)
+      chunks.length = 0
+      socket.write(head('GET /livez HTTP/1.1', 'host: a'))
+      await until('the next request is answered', () => chunks.length > 0)
+      expect(parse(chunks.join('')).status).toBe(200)
+      socket.destroy()
+    },
+  )
 
   /** Not HTTP requests: the connection ends with the answer. */
   const BROKEN: Record<string, [sent: string, answer: [number, string]]> = {

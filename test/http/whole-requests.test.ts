@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, Socket } from 'node:net'
@@ -340,14 +341,45 @@ describe('a connection', () => {
     client.socket.destroy()
   })
 
-  it('causes no warning of leaked listeners over many calls', async () => {
+  it.each([
+    ['the service', []],
+    ['Node', [BY_NODE]],
+  ])('keeps no listener of its calls when %s reads them, and causes no warning', async (reader, headers) => {
     const warnings: Error[] = []
     const warn = (warning: Error) => warnings.push(warning)
+    const sockets: (Socket & { parser?: unknown })[] = []
+    const take = (message: unknown) => sockets.push((message as { socket: Socket }).socket)
     process.on('warning', warn)
+    subscribe('net.server.socket', take)
+    const bearer = `Authorization: Bearer ${player.token}`
+    const query = JSON.stringify({ query: '{ me { storage(keys: ["1"]) { key } } }' })
+    // Node reads the first request with a document.
+    const first = await open()
+    await first.ask(post('/graphql', query, bearer, 'Content-Type: application/json'))
+    first.socket.destroy()
     const client = await open()
-    for (const index of times(12, Number))
-      await client.ask(post('/sdk/v1/storage/get', `{"keys":["${index}"]}`, `Authorization: Bearer ${player.token}`))
+    const callAll = async (key: number) => {
+      for (const [path, body] of [
+        ['/sdk/v1/storage/get', `{"keys":["${key}"]}`],
+        ['/sdk/v1/storage/set', `{"values":{"${key}":1}}`],
+        ['/graphql', query],
+        [PROGRESS, PLACE],
+      ] as const) {
+        const answer = await client.ask(post(path, body, bearer, 'Content-Type: application/json', ...headers))
+        expect(answer).toMatch(/^HTTP\/1\.1 20[04] /)
+        expect(answer).not.toContain('errors')
+      }
+    }
+    await callAll(0)
+    const socket = sockets.find(({ remotePort }) => remotePort === client.socket.localPort) ?? expect.fail()
+    const listeners = () => socket.eventNames().reduce((sum, name) => sum + socket.listenerCount(name), 0)
+    const before = listeners()
+    for (const index of times(12, (at) => at + 1)) await callAll(index)
+    // The listeners of a call are removed when its answer is written, which the client can notice first.
+    await until('they are as few as before', () => listeners() <= before)
+    expect(Boolean(socket.parser)).toBe(reader === 'Node')
     client.socket.destroy()
+    unsubscribe('net.server.socket', take)
     process.off('warning', warn)
     expect(warnings).toEqual([])
   })

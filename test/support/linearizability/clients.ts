@@ -262,8 +262,6 @@ function heardOf(response: Response | 'unknown' | 'unsent', read: (body: any) =>
   if (typeof response === 'string') return response
   const { status, body } = response
   if (status < 300) return { ok: read(body) }
-  // A call above a limit has no effect.
-  if (status === 429) return 'unsent'
   return status === 503 ? 'unknown' : { no: body.code }
 }
 
