@@ -66,7 +66,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('tierway_ready', 'The answer of /readyz: 1 for 200, 0 for 503.', async () =>
     (await sources.ready()).isUp ? 1 : 0,
   )
-  gauge('tierway_writes_refused', '1 while Postgres answers and takes no writes, as a standby does.', async () => {
+  gauge('tierway_writes_refused', '1 while Postgres answers and refuses writes, as a standby does.', async () => {
     const { isUp, isReadOnly } = await sources.ready()
     return isUp && isReadOnly ? 1 : 0
   })

@@ -27,7 +27,7 @@ export function isRetryable(code: string): boolean {
   return code === '40001' || code === '40P01'
 }
 
-/** Timeouts, exhausted resources, and a server that takes no writes at the moment: the caller can try again later. */
+/** Timeouts, exhausted resources, and a server that refuses writes at the moment: the caller can try again later. */
 export function isTransient(code: string): boolean {
   return code === '57014' || code === '55P03' || code === '25006' || code.startsWith('53') || isRetryable(code)
 }

@@ -92,7 +92,7 @@ export async function unsafeSettings(pool: pg.Pool): Promise<readonly ('fsync' |
   }
 }
 
-/** Whether Postgres takes no writes: a standby, or a server or database that is set to be read-only. */
+/** Whether Postgres refuses writes: a standby, or a server or database that is set to be read-only. */
 export async function refusesWrites(pool: pg.Pool): Promise<boolean> {
   const { rows } = await pool.query<{ refuses: boolean }>(
     "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS refuses",

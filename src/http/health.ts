@@ -19,7 +19,7 @@ export interface HealthOptions {
   readonly config: Config
   /** The database is migrated and answers. */
   readonly isReady: () => Promise<boolean>
-  /** Postgres answers and takes no writes. */
+  /** Postgres answers and refuses writes. */
   readonly refusesWrites: () => Promise<boolean>
   /** Everything works, but some of it more slowly: Redis is away. */
   readonly isDegraded: () => boolean

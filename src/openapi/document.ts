@@ -374,7 +374,7 @@ export const openapi = {
           id: 'readReadiness',
           tag: 'Service',
           summary:
-            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable. `writes` is `refused` while Postgres takes no writes.',
+            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable. `writes` is `refused` while Postgres refuses writes.',
           security: null,
           response: status,
           refusals: [],
