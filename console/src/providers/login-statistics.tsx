@@ -18,11 +18,11 @@ import { outcomeName } from './words.ts'
 type Statistics = ResultOf<typeof loginStatisticsQuery>['loginStatistics']
 type LoginFigures = Statistics['total']
 
+/** Up to the 31 days that the service answers. */
 const RANGES = [
   ['24h', 'Last 24 hours'],
   ['7d', 'Last 7 days'],
   ['30d', 'Last 30 days'],
-  ['90d', 'Last 90 days'],
 ] as const
 
 /** Hours are known for 7 days at most. */
@@ -33,7 +33,7 @@ export function LoginStatistics({ providers }: { providers: readonly string[] })
   const environment = useEnvironment()
   const filters = useFilters()
   const [now] = useState(Date.now)
-  const name = filters.value('range') || '24h'
+  const [name] = RANGES.find(([known]) => known === filters.value('range')) ?? RANGES[0]
   const provider = filters.value('provider')
   const range = rangeOf(name, { from: null, to: null }, now)
   const asked = { hour: 'HOUR', day: 'DAY' }[filters.value('by')] as 'HOUR' | 'DAY' | undefined
